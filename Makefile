@@ -1,0 +1,54 @@
+# make          the command line, in .venv/bin/traindx
+# make demo     set up and diagnose two embedded runs, one sick and one healthy
+# make test     set up and run the tests
+# make lint     ruff, mypy --strict and the layers
+# make docs     write the catalogue's pages into docs/
+# make clean    remove everything that was made
+
+VENV := .venv
+export PYTHON
+PYTHON_IN := $(VENV)/bin/python
+PIP := $(PYTHON_IN) -m pip --disable-pip-version-check --quiet
+
+.PHONY: setup dev demo test lint docs clean
+
+setup: $(VENV)/.installed
+
+dev: $(VENV)/.installed-dev
+
+$(PYTHON_IN):
+	@found=$$(sh .ci/find-python) && echo "creating $(VENV) with $$found" && $$found -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(PYTHON_IN)
+	@echo "installing traindx into $(VENV)"
+	@$(PIP) install --editable .
+	@touch $@
+
+# --group needs pip 25.1; a fresh environment may carry an older one
+$(VENV)/.installed-dev: pyproject.toml | $(PYTHON_IN)
+	@echo "installing traindx and what its tests need into $(VENV)"
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@$(PIP) install --editable '.[png]' --group dev
+	@touch $@ $(VENV)/.installed
+
+demo: setup
+	@echo '$$ traindx diagnose examples/sick'
+	@$(VENV)/bin/traindx diagnose examples/sick || test $$? -eq 1
+	@echo
+	@echo '$$ traindx diagnose examples/healthy'
+	@$(VENV)/bin/traindx diagnose examples/healthy || test $$? -eq 1
+
+test: dev
+	@$(PYTHON_IN) -m pytest
+
+lint: dev
+	@$(PYTHON_IN) -m ruff check
+	@$(PYTHON_IN) -m mypy
+	@$(VENV)/bin/lint-imports
+
+docs: setup
+	@$(PYTHON_IN) -m traindx.reporters.pages docs
+
+clean:
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,0 +1,5 @@
+"""traindx: why a training fails, proven."""
+
+from __future__ import annotations
+
+__version__ = "0.1.0"

@@ -1,0 +1,102 @@
+"""The command line: one module a command, thin over the package, and the one place that turns faults into exit codes.
+
+Nothing heavy is imported here: `traindx --help` must answer at once, so commands import what they need when they run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from traindx import __version__
+from traindx.cli import diagnose, explain, listing, plot
+from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
+from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
+
+DEBUG_VARIABLE = "TRAINDX_DEBUG"
+# typer carries its own copy of click or uses the installed one, depending on its version; this finds the right class
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+
+app = typer.Typer(
+    help="Find out why a training fails: reads any training log, names the symptoms, ranks the causes, gives the fix.",
+    epilog="Exit codes: 0 no problem found, 1 a problem found, 2 the input could not be used.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("diagnose")(diagnose.command)
+app.command("explain")(explain.command)
+app.command("list")(listing.command)
+app.command("plot")(plot.command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"traindx {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> int:
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+    return EXIT_OK
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and give its exit code; every fault ends in one sentence on stderr."""
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _tolerate_narrow_encodings()
+    try:
+        code = app(args=arguments, prog_name="traindx", standalone_mode=False)
+        sys.stdout.flush()
+        return int(code or EXIT_OK)
+    except TraindxError as error:
+        say(str(error))
+        return EXIT_UNUSABLE_INPUT
+    except _UsageError as error:
+        say(_usage(error, arguments))
+        return EXIT_UNUSABLE_INPUT
+    except (Closed, BrokenPipeError):
+        close_quietly()
+        return EXIT_BROKEN_PIPE
+    except (KeyboardInterrupt, typer.Abort):
+        return EXIT_INTERRUPTED
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        say(
+            f"internal error ({type(error).__name__}: {error}). This is a bug in traindx, not in your run: please "
+            f"report it with what the same command prints under {DEBUG_VARIABLE}=1."
+        )
+        return EXIT_BUG
+
+
+def _usage(error: Exception, arguments: Sequence[str]) -> str:
+    """What was wrong with the command line, and the help that settles it."""
+    message = str(error.format_message() if hasattr(error, "format_message") else error).rstrip()
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "traindx"
+    first = arguments[0] if arguments else ""
+    if message.startswith("No such command") and Path(first).exists():
+        return f"{message} To diagnose it: traindx diagnose {first}"
+    return f"{message} See: {command} --help"
+
+
+def _tolerate_narrow_encodings() -> None:
+    """A terminal or file that cannot show a braille dot gets a '?', never a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -1,0 +1,108 @@
+"""`traindx diagnose`: read logs, say what is wrong and what to do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from traindx.cli.gather import gather, usable
+from traindx.cli.talk import FILE_WIDTH, Bar, check_writable, color_wanted, emit, width_of
+from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND
+from traindx.reporters import reporters
+from traindx.reporters.base import Reporter
+
+if TYPE_CHECKING:
+    from traindx.diagnosis import Diagnosis
+    from traindx.run import Run
+    from traindx.signals import Settings
+
+DEFAULT_FORMAT = "text"
+
+
+class Goal(StrEnum):
+    """Whether the metric should fall or rise."""
+
+    min = "min"
+    max = "max"
+
+
+def command(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Log files, run directories, or - for stdin.")],
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format", "-f", help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report here.")
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The training's settings (YAML or JSON), if not beside the log.")
+    ] = None,
+    classes: Annotated[
+        int | None, typer.Option(metavar="N", min=2, help="How many classes there are, to know what chance level is.")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(metavar="NAME", help="The metric to judge the run by.")] = None,
+    goal: Annotated[Goal | None, typer.Option(help="Whether that metric should fall or rise.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep watching; tell every change until Ctrl-C.")] = False,
+) -> int:
+    """Say what is wrong with a training run and what to do."""
+    reporter = reporter_for(format, output)
+    check_writable(output)
+    settings = settings_of(classes, metric, goal)
+    if follow:
+        from traindx.cli.follow import follow_paths
+
+        return follow_paths(paths, config, settings, reporter, output)
+    with Bar("reading") as bar:
+        diagnoses = examine(gather(paths, config, bar), settings, bar)
+    report(diagnoses, reporter, output)
+    return exit_code(diagnoses)
+
+
+def reporter_for(format: str | None, output: Path | None) -> Reporter:
+    """The format asked for, else the one the file's ending names, else text."""
+    known = reporters()
+    if format is not None:
+        if format not in known:
+            raise typer.BadParameter(f"{format!r} is not one of {', '.join(sorted(known))}.", param_hint="--format")
+        return known[format]
+    ending = output.suffix.lower() if output is not None else ""
+    return next((reporter for reporter in known.values() if ending in reporter.suffixes), known[DEFAULT_FORMAT])
+
+
+def examine(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) -> list[Diagnosis]:
+    """One diagnosis a run; a run that cannot be judged (it lacks the metric asked for) is told on stderr."""
+    from traindx.engine import diagnose as diagnose_run
+
+    def one(numbered: tuple[int, Run]) -> Diagnosis:
+        if bar is not None:
+            bar("diagnosing", numbered[0], len(runs))
+        return diagnose_run(numbered[1], settings)
+
+    return usable(enumerate(runs), one)
+
+
+def report(diagnoses: Sequence[Diagnosis], reporter: Reporter, output: Path | None) -> None:
+    """Show the diagnoses, or write them to the file."""
+    color = output is None and color_wanted(sys.stdout)
+    width = FILE_WIDTH if output is not None else width_of(sys.stdout)
+    emit(reporter.render(diagnoses, color=color, width=width), output)
+
+
+def exit_code(diagnoses: Sequence[Diagnosis]) -> int:
+    sick = any(diagnosis.verdict == "unhealthy" for diagnosis in diagnoses)
+    return EXIT_PROBLEM_FOUND if sick else EXIT_OK
+
+
+def settings_of(classes: int | None, metric: str | None, goal: Goal | None) -> Settings:
+    """What the user told, as the engine takes it."""
+    from traindx.signals import Settings
+
+    return Settings(classes, metric, None if goal is None else goal.value)

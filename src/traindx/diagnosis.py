@@ -1,0 +1,201 @@
+"""What traindx says: observations, hypotheses and the diagnosis made of them. Frozen; JSON in and out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+SCHEMA = "traindx.diagnosis/1"
+
+State = Literal["present", "absent", "unknown"]
+Verdict = Literal["healthy", "unhealthy", "inconclusive"]
+Safety = Literal["safe", "caution", "disruptive"]
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One symptom looked for in one run. `evidence` is a sentence with the measured number; `clarity` says how far the
+    number is beyond its threshold, from 0.3 (just so) to 1 (plain)."""
+
+    id: str
+    state: State
+    evidence: str
+    steps: tuple[float, float] | None = None
+    where: str | None = None
+    clarity: float = 1.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "state": self.state,
+            "evidence": self.evidence,
+            "steps": None if self.steps is None else [_number(step) for step in self.steps],
+            "where": self.where,
+            "clarity": round(self.clarity, 2),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Observation:
+        steps = data.get("steps")
+        place = (float(steps[0]), float(steps[1])) if steps else None
+        return cls(data["id"], data["state"], data["evidence"], place, data.get("where"), data.get("clarity", 1.0))
+
+
+@dataclass(frozen=True, slots=True)
+class FixProposal:
+    """A fix as proposed for this run: its code already carries the run's own numbers where they are known."""
+
+    id: str
+    title: str
+    code: str
+    safety: Safety
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.id, "title": self.title, "code": self.code, "safety": self.safety}
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One exclusive explanation with its probability; `healthy` and `other` are explanations too."""
+
+    cause: str
+    title: str
+    confidence: float
+    supports: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+    fix: FixProposal | None = None
+    alternatives: tuple[FixProposal, ...] = ()
+    do_not: tuple[str, ...] = ()
+    reference: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "cause": self.cause,
+            "title": self.title,
+            "confidence": round(self.confidence, 4),
+            "for": list(self.supports),
+            "against": list(self.contradicts),
+            "fix": None if self.fix is None else self.fix.to_json(),
+            "alternatives": [fix.to_json() for fix in self.alternatives],
+            "do_not": list(self.do_not),
+            "reference": self.reference,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Hypothesis:
+        fix = data.get("fix")
+        return cls(
+            data["cause"], data.get("title", data["cause"]), data["confidence"], tuple(data["for"]),
+            tuple(data["against"]), FixProposal(**fix) if fix else None,
+            tuple(FixProposal(**alternative) for alternative in data["alternatives"]), tuple(data["do_not"]),
+            data["reference"],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Evidence that is not there, what it would decide and the command that gathers it."""
+
+    evidence: str
+    would_decide: tuple[str, ...]
+    how: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {"evidence": self.evidence, "would_decide": list(self.would_decide), "how": self.how}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A small picture of the series the verdict rests on: at most a few dozen points, spikes kept."""
+
+    name: str
+    steps: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "steps": [_number(step) for step in self.steps],
+            "values": [_number(value) for value in self.values],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """Which run the diagnosis speaks of."""
+
+    source: str
+    format: str
+    name: str
+    steps: int
+    metrics: tuple[str, ...]
+    config: Mapping[str, Any]
+    objective: str | None = None  # the series the verdict rests on
+    lost: tuple[str, ...] = ()
+    axis: str = "step"  # what `steps` counts: step, epoch or row
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "source": self.source, "format": self.format, "name": self.name, "steps": self.steps,
+            "metrics": list(self.metrics), "config": {key: _number(value) for key, value in self.config.items()},
+            "objective": self.objective, "lost": list(self.lost), "axis": self.axis,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """The one page. Every reporter shows this and computes nothing of its own."""
+
+    verdict: Verdict
+    headline: str
+    run: RunSummary
+    symptoms: tuple[Observation, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    missing: tuple[Missing, ...]
+    next: str
+    version: str
+    notes: tuple[str, ...] = ()  # out of scope, objective recognised, what was lost
+    curves: tuple[Curve, ...] = field(default=())
+
+    def present(self) -> tuple[Observation, ...]:
+        return tuple(symptom for symptom in self.symptoms if symptom.state == "present")
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA, "traindx": self.version, "verdict": self.verdict, "headline": self.headline,
+            "run": self.run.to_json(), "symptoms": [symptom.to_json() for symptom in self.symptoms],
+            "hypotheses": [hypothesis.to_json() for hypothesis in self.hypotheses],
+            "missing": [missing.to_json() for missing in self.missing], "next": self.next, "notes": list(self.notes),
+            "curves": [curve.to_json() for curve in self.curves],
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Diagnosis:
+        if data.get("schema") != SCHEMA:
+            raise ValueError(f"schema is {data.get('schema')!r}, expected {SCHEMA!r}")
+        run = data["run"]
+        return cls(
+            verdict=data["verdict"], headline=data["headline"],
+            run=RunSummary(run["source"], run["format"], run["name"], run["steps"], tuple(run["metrics"]),
+                           run["config"], run["objective"], tuple(run["lost"]), run.get("axis", "step")),
+            symptoms=tuple(Observation.from_json(symptom) for symptom in data["symptoms"]),
+            hypotheses=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data["hypotheses"]),
+            missing=tuple(Missing(m["evidence"], tuple(m["would_decide"]), m["how"]) for m in data["missing"]),
+            next=data["next"], version=data["traindx"], notes=tuple(data["notes"]),
+            curves=tuple(Curve(c["name"], _floats(c["steps"]), _floats(c["values"])) for c in data["curves"]),
+        )  # fmt: skip
+
+
+def _number(value: Any) -> Any:
+    """JSON has no NaN or Inf: they are written as strings, and whole floats as integers."""
+    if not isinstance(value, float):
+        return value
+    if math.isnan(value) or math.isinf(value):
+        return str(value)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _floats(values: list[Any]) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)

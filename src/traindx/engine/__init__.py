@@ -1,0 +1,155 @@
+"""The engine: Run → Diagnosis. Pure: it reads no file and changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx import __version__
+from traindx.causes import causes
+from traindx.diagnosis import Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
+from traindx.engine.advise import facts, missing
+from traindx.engine.context import hints
+from traindx.engine.observe import observe
+from traindx.engine.rank import HEALTHY, OTHER, Ranked, rank
+from traindx.fixes import fixes
+from traindx.run import Run, Series
+from traindx.signals import Settings, Signals
+from traindx.symptoms import symptoms
+
+SHOWN = 8  # explanations listed; the rest is summed into 'other'
+LEAST = 0.01
+PICTURE_POINTS = 120
+
+_SCOPE = {
+    "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate gradients, "
+    "or look at torch.cuda.memory_summary().",
+    "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",
+}
+_RL_NOTE = (
+    "Reinforcement learning: judged by the return, higher is better. Reward design and exploration are out of scope here; "
+    "check the environment and the reward first."
+)
+_GAN_NOTE = "Adversarial training: generator and discriminator losses need not fall; only what should fall is judged."
+
+
+def diagnose(run: Run, settings: Settings | None = None) -> Diagnosis:
+    """Look for every symptom, rank the explanations, propose the fix."""
+    signals = Signals(run, settings)
+    observations = observe(signals)
+    ranked = rank(observations, hints(signals, observations), unfamiliar=signals.kind != "supervised")
+    verdict = judge(observations, ranked)
+    hypotheses = _hypotheses(signals, ranked, verdict)
+    lacking = missing(signals, observations, ranked)
+    main = signals.main
+    return Diagnosis(
+        verdict=verdict,
+        headline=_headline(verdict, observations),
+        run=RunSummary(
+            run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
+            run.config, main.name if main is not None else None, tuple(run.lost), run.axis,
+        ),
+        symptoms=observations,
+        hypotheses=hypotheses,
+        missing=lacking,
+        next=_next(verdict, hypotheses, lacking, run),
+        version=__version__,
+        notes=_notes(signals),
+        curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
+    )  # fmt: skip
+
+
+def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
+    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN settles it."""
+    known = symptoms()
+    present = {observation.id: observation for observation in observations if observation.state == "present"}
+    broken = present.get("nonfinite-loss")
+    if broken is not None and broken.clarity >= 0.7:
+        return "unhealthy"
+    if "too-short" in present:
+        return "inconclusive"
+    healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
+    if healthy >= 0.5:
+        return "healthy"
+    return "unhealthy" if any(known[identifier].severity == "problem" for identifier in present) else "inconclusive"
+
+
+def picture(series: Series) -> Curve:
+    """A small picture of a series that keeps its spikes: lowest and highest value of each piece, in order."""
+    count = len(series)
+    if count <= PICTURE_POINTS:
+        return Curve(series.name, tuple(series.steps.tolist()), tuple(series.values.tolist()))
+    edges = np.linspace(0, count, PICTURE_POINTS // 2 + 1).astype(int)
+    keep: list[int] = []
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        piece = series.values[low:high]
+        bad = np.flatnonzero(~np.isfinite(piece))
+        if len(bad):
+            keep.append(low + int(bad[0]))
+        if len(bad) < len(piece):
+            keep += [low + int(np.nanargmin(piece)), low + int(np.nanargmax(piece))]
+    index = np.unique([0, *keep, count - 1])  # the last value is what 'now' means
+    return Curve(series.name, tuple(series.steps[index].tolist()), tuple(series.values[index].tolist()))
+
+
+def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tuple[Hypothesis, ...]:
+    told = facts(signals)
+    table, remedies = causes(), fixes()
+    shown: list[Hypothesis] = []
+    rest = 0.0
+    for entry in ranked:
+        if entry.cause == OTHER:
+            rest += entry.probability
+            continue
+        if len(shown) >= SHOWN or entry.probability < LEAST:
+            rest += entry.probability
+            continue
+        cause = table.get(entry.cause)
+        proposals = tuple(remedies[fix].proposal(told) for fix in cause.fixes) if cause is not None else ()
+        shown.append(
+            Hypothesis(
+                entry.cause, cause.title if cause is not None else entry.cause, entry.probability,
+                tuple(text for _, text in entry.supports[:4]), tuple(text for _, text in entry.contradicts[:3]),
+                proposals[0] if proposals else None, proposals[1:], cause.do_not if cause is not None else (),
+                f"docs/causes/{entry.cause}.md",
+            )  # fmt: skip
+        )
+    shown.append(Hypothesis(OTHER, "something else", rest))
+    return tuple(sorted(shown, key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence)))
+
+
+def _headline(verdict: Verdict, observations: tuple[Observation, ...]) -> str:
+    known = symptoms()
+    if verdict == "healthy":
+        return "No problem found."
+    present = [observation for observation in observations if observation.state == "present"]
+    if verdict == "inconclusive":
+        why = [o.evidence for o in present if o.id in ("too-short", "truncated")]
+        return why[0] if why else "The evidence does not settle it."
+    problems = [o for o in present if known[o.id].severity == "problem"]
+    return max(problems, key=lambda o: o.clarity / known[o.id].background).evidence
+
+
+def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], lacking: tuple[object, ...], run: Run) -> str:
+    if verdict == "healthy":
+        return "Nothing to fix. Keep the run."
+    if verdict == "inconclusive":
+        if any(event.kind in _SCOPE or event.kind == "traceback" for event in run.events):
+            return "Fix the crash first, then diagnose the next log."
+        return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
+    top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
+    if top is None or top.fix is None:
+        return "traindx plot shows where it happens."
+    if top.confidence < 0.4:
+        return f"Not certain yet: read `traindx explain {top.cause}` for the check that separates it from its look-alikes."
+    return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
+
+
+def _notes(signals: Signals) -> tuple[str, ...]:
+    notes = [_SCOPE[event.kind] for event in signals.run.events if event.kind in _SCOPE]
+    if signals.kind == "rl":
+        notes.append(_RL_NOTE)
+    if signals.kind == "gan":
+        notes.append(_GAN_NOTE)
+    notes += [f"{event.text} (step {event.step:g})" for event in signals.run.events if event.kind == "restart" and event.step is not None]
+    notes += [f"Not read: {sentence}" for sentence in signals.run.lost]
+    return tuple(dict.fromkeys(notes))

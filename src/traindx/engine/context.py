@@ -1,0 +1,159 @@
+"""What the settings and the timing of events say about causes, beyond the symptoms: an Adam rate of 0.1 is suspicious by
+itself, and a run in fp32 cannot overflow in fp16."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals, lookup
+from traindx.signals.curve import Curve
+
+# Rates at which an optimiser usually trains: below and above, the rate itself is a suspect. Defaults of the libraries and
+# of published recipes lie inside.
+USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
+
+
+@dataclass(frozen=True)
+class Hint:
+    """Evidence for (positive) or against one cause in log odds, with the sentence that says so."""
+
+    cause: str
+    log_odds: float
+    sentence: str
+
+
+def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
+    """Everything the configuration and the order of events tell."""
+    seen = {observation.id: observation for observation in observations if observation.state == "present"}
+    return [*_rate(signals), *_settings(signals), *_precision(signals, seen), *_timing(signals, seen), *_validation(signals, seen)]
+
+
+def peak_lr(signals: Signals) -> float | None:
+    """The learning rate the run used at most: from the log, else from the settings."""
+    if signals.lr is not None and np.isfinite(signals.lr.values).any():
+        return float(np.nanmax(signals.lr.values))
+    return lookup.number(signals.run.config, "lr")
+
+
+def _rate(signals: Signals) -> Iterator[Hint]:
+    lr = peak_lr(signals)
+    if lr is None or lr <= 0:
+        return
+    name = str(lookup.setting(signals.run.config, "optimizer") or "").lower()
+    family = "adam" if "adam" in name or "lion" in name else "sgd" if "sgd" in name else ""
+    low, high = USUAL_LR[family]
+    called = {"adam": "Adam-like optimisers", "sgd": "SGD", "": "any usual optimiser"}[family]
+    if lr > high:
+        odds = min(2.0, 0.7 + 0.6 * float(np.log10(lr / high)))
+        yield Hint("lr-too-high", odds, f"learning rate {lr:.3g} is above what {called} usually bear ({high:g})")
+        yield Hint("lr-too-low", -2.0, f"learning rate {lr:.3g} is not low")
+    elif lr < low:
+        odds = min(2.5, 1.0 + 0.6 * float(np.log10(low / lr)))
+        yield Hint("lr-too-low", odds, f"learning rate {lr:.3g} is below what {called} usually need ({low:g})")
+        yield Hint("lr-too-high", -2.0, f"learning rate {lr:.3g} is not high")
+    elif family:
+        yield Hint("lr-too-high", -0.3, f"learning rate {lr:.3g} is in the usual range of {called}")
+        yield Hint("lr-too-low", -0.5, f"learning rate {lr:.3g} is in the usual range of {called}")
+
+
+def _settings(signals: Signals) -> Iterator[Hint]:
+    config = signals.run.config
+    for name, cause, low, high in (
+        ("weight_decay", "weight-decay-too-high", 0.02, 0.3),
+        ("dropout", "dropout-too-high", 0.3, 0.6),
+        ("momentum", "momentum-too-high", 0.95, 0.985),
+    ):
+        value = lookup.number(config, name)
+        if value is None:
+            continue
+        label = name.replace("_", " ")
+        if value <= low:
+            yield Hint(cause, -2.0, f"{label} is {value:g}")
+        elif value >= high:
+            yield Hint(cause, 1.0, f"{label} is {value:g}")
+    clip = lookup.number(config, "clip")
+    if clip is not None and clip > 0:
+        yield Hint("grad-clip-missing", -2.5, f"gradients are clipped at {clip:g}")
+        if clip < 0.05:
+            yield Hint("grad-clip-too-tight", 1.0, f"gradients are clipped at {clip:g}")
+    warmup = lookup.number(config, "warmup")
+    if warmup is not None and warmup > 0:
+        yield Hint("warmup-missing", -2.0, f"a warm-up of {warmup:g} is configured")
+    elif signals.lr is not None and len(signals.lr) >= 10:
+        values = signals.lr.values[np.isfinite(signals.lr.values)]
+        if len(values) and values[0] < 0.5 * values.max() and int(np.argmax(values)) < 0.3 * len(values):
+            yield Hint("warmup-missing", -2.0, "the learning rate warms up in the log")
+    accumulation = lookup.number(config, "accumulation")
+    if accumulation is not None and accumulation <= 1:
+        yield Hint("accumulation-not-scaled", -2.0, "gradients are not accumulated")
+
+
+def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    half = lookup.half_precision(signals.run.config)
+    scaled = any(len(series) and np.nanmax(series.values) > 1 for series in signals.run.of("loss_scale"))
+    if half or scaled:
+        yield Hint("fp16-overflow", 0.8, "the run trains in half precision")
+    elif half is False:
+        yield Hint("fp16-overflow", -2.5, "the run does not train in fp16")
+        yield Hint("low-precision-update-lost", -1.0, "the run does not train in fp16")
+
+
+def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """When a NaN, spike or divergence came, and what the gradient norm did just before it."""
+    event = seen.get("nonfinite-loss") or seen.get("divergence") or seen.get("loss-spike")
+    main = signals.main
+    if event is None or event.steps is None or main is None or not len(main.series):
+        return
+    first = event.steps[0]
+    span = float(main.series.steps[-1] - main.series.steps[0])
+    share = (first - float(main.series.steps[0])) / span if span > 0 else 0.0
+    if event.id == "nonfinite-loss":
+        if share <= 0.02:
+            yield Hint("nan-in-data", 0.5, "NaN in the very first steps, before learning could cause it")
+            yield Hint("exploding-gradients", -0.7, "NaN came before anything could grow")
+        rising = _rise_before(main, first)
+        if rising is not None and share > 0.02:
+            if rising > 1.3:
+                yield Hint("lr-too-high", 0.8, f"the loss had risen {rising:.1f}-fold before it became NaN")
+                yield Hint("exploding-gradients", 0.5, f"the loss had risen {rising:.1f}-fold before it became NaN")
+                yield Hint("nan-in-data", -0.8, "the loss grew first; a bad sample would strike at once")
+            else:
+                for cause in ("nan-in-data", "log-of-zero", "division-by-zero", "fp16-overflow"):
+                    yield Hint(cause, 0.4, "the loss was calm right up to the NaN")
+                yield Hint("lr-too-high", -0.6, "the loss was calm right up to the NaN")
+    elif share <= 0.08:
+        yield Hint("warmup-missing", 0.8, f"it came in the first {max(share, 0.01) * 100:.0f} % of the run")
+    elif share > 0.3:
+        yield Hint("warmup-missing", -1.5, f"it came after {share * 100:.0f} % of the run; a warm-up concerns the beginning")
+        yield Hint("init-too-large", -1.5, "it came long after the start")
+
+
+def _rise_before(main: Curve, step: float) -> float | None:
+    before = main.y[main.x < step]
+    if len(before) < 6 or before.min() <= 0:
+        return None
+    few = max(2, len(before) // 20)
+    return float(np.median(before[-few:]) / np.median(before[-4 * few : -few]))
+
+
+def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """A gap that is there from the first evaluation is a different task, not memorisation."""
+    gap = seen.get("overfitting-gap")
+    val, train = signals.val, signals.train_epochs
+    if gap is None or gap.steps is None or val is None or train is None or len(val) < 4:
+        return
+    onset = val.clock_share(gap.steps[0])
+    first = float(val.y[0] / max(abs(train.initial), 1e-300))
+    if onset < 0.03 and first > 1.5:
+        text = "validation is far worse than training from the first evaluation on"
+        for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch"):
+            yield Hint(cause, 1.2, text)
+        yield Hint("overfitting", -0.8, text)
+    elif onset > 0.1:
+        text = f"validation improved until {onset * 100:.0f} % of the run, so it is the same task"
+        for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch", "train-mode-during-eval"):
+            yield Hint(cause, -1.2, text)

@@ -1,0 +1,140 @@
+"""From observations to ranked, exclusive explanations.
+
+A naive Bayes model with three amendments, each because the plain one is overconfident: symptoms of one family speak once,
+the log likelihood is tempered, and how clear an observation is scales what it says. `healthy` and `other` compete like
+any cause.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from traindx.causes import causes
+from traindx.causes.base import Cause
+from traindx.diagnosis import Observation
+from traindx.engine import words
+from traindx.engine.context import Hint
+from traindx.symptoms import symptoms
+from traindx.symptoms.base import Symptom
+
+HEALTHY = "healthy"
+OTHER = "other"
+Expectation = Callable[[Symptom], float | None]  # P(present) under an explanation; None: it says nothing about it
+TELLING = 0.25  # log odds below which a symptom is not worth a line
+
+
+@dataclass
+class Ranked:
+    """One explanation: its probability and what spoke for and against it, strongest first."""
+
+    cause: str
+    probability: float = 0.0
+    log_weight: float = 0.0
+    supports: list[tuple[float, str]] = field(default_factory=list)
+    contradicts: list[tuple[float, str]] = field(default_factory=list)
+
+
+def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unfamiliar: bool = False) -> list[Ranked]:
+    """All explanations, most probable first; probabilities sum to one. `unfamiliar`: a kind of training the causes were
+    not written for, so that 'other' weighs more."""
+    known = symptoms()
+    table = causes()
+    faults = {identifier: cause for identifier, cause in table.items() if identifier != HEALTHY}
+    total = sum(words.PRIOR_WEIGHT[cause.prior] for cause in faults.values()) or 1.0
+    other = words.PRIOR_OTHER * (4 if unfamiliar else 1)
+    mass = 1 - words.PRIOR_HEALTHY - other
+    silence = math.log(words.SILENT_FAULT) * (1 - _loudest(observations, known))
+    ranked: list[Ranked] = []
+    for identifier, cause in faults.items():
+        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, cause))
+        entry.log_weight += math.log(mass * words.PRIOR_WEIGHT[cause.prior] / total)
+        entry.log_weight += silence
+        ranked.append(entry)
+    healthy = table.get(HEALTHY)
+    entry = _weigh(Ranked(HEALTHY), observations, known, partial(_expected_healthy, healthy))
+    entry.log_weight += math.log(words.PRIOR_HEALTHY)
+    ranked.append(entry)
+    entry = _weigh(Ranked(OTHER), observations, known, _expected_other)
+    entry.log_weight += math.log(other) + silence
+    ranked.append(entry)
+    by_id = {entry.cause: entry for entry in ranked}
+    for hint in hints:
+        if hint.cause in by_id:
+            target = by_id[hint.cause]
+            target.log_weight += hint.log_odds
+            (target.supports if hint.log_odds > 0 else target.contradicts).append((abs(hint.log_odds), hint.sentence))
+    _normalise(ranked)
+    for entry in ranked:
+        entry.supports.sort(key=lambda pair: -pair[0])
+        entry.contradicts.sort(key=lambda pair: -pair[0])
+    return sorted(ranked, key=lambda entry: -entry.probability)
+
+
+def _loudest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
+    """How plainly any problem shows at all, 0 to 1: a fault that shows nowhere is improbable."""
+    seen = [o.clarity for o in observations if o.state == "present" and o.id in known and known[o.id].severity == "problem"]
+    return max(seen, default=0.0)
+
+
+def _weigh(
+    entry: Ranked, observations: Sequence[Observation], known: Mapping[str, Symptom], expected: Expectation
+) -> Ranked:
+    """Add what every observation says; of one family only the strongest voice for and the strongest against counts."""
+    voices: dict[str, tuple[float, float]] = {}
+    for observation in observations:
+        symptom = known.get(observation.id)
+        probability = expected(symptom) if symptom is not None else None
+        if symptom is None or probability is None or observation.state == "unknown":
+            continue
+        odds = _log_odds(observation, probability, symptom.background)
+        best, worst = voices.get(symptom.family, (0.0, 0.0))
+        voices[symptom.family] = (max(best, odds), min(worst, odds))
+        if odds > TELLING and observation.state == "present":
+            entry.supports.append((odds, observation.evidence))
+        elif odds < -TELLING:
+            text = observation.evidence if observation.state == "present" else f"no {symptom.title}: {observation.evidence}"
+            entry.contradicts.append((-odds, text))
+    entry.log_weight += words.TEMPERATURE * sum(best + worst for best, worst in voices.values())
+    return entry
+
+
+def _log_odds(observation: Observation, probability: float, background: float) -> float:
+    """How much more (or less) this observation is expected under the explanation than in any run."""
+    if observation.state == "present":
+        return observation.clarity * math.log(probability / background)
+    seen = words.SENSITIVITY
+    return math.log((1 - seen * probability) / (1 - seen * background))
+
+
+def _expected(cause: Cause, symptom: Symptom) -> float | None:
+    word = cause.predicts.get(symptom.id)
+    if word is None:
+        return None
+    return min(words.STRENGTH[word], words.AGAINST.get(word, math.inf) * symptom.background)
+
+
+def _expected_healthy(healthy: Cause | None, symptom: Symptom) -> float | None:
+    told = _expected(healthy, symptom) if healthy is not None else None
+    if told is not None:
+        return told
+    return words.HEALTHY_PROBLEM * symptom.background if symptom.severity == "problem" else None
+
+
+def _expected_other(symptom: Symptom) -> float | None:
+    return max(words.OTHER_PROBLEM, symptom.background) if symptom.severity == "problem" else None
+
+
+def _normalise(ranked: Sequence[Ranked]) -> None:
+    top = max(entry.log_weight for entry in ranked)
+    weights = [math.exp(entry.log_weight - top) for entry in ranked]
+    total = sum(weights)
+    for entry, weight in zip(ranked, weights, strict=True):
+        entry.probability = weight / total
+    first = max(ranked, key=lambda entry: entry.probability)
+    if first.cause not in (HEALTHY, OTHER) and first.probability > words.CEILING:
+        spare = first.probability - words.CEILING
+        first.probability = words.CEILING
+        next(entry for entry in ranked if entry.cause == OTHER).probability += spare

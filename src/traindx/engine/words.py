@@ -1,0 +1,26 @@
+"""Words → probabilities. The cause files speak in words; these are the numbers meant by them until fitted ones exist."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# P(symptom shows | cause). 'never' is not zero: detectors err too.
+STRENGTH: Mapping[str, float] = {
+    "always": 0.97, "usually": 0.8, "often": 0.5, "sometimes": 0.2, "rarely": 0.05, "never": 0.01,
+}  # fmt: skip
+
+# 'rarely' and 'never' speak against a cause however rare the symptom is: at most this share of its background rate.
+AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.06}
+
+# How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads, docs/how-it-ranks.md).
+PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}
+
+PRIOR_HEALTHY = 0.45  # of the logs people look at, before anything is seen
+PRIOR_OTHER = 0.04  # something the catalogue does not know
+
+SENSITIVITY = 0.85  # a symptom that is there is found this often: absence counts for less than presence
+HEALTHY_PROBLEM = 0.06  # a problem symptom the healthy page does not mention: this share of its background rate
+OTHER_PROBLEM = 0.12  # any problem symptom under an unknown cause
+SILENT_FAULT = 0.12  # a fault of which a full log shows nothing at all
+TEMPERATURE = 0.75  # symptoms are not independent; without this their product is overconfident
+CEILING = 0.9  # a curve alone never proves a cause

@@ -1,0 +1,318 @@
+"""What a logged name means: `val/box_loss` is a validation loss, its box part, and lower is better.
+
+Every reader, signal and report asks this one place, so that a name means the same everywhere. Only the name is looked
+at; what the numbers look like is decided later by the signals.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+Kind = Literal[
+    "loss", "score", "error", "perplexity", "reward", "likelihood", "lr", "grad_norm", "weight_norm", "update_ratio",
+    "loss_scale", "skipped", "nonfinite", "activation", "dead", "saturated", "prediction", "entropy", "kl", "step",
+    "epoch", "time", "step_time", "data_time", "throughput", "memory", "utilisation", "stamp", "other",
+]  # fmt: skip
+OBJECTIVES: tuple[Kind, ...] = ("loss", "score", "error", "perplexity", "reward", "likelihood")  # what training is for
+Split = Literal["train", "val", "test", ""]
+Goal = Literal["min", "max", ""]
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """`part` names a component ('box', 'G', a data set), '' is the whole; `where` names a layer, parameter or rank;
+    `stat` is 'mean' unless the name says std, min or max ('signed' is a mean of gradients or weights, not a size);
+    `scale` is 'epoch' for epoch averages, 'step' for batches."""
+
+    kind: Kind
+    split: Split = ""
+    goal: Goal = ""
+    part: str = ""
+    where: str = ""
+    stat: str = "mean"
+    scale: Literal["step", "epoch", ""] = ""
+
+
+_TRAIN = frozenset({"train", "training", "trn", "tr", "fit"})
+_VAL = frozenset({"val", "valid", "validation", "validate", "eval", "evaluation", "dev", "holdout", "heldout", "cv"})
+_TEST = frozenset({"test", "testing", "tst"})
+_SPLITS = _TRAIN | _VAL | _TEST
+
+_SCORE = frozenset(
+    "acc accuracy acc1 acc5 top1 top5 f1 fscore precision recall prec rec map map50 map75 map95 map5095 ap ap50 ap75 "
+    "aps apm apl ar auc auroc auprc roc dice iou miou jaccard bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel rougelsum "
+    "chrf meteor r2 mcc kappa psnr ssim em exact hella hellaswag hit hits ndcg mrr success winrate score pearson "
+    "spearman cider spice correct sensitivity specificity hmean fitness pck accu bertscore iu miu fb1".split()
+)
+_ERROR = frozenset(
+    "mae mse rmse mape smape wer cer per ter fid lpips error err bpc bpb bpd brier eer rmsle nme epe mpjpe msle "
+    "crps perplexities abserr rel".split()
+)
+_PERPLEXITY = frozenset({"ppl", "perplexity", "perp"})
+_REWARD = frozenset({"reward", "rewards", "rew", "return", "returns", "retn"})
+_LIKELIHOOD = frozenset({"elbo", "loglik", "loglikelihood", "ll", "likelihood", "logp", "logprob", "evidence"})
+_LOSS_WORDS = frozenset(
+    "loss losses lossval nll ce xent crossentropy bce cost objective criterion criteria energy l1 l2 huber hinge".split()
+)
+_STATS = {"std": "std", "stdev": "std", "var": "std", "min": "min", "minimum": "min", "max": "max", "maximum": "max", "best": "min",
+          "median": "mean", "mean": "mean", "avg": "mean", "average": "mean"}  # fmt: skip
+_TOTAL = frozenset({"total", "all", "overall", "sum", "lm", "avg", "average", "mean", "value", "full", "final", "global",
+                    "running", "smoothed", "smooth", "current", "cur", "raw", "objective", "model", "the", "of", "set",
+                    "on", "metrics", "metric", "log", "logs", "scalars", "scalar", "trainer", "main", "batch", "epoch",
+                    "step", "iter", "loss", "losses", "nll", "ce", "xent", "val", "crossentropy", "cross", "entropy",
+                    "cost", "criterion", "per", "token", "network"})  # fmt: skip
+_STEP_NAMES = {  # larger wins when a row carries several counters
+    "globalstep": 10, "trainerglobalstep": 10, "step": 9, "steps": 9, "iteration": 8, "iterations": 8, "iter": 8,
+    "iters": 8, "it": 8, "itr": 8, "trainstep": 8, "trainingstep": 8, "nstep": 8, "numsteps": 8, "totalsteps": 8,
+    "totaliterations": 8, "currentiter": 8, "ni": 7, "numupdates": 7, "update": 7, "updates": 7, "timesteps": 6,
+    "totaltimesteps": 6, "timetotaltimesteps": 6, "numtimesteps": 6, "totalenvinteracts": 6, "envsteps": 6,
+    "numenvstepssampled": 6, "timestepstotal": 6, "trainingiteration": 5, "nupdates": 4, "trainnupdates": 4,
+    "episodes": 3, "numepisodes": 3, "episode": 3, "timeepisodes": 3, "timeiterations": 5, "batch": 2, "batchidx": 2,
+    "misctotaltimesteps": 6, "miscnupdates": 4, "totalnumsteps": 6, "minibatch": 2, "trial": 1, "round": 3, "rounds": 3, "tick": 3, "generation": 3,
+}  # fmt: skip
+_EPOCH_NAMES = frozenset({"epoch", "epochs", "ep", "epochnum", "currentepoch", "numepochs", "trainepoch", "trainingepoch",
+                          "epochidx", "nepoch", "epochnumber", "globalepoch", "epochid", "epochno"})  # fmt: skip
+_STAMPS = frozenset({"timestamp", "walltime", "datetime", "date", "createdat", "ts", "eta", "remaining", "runtime",
+                     "seed", "rank", "pid", "version", "nparameters", "numparams", "params", "hour", "minute"})  # fmt: skip
+_GRADIENT = frozenset({"grad", "grads", "gradient", "gradients"})
+_NO_GRADIENT = frozenset({"accumulation", "clip", "clipping", "checkpointing", "copy", "loss", "penalty", "steps",
+                          "time", "ms"})  # fmt: skip
+_WEIGHT = frozenset({"weight", "weights", "param", "params", "parameter", "parameters"})
+_ACTIVATION = frozenset({"act", "acts", "activation", "activations"})
+_PREDICTION = frozenset({"pred", "preds", "predicted", "prediction", "predictions", "output", "outputs"})
+_SHARE = frozenset({"fraction", "frac", "share", "ratio", "pct", "percent"})
+_NONFINITE = frozenset({"nan", "nans", "inf", "infs", "nonfinite"})
+_QUANTITY = _GRADIENT | _ACTIVATION | _SHARE | _NONFINITE | _TRAIN | set(_STATS) | {
+    "gnorm", "gradnorm", "norm", "norms", "2", "2.0", "l2", "total", "global", "all", "clip", "clipped", "before",
+    "dead", "zero", "zeros", "unit", "units", "neuron", "neurons", "relu", "sparsity", "saturated", "saturation", "update",
+    "updates", "to", "count", "num", "has", "any", "step", "epoch", "optim", "optimizer", "stats", "debug",
+    "monitor",
+}  # fmt: skip
+_COUNTED = frozenset({
+    "it", "its", "iter", "iters", "iteration", "iterations", "step", "steps", "batch", "batches", "sample", "samples",
+    "token", "tokens", "tok", "image", "images", "img", "imgs", "example", "examples",
+})  # fmt: skip
+_TIME_WORDS = frozenset({
+    "time", "secs", "seconds", "sec", "elapsed", "dt", "duration", "ms", "wall", "took", "runtime", "timing", "timings",
+})  # fmt: skip
+_FETCHING = frozenset({
+    "data", "load", "loader", "loading", "dataload", "dataloader", "dataloading", "io", "reader", "fetch", "batchgen",
+})  # fmt: skip
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SPLIT = re.compile(r"[^A-Za-z0-9@.]+")
+_SUFFIX = re.compile(r"^(.*?[a-z])[_/ -]?(step|epoch)$")
+
+
+def tokens_of(name: str) -> list[str]:
+    """The words of a name: 'metrics/mAP50-95(B)' → ['metrics', 'map50', '95', 'b']."""
+    words: list[str] = []
+    for chunk in _SPLIT.split(name.replace("@", "")):
+        if not chunk:
+            continue
+        # 'mAP', 'AP50', 'IoU' are words of their own, not camel case
+        parts = [chunk] if re.match(r"^(m?AP|m?IoU|R2|F1|chrF)", chunk) else _CAMEL.split(chunk)
+        words.extend(part.strip(".").lower() for part in parts if part.strip("."))
+    return words
+
+
+@lru_cache(maxsize=8192)
+def meaning_of(name: str) -> Meaning:
+    """The meaning of a logged name; kind 'other' when it says nothing known."""
+    words = tokens_of(name)
+    if not words:
+        return Meaning("other")
+    bag = set(words)
+    joined = "".join(words)
+    split: Split = ""
+    if bag & _VAL:
+        split = "val"
+    elif bag & _TEST:
+        split = "test"
+    elif bag & _TRAIN:
+        split = "train"
+    stat = next((_STATS[word] for word in words if _STATS.get(word, "mean") != "mean"), "mean")
+    suffix = _SUFFIX.match(name.lower())
+    scale: Literal["step", "epoch", ""] = ""
+    if suffix and len(words) > 1:
+        scale = "epoch" if suffix.group(2) == "epoch" else "step"
+
+    bare = "".join(word for word in words if word not in _SPLITS)
+    if joined in _STEP_NAMES or (bare in _STEP_NAMES and bare != "ep"):
+        return Meaning("step", split)
+    if bare in _EPOCH_NAMES:
+        return Meaning("epoch", split)
+    if joined in _STAMPS or bare in _STAMPS or words[0] in {"eta", "timestamp"}:
+        return Meaning("stamp")
+    counter = _resource(words, bag, joined, split, scale, stat)
+    if counter is not None:
+        return counter
+    return _objective(name, words, bag, bare, split, scale, stat)
+
+
+def step_rank(name: str) -> int:
+    """How good a step counter this name is; 0 when it is none."""
+    words = tokens_of(name)
+    joined = "".join(words)
+    bare = "".join(word for word in words if word not in _SPLITS)
+    return _STEP_NAMES.get(joined, _STEP_NAMES.get(bare, 0))
+
+
+def _resource(
+    words: list[str], bag: set[str], joined: str, split: Split, scale: Literal["step", "epoch", ""], stat: str
+) -> Meaning | None:
+    """Learning rate, norms, times and other quantities that are not objectives."""
+    if "lr" in bag or {"learning", "rate"} <= bag or "learningrate" in bag or re.match(r"^lr\d*$", words[-1]):
+        return Meaning("lr", "", "", part="/".join(w for w in words if w not in {"lr", "learning", "rate", "train"}))
+    inside = _inside(words, bag, joined, scale, stat)
+    if inside is not None:
+        return inside
+    pace = _pace(words, bag, split)
+    if pace is not None:
+        return pace
+    if bag & _TIME_WORDS:
+        return _timing(words, bag, split, scale)
+    if joined in {"data", "dataload", "dataloading", "datas"} or _waits_for_data(bag):
+        return Meaning("data_time", split)
+    if bag & {"mem", "memory", "vram", "rss"} or joined in {"maxmem", "gpumem"}:
+        return Meaning("memory")
+    if bag & {"gpu", "cpu", "util", "utilization", "utilisation", "disk", "network", "power", "temp"} and not bag & (_SCORE | _LOSS_WORDS):
+        return Meaning("utilisation")
+    return None
+
+
+def _inside(
+    words: list[str], bag: set[str], joined: str, scale: Literal["step", "epoch", ""], stat: str
+) -> Meaning | None:
+    """What shows the inside of the training: the loss scaler, gradients, weights, updates and units."""
+    # 'fc1.weight_norm', 'fc1.weight.grad' and 'grad.fc1.weight' say at an end of a dotted name what they are
+    ends = bag | {word.rpartition(".")[2] for word in words}
+    grad = bool((ends | {word.partition(".")[0] for word in words}) & _GRADIENT)
+    weight = bool(ends & _WEIGHT)
+    norm = bool(ends & {"norm", "norms"})
+    scaler = "lossscale" in joined or ("scale" in bag and bag & {"loss", "scaler", "amp", "fp16"})
+    named = joined in {"scaler", "gradscale", "gradscaler", "traingradscale"}
+    if named or (scaler and not bag & {"invariant", "inv", "multi"}):
+        return Meaning("loss_scale")
+    if bag & {"skipped", "overflow", "overflows"} or {"nan", "iterations"} <= bag:
+        return Meaning("skipped", part="nan" if "nan" in bag else "")
+    if bag & _NONFINITE and (grad or weight or bag & _ACTIVATION):
+        target = "gradient" if grad else "weight" if weight else "activation"
+        return Meaning("nonfinite", part=target, where=_where(words, _WEIGHT))
+    zeros = (bag & {"zero", "zeros"} and bag & _SHARE) or ("sparsity" in bag and bag & _ACTIVATION)
+    if "dead" in bag or (zeros and not grad and not weight):
+        return Meaning("dead", part="" if "dead" in bag else "zeros", where=_where(words))
+    if bag & {"saturated", "saturation"}:
+        return Meaning("saturated", where=_where(words))
+    updates = bool(bag & {"update", "updates"})
+    if updates and (bag & {"ratio", "norm"} or {"to", "weight"} <= bag):
+        return Meaning("update_ratio", part="norm" if "ratio" not in bag and norm else "", where=_where(words, _WEIGHT))
+    if "gnorm" in joined or "gradnorm" in bag or (grad and (norm or bag & {"total", "2.0"})):
+        return Meaning("grad_norm", where=_where(words), stat=stat, scale=scale)
+    if grad and (len(words) > 1 or "." in joined) and not bag & _NO_GRADIENT:
+        return Meaning("grad_norm", where=_where(words), stat="signed" if bag & {"mean", "avg"} else stat, scale=scale)
+    if weight and norm:
+        return Meaning("weight_norm", where=_where(words, _WEIGHT), stat=stat)
+    return None
+
+
+def _where(words: list[str], also: frozenset[str] = frozenset()) -> str:
+    """The layer, parameter or rank in a name: what is left when the words for the quantity itself are gone."""
+    trimmed = [re.sub(r"^grad\.|\.(grad|norm)$", "", word) for word in words]
+    return ".".join(word for word in trimmed if word not in _QUANTITY and word not in also)
+
+
+def _pace(words: list[str], bag: set[str], split: Split) -> Meaning | None:
+    """Throughput ('it/s', 'tokens_per_sec') or its inverse ('s/it', 'time_per_step_s'), which is a step time."""
+    if bag & {"fps", "throughput", "wps", "ups", "tflops", "ips", "qps", "tps", "tgs"}:
+        return Meaning("throughput", split, "max")
+    counted = [index for index, word in enumerate(words) if word in _COUNTED]
+    seconds = [index for index, word in enumerate(words) if word in {"s", "sec", "second", "seconds"}]
+    if not seconds or not (counted or "per" in bag):
+        return None
+    if counted and (seconds[0] < counted[0] or ("time" in bag and "per" not in words[counted[0] :])):
+        return Meaning("step_time", split)
+    # 'batch(s)' is no rate
+    return None if counted and words[counted[0]] == "batch" else Meaning("throughput", split, "max")
+
+
+def _waits_for_data(bag: set[str]) -> bool:
+    return bool(bag & {"data", "input", "dataloader"} and bag & {"wait", "waiting"}) or {"batch", "generator"} <= bag
+
+
+def _timing(words: list[str], bag: set[str], split: Split, scale: Literal["step", "epoch", ""]) -> Meaning:
+    if (bag & _FETCHING and not bag & {"checkpoint", "ckpt", "model"}) or _waits_for_data(bag):
+        return Meaning("data_time", split, part="ms" if "ms" in bag else "")
+    whole = {"elapsed", "total", "wall", "runtime", "epoch", "duration", "training", "left", "finish", "remaining"}
+    if "iteration" in bag or "iter" in bag or "step" in bag or "batch" in bag:
+        return Meaning("step_time", split, part="ms" if "ms" in bag else "")
+    if bag & whole or scale == "epoch" or words in (["took"], ["t"]):
+        return Meaning("time", split)
+    if bag <= {"time", "dt", "ms", "s", "sec", "secs", "train", "avg", "mean", "forward", "step"}:
+        return Meaning("step_time", split, part="ms" if "ms" in bag else "")
+    return Meaning("time", split)
+
+
+def _objective(
+    name: str, words: list[str], bag: set[str], bare: str, split: Split, scale: Literal["step", "epoch", ""], stat: str
+) -> Meaning:
+    part = "/".join(w for w in words if w not in _SPLITS and w not in _TOTAL and w not in _STATS and not w.isdigit())
+    if bag & _REWARD or "eprewmean" in bare or bare == "ret":
+        # 'rew' beside 'loss' (reward model loss) is a loss
+        if not bag & {"loss", "losses"}:
+            return Meaning("reward", split, "max", part, stat=stat, scale=scale)
+    if bag & _PERPLEXITY:
+        return Meaning("perplexity", split, "min", stat=stat, scale=scale)
+    is_loss = bool(bag & _LOSS_WORDS) or any(w.endswith("loss") or w.startswith("loss") for w in words)
+    if is_loss or {"cross", "entropy"} <= bag:
+        if bag & {"acc", "accuracy"}:
+            return Meaning("score", split, "max", part, stat=stat, scale=scale)
+        part = "/".join(_loss_part(w) for w in part.split("/") if _loss_part(w))
+        if not part and "cross" not in bag:  # a policy's value and entropy losses are parts; 'loss value' is the whole
+            pairs = pairwise(words)
+            part = next((first for first, second in pairs if first in {"value", "entropy"} and second.startswith("loss")), "")
+        return Meaning("loss", split, "min", part, stat=stat, scale=scale)
+    if bag & {"entropy"}:
+        return Meaning("entropy", split)
+    if bag & {"kl", "kld", "approxkl"} or "kl" in words:
+        return Meaning("kl", split, part=part)
+    if bag & _LIKELIHOOD or {"log", "likelihood"} <= bag:
+        goal: Goal = "min" if bag & {"neg", "negative", "nll"} else "max"
+        return Meaning("loss" if goal == "min" else "likelihood", split, goal, part, stat=stat, scale=scale)
+    if bag & {"err", "error"} and bag & {"top1", "top5", "top", "class"}:
+        return Meaning("error", split, "min", part, stat=stat, scale=scale)
+    if bag & _SCORE or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1]) or "accuracy" in bare:
+        return Meaning("score", split, "max", part, stat=stat, scale=scale)
+    if bag & _ERROR or bare.endswith("error"):
+        return Meaning("error", split, "min", part, stat=stat, scale=scale)
+    if not bare and split:  # nanoGPT: 'train 3.2', 'val 3.3'
+        return Meaning("loss", split, "min")
+    if re.match(r"^(d|g)[_-]?(real|fake|gan|l1|a|b|adv)$", name.strip().lower()) or bare in {"gan", "adv"}:
+        return Meaning("loss", split, "min", part=part or bare)
+    if {"gradient", "penalty"} <= bag:
+        return Meaning("loss", split, "min", part=part)
+    return _statistic(words, bag, split, stat)
+
+
+def _statistic(words: list[str], bag: set[str], split: Split, stat: str) -> Meaning:
+    """Statistics of activations, weights or outputs that are neither norms nor objectives; 'other' when it is none."""
+    measured = bag & (set(_STATS) | {"norm", "rms", "abs", "absmax"})
+    if bag & _PREDICTION and (stat == "std" or bag & {"unique", "distinct", "classes"}):
+        return Meaning("prediction", split, part="spread" if stat == "std" else "distinct", stat=stat)
+    if measured and bag & (_ACTIVATION | {"hidden", "logit", "logits"}):
+        return Meaning("activation", split, where=_where(words), stat=stat)
+    if measured and bag & {"weight", "weights", "param", "params"}:
+        return Meaning("weight_norm", where=_where(words, _WEIGHT), stat="signed" if stat == "mean" else stat)
+    return Meaning("other", split, stat=stat)
+
+
+def _loss_part(word: str) -> str:
+    for piece in ("losses", "loss"):
+        if word.endswith(piece):
+            return word[: -len(piece)]
+        if word.startswith(piece):
+            return word[len(piece) :]
+    return word

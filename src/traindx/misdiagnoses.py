@@ -1,0 +1,213 @@
+"""What people say about a failing training, what it usually is instead, and the short ways from a symptom to its causes.
+
+Plain data for the pages and for `traindx explain`; every id is one of the catalogue. Nothing here decides anything: the
+ranking is the engine's. Where a table that is passed around names only one cause, the row here names the ones that
+resolved reports confirm, likeliest first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Misdiagnosis:
+    """`says`: the sentence one hears; `thinks`: the cause it assumes; `usually`: what it turns out to be; `check`: the
+    observation that tells."""
+
+    says: str
+    thinks: str
+    usually: str
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """One of the answers to 'what do you see?', and the symptoms it stands for."""
+
+    title: str
+    symptoms: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """One leaf of a decision tree: where these symptoms are present and those absent, these causes come first."""
+
+    tree: str
+    question: str
+    present: tuple[str, ...]
+    absent: tuple[str, ...]
+    causes: tuple[str, ...]
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """A symptom, the causes to think of in this order, and the first fix to try."""
+
+    symptom: str
+    causes: tuple[str, ...]
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandOver:
+    """A problem that is not one of learning: how it shows, and where to go with it."""
+
+    what: str
+    signs: str
+    go_to: str
+
+
+MISDIAGNOSES = (
+    Misdiagnosis(
+        "I need a different optimizer",
+        "the optimizer is wrong",
+        "learning rate, schedule or gradients; no other optimizer repairs those",
+        "does the loss react when the rate changes by ten, and do all layers receive gradients?",
+    ),
+    Misdiagnosis(
+        "Just tell me which optimizer to use",
+        "one of them would simply work",
+        "AdamW is a fine default, and it is rarely what is broken",
+        "name the symptom first: flat, swinging, diverging, NaN or a gap each lead elsewhere",
+    ),
+    Misdiagnosis(
+        "It needs more epochs",
+        "the model is undertrained",
+        "a flat loss is not learning; more epochs of nothing change nothing",
+        "is the last fifth of the smoothed curve still falling beyond its noise?",
+    ),
+    Misdiagnosis(
+        "The model is too small",
+        "capacity is missing",
+        "regularisation, data or labels hold it down, or part of it does not train",
+        "can it memorise one batch, and does the train loss fall without dropout and decay?",
+    ),
+    Misdiagnosis(
+        "The batch is too small",
+        "the batch causes the noise",
+        "the rate does not fit the batch: their ratio sets the noise",
+        "does a rate lowered by the same factor calm it just as well?",
+    ),
+    Misdiagnosis(
+        "I have to tune the hyper-parameters",
+        "a search will find the fault",
+        "one specific fault; a search over a broken script compares broken runs",
+        "first loss at chance, one batch memorised, gradients in every layer: three checks, two minutes",
+    ),
+    Misdiagnosis(
+        "I will try some learning rates at random",
+        "the right rate is a matter of luck",
+        "the usable range can be measured in 200 steps, and the rate is often not the cause",
+        "what does a range test show? If no rate makes the loss fall, it is not the rate",
+    ),
+    Misdiagnosis(
+        "The demo is tomorrow, I need a quick fix",
+        "guessing is faster than looking",
+        "a wrong guess costs a run, a diagnosis half a minute",
+        "run `traindx diagnose` on the log, then change one thing and compare a few hundred steps",
+    ),
+    Misdiagnosis(
+        "The loss is NaN, so the learning rate is too high",
+        "the steps are too long",
+        "in resolved reports: half precision 45 %, data and labels 23 %, learning rate 18 %, fused kernels 14 %",
+        "did the loss grow before the NaN? Does it survive in fp32, and on the same batch again?",
+    ),
+    Misdiagnosis(
+        "The loss oscillates, something is wrong",
+        "a healthy curve is smooth",
+        "often ordinary mini-batch noise on top of progress",
+        "does the smoothed curve still fall, and is the band narrower than the progress?",
+    ),
+    Misdiagnosis(
+        "Half of the activations are zero: dead ReLUs",
+        "zeros mean dead units",
+        "half is what a healthy ReLU layer shows; a dead unit is off for every sample",
+        "count the units that are zero for all samples, not the zeros",
+    ),
+    Misdiagnosis(
+        "The gradient norm is fine, so gradients flow",
+        "one number describes all layers",
+        "the last layer dominates the norm while the first ones may receive nothing",
+        "print the norm of each layer: neighbours should differ by less than a factor of ten",
+    ),
+)  # fmt: skip
+
+COMPLAINTS = (
+    Complaint("the loss does not decrease, or stopped", ("flat-from-start", "loss-at-chance", "plateau")),
+    Complaint("the loss decreases very slowly", ("slow-convergence", "still-improving")),
+    Complaint("the loss swings or jumps", ("oscillation", "loss-spike", "divergence", "val-spike", "val-noisy")),
+    Complaint("the loss became NaN or Inf", ("nonfinite-loss", "nonfinite-gradient", "nonfinite-weight")),
+    Complaint("gradients are very large", ("exploding-gradients", "huge-updates")),
+    Complaint("gradients are close to zero", ("vanishing-gradients", "tiny-updates", "no-gradient")),
+    Complaint("train is good, validation is bad", ("overfitting-gap", "val-at-chance")),
+    Complaint("training takes too long", ("slow-input-pipeline", "slow-step", "throughput-drop")),
+    Complaint("something else", ("suspiciously-good", "prediction-collapse", "high-initial-loss", "negative-loss")),
+)
+
+BRANCHES = (
+    Branch("plateau", "Do all layers receive gradients and move by 1e-4 or more of their weights?",
+           ("plateau",), ("vanishing-gradients", "tiny-updates"), ("lr-decay-missing", "lr-too-high", "model-too-small"),
+           "add-lr-decay"),
+    Branch("plateau", "Are the updates tiny although the gradients are healthy?",
+           ("plateau", "tiny-updates"), ("vanishing-gradients",), ("lr-decayed-too-early", "lr-too-low"),
+           "step-scheduler-per-epoch"),
+    Branch("plateau", "Do the first layers receive almost no gradient?",
+           ("plateau", "vanishing-gradients"), (), ("dead-relu", "saturation", "vanishing-gradients"), "use-relu-family"),
+    Branch("plateau", "Is the loss as low as the task allows, on validation too?",
+           ("plateau",), ("underfitting", "loss-at-chance", "overfitting-gap"), ("healthy", "lr-decay-missing"),
+           "reduce-on-plateau"),
+    Branch("nan", "Did it come in the first few steps, before anything could grow?",
+           ("nonfinite-loss",), ("divergence", "loss-spike"),
+           ("fp16-overflow", "nan-in-data", "label-encoding-wrong", "init-too-large", "warmup-missing"), "drop-bad-samples"),
+    Branch("nan", "Did gradient norm and loss grow before it?",
+           ("nonfinite-loss", "exploding-gradients"), (), ("exploding-gradients", "lr-too-high", "grad-clip-missing"),
+           "clip-gradients"),
+    Branch("nan", "Was everything calm until the very step?",
+           ("nonfinite-loss",), ("exploding-gradients", "divergence"),
+           ("fp16-overflow", "log-of-zero", "division-by-zero", "corrupt-samples"), "compute-loss-in-fp32"),
+    Branch("overfitting", "Was validation good once, and has it worsened since?",
+           ("overfitting-gap",), ("val-at-chance",), ("overfitting",), "early-stopping"),
+    Branch("overfitting", "Was validation bad from the first epoch on?",
+           ("val-at-chance",), (), ("val-preprocessing-mismatch", "train-val-label-mismatch", "train-mode-during-eval"),
+           "same-preprocessing"),
+    Branch("overfitting", "Is validation only scattering around a constant level?",
+           ("val-noisy",), ("overfitting-gap",), ("train-mode-during-eval", "batch-too-small", "lr-decay-missing"),
+           "call-model-eval"),
+)  # fmt: skip
+
+FIRST_LOOKS = (
+    FirstLook("flat-from-start", ("lr-too-low", "lr-too-high", "frozen-params", "detached-graph", "labels-misaligned",
+                                  "vanishing-gradients", "constant-init"), "overfit-one-batch"),
+    FirstLook("slow-convergence", ("lr-too-low", "inputs-not-normalized", "vanishing-gradients"), "lr-range-test"),
+    FirstLook("plateau", ("lr-decay-missing", "lr-decayed-too-early", "model-too-small"), "add-lr-decay"),
+    FirstLook("oscillation", ("lr-too-high", "batch-too-small", "momentum-too-high"), "lower-lr"),
+    FirstLook("loss-spike", ("corrupt-samples", "grad-clip-missing", "lr-too-high"), "clip-gradients"),
+    FirstLook("nonfinite-loss", ("fp16-overflow", "nan-in-data", "lr-too-high", "exploding-gradients"),
+              "compute-loss-in-fp32"),
+    FirstLook("overfitting-gap", ("overfitting", "val-preprocessing-mismatch", "not-shuffled"), "early-stopping"),
+    FirstLook("underfitting", ("too-few-epochs", "dropout-too-high", "weight-decay-too-high", "model-too-small"),
+              "train-longer"),
+    FirstLook("dead-units", ("dead-relu", "lr-too-high", "init-too-small"), "leaky-relu"),
+    FirstLook("saturated-units", ("saturation", "init-too-large", "inputs-not-normalized"), "default-init"),
+    FirstLook("slow-input-pipeline", ("slow-data-loading", "too-few-workers"), "add-workers"),
+)  # fmt: skip
+
+HAND_OVERS = (
+    HandOver("CUDA out of memory", "OutOfMemoryError, killed by the system, memory that grows with every step",
+             "memory, not learning: smaller batch or activation checkpointing; for growth, losses kept without .item()"),
+    HandOver("DataLoader crash", "worker exited unexpectedly, bus error, too many open files",
+             "the input pipeline: run with num_workers=0 to see the real traceback, check shared memory"),
+    HandOver("hang or NCCL timeout", "the log stops, a watchdog speaks, ranks wait for each other",
+             "the distributed set-up: compare the last step of each rank"),
+    HandOver("reward or exploration in reinforcement learning", "flat or collapsing return, KL or entropy running away",
+             "environment, reward and exploration first: they explain most failures; curves here are only described"),
+    HandOver("choice of architecture", "no training has failed yet",
+             "a design question: start from a published model for a similar task and data size"),
+)  # fmt: skip
+
+
+def misdiagnoses() -> tuple[Misdiagnosis, ...]:
+    """What people say and what it usually is, commonest first."""
+    return MISDIAGNOSES

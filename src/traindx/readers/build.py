@@ -1,0 +1,417 @@
+"""RunBuilder: rows as a log has them, in file order, become runs with clean, ordered series.
+
+All the mess that logs share is settled here once: several runs in one file, resumed runs, counters that restart every
+epoch, validation rows that only know their epoch, several counters in a row, doubled rows.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traindx.meaning import Meaning, Split, meaning_of, step_rank
+from traindx.readers.growing import Growing
+from traindx.run import Axis, Event, Floats, Run, Series
+
+NAN = float("nan")
+_MAX_RESTARTS = 100  # more than these in one run are noise in the counter
+_FALLING = 5  # so many rows on end that only count down are no accident
+_MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
+
+
+class _Column:
+    __slots__ = ("meaning", "rows", "values")
+
+    def __init__(self, meaning: Meaning) -> None:
+        self.meaning = meaning
+        self.rows = Growing("q")
+        self.values = Growing("d")
+
+
+class _Apart:
+    """A metric that came with its own clock."""
+
+    __slots__ = ("meaning", "steps", "times", "values")
+
+    def __init__(self, meaning: Meaning) -> None:
+        self.meaning = meaning
+        self.steps, self.values, self.times = array("d"), array("d"), array("d")
+
+
+@dataclass
+class _Segment:
+    """A stretch of rows [start, stop) that is one run; `events` are the resumes inside it."""
+
+    start: int
+    stop: int
+    events: list[Event]
+
+
+class RunBuilder:
+    """Collects rows in the order they stand in the log; `finish` gives one Run for each training found in them."""
+
+    def __init__(self, source: str, format: str, *, one_run: bool = False) -> None:
+        """`one_run`: the format keeps one training a file, so a counter that falls back is never a new one."""
+        self.source = source
+        self.format = format
+        self.one_run = one_run
+        self.config: dict[str, Any] = {}
+        self.events: list[Event] = []
+        self.lost: list[str] = []
+        self._columns: dict[str, _Column] = {}
+        self._apart: dict[str, _Apart] = {}
+        self._steps = Growing("d")
+        self._epochs = Growing("d")
+        self._times = Growing("d")
+        self._within = False  # the step counts batches inside an epoch
+        self._cuts: list[int] = []  # rows where the reader itself saw a new run begin
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def declare(self, name: str, meaning: Meaning | None = None) -> None:
+        """Say that this metric exists (an empty table still names what it would hold), or what it means."""
+        if name not in self._columns and len(self._columns) < _MAX_SERIES:
+            self._columns[name] = _Column(meaning or meaning_of(name))
+
+    def new_run(self) -> None:
+        """The log itself marks the beginning of another training here (a repeated header, a start banner)."""
+        if len(self) and (not self._cuts or self._cuts[-1] != len(self)):
+            self._cuts.append(len(self))
+
+    def row(
+        self, values: Mapping[str, float], *, step: float | None = None, epoch: float | None = None,
+        time: float | None = None, split: Split = "", within_epoch: bool = False,
+    ) -> None:  # fmt: skip
+        """One logged row. Counters among the values ('step', 'epoch') are used where `step`/`epoch` are not given;
+        `split` marks rows whose names do not say it ('loss' in a validation row); `within_epoch` says that the step
+        counts batches inside the current epoch."""
+        rank = 0
+        index = len(self._steps)
+        self._within = self._within or within_epoch
+        for name, value in values.items():
+            meaning = meaning_of(name)
+            kind = meaning.kind
+            if kind == "step":
+                found = step_rank(name)
+                if step is None or 0 < rank < found:
+                    step, rank = value, found
+            elif kind == "epoch" and epoch is None:
+                epoch = value
+        self._steps.append(NAN if step is None else step)
+        self._epochs.append(NAN if epoch is None else epoch)
+        self._times.append(NAN if time is None else time)
+        for name, value in values.items():
+            column = self._column(name, split)
+            if column is not None:
+                column.rows.append(index)
+                column.values.append(value)
+
+    def table(
+        self, columns: Mapping[str, Floats], present: Mapping[str, NDArray[np.bool_]] | None = None, *,
+        split: Split = "", step: Floats | None = None, epoch: Floats | None = None, time: Floats | None = None,
+    ) -> None:  # fmt: skip
+        """Many rows at once. A cell that is not `present` was blank in the log; a NaN that is present was logged."""
+        if not columns:
+            return
+        length = len(next(iter(columns.values())))
+        start = len(self._steps)
+        if step is None:
+            counters = [name for name in columns if meaning_of(name).kind == "step"]
+            if counters:
+                step = columns[max(counters, key=step_rank)]
+        if epoch is None:
+            epoch = next((column for name, column in columns.items() if meaning_of(name).kind == "epoch"), None)
+        blank = np.broadcast_to(np.float64(NAN), length)
+        for store, given in ((self._steps, step), (self._epochs, epoch), (self._times, time)):
+            store.extend(blank if given is None else given)
+        rows = np.arange(start, start + length, dtype=np.int64)
+        for name, values in columns.items():
+            column = self._column(name, split)
+            if column is None:
+                continue
+            mask = None if present is None else present.get(name)
+            column.rows.extend(rows if mask is None else rows[mask])
+            column.values.extend(values if mask is None else values[mask])
+
+    def series(self, name: str, steps: Floats, values: Floats, times: Floats) -> None:
+        """More points of one metric, in the order they were logged, for formats that keep every metric apart with its
+        own clock. Such a format keeps one training a store, so the points belong to one run."""
+        apart = self._apart.get(name)
+        if apart is None:
+            meaning = meaning_of(name)
+            if meaning.kind in ("step", "stamp", "epoch") or len(self._apart) >= _MAX_SERIES:
+                return
+            apart = self._apart[name] = _Apart(meaning)
+        for store, given in ((apart.steps, steps), (apart.values, values), (apart.times, times)):
+            store.frombytes(np.ascontiguousarray(given, dtype=np.float64).tobytes())
+
+    def _column(self, name: str, split: Split) -> _Column | None:
+        column = self._columns.get(name) if not split else None
+        if column is not None:
+            return column
+        meaning = meaning_of(name)
+        if meaning.kind in ("step", "stamp") or (meaning.kind == "epoch" and not split):
+            return None
+        key = name
+        if split and not meaning.split and meaning.kind not in ("lr", "epoch"):
+            key = f"{split}/{name}"
+            meaning = meaning_of(key) if meaning_of(key).kind == meaning.kind else replace(meaning, split=split)
+        elif meaning.kind == "epoch":
+            return None
+        column = self._columns.get(key)
+        if column is None:
+            if len(self._columns) >= _MAX_SERIES:
+                return None
+            column = self._columns[key] = _Column(meaning)
+        return column
+
+    def finish(self) -> list[Run]:
+        """The runs, in file order. A log without a single number gives one run with empty series."""
+        steps, epochs, times = self._steps.array(), self._epochs.array(), self._times.array()
+        columns = {
+            name: (column.meaning, column.rows.array(), column.values.array()) for name, column in self._columns.items()
+        }
+        if _newest_first(steps) or (not np.isfinite(steps).any() and _newest_first(epochs)):
+            last = len(steps) - 1
+            steps, epochs, times = steps[::-1], epochs[::-1], times[::-1]
+            columns = {name: (meaning, last - rows[::-1], values[::-1]) for name, (meaning, rows, values) in columns.items()}
+        steps = _unroll(steps, epochs, self._within)
+        segments = self._segments(steps, epochs, columns)
+        runs: list[Run] = []
+        for number, segment in enumerate(segments):
+            run = Run(self.source, self.format, config=dict(self.config), lost=list(self.lost))
+            run.events = [*segment.events, *(self.events if number == len(segments) - 1 else [])]
+            if len(segments) > 1:
+                run.name = f"run {number + 1} of {len(segments)}"
+            self._fill(run, segment, steps, epochs, times, columns)
+            runs.append(run)
+        self._fill_apart(runs[-1])
+        return runs
+
+    def _segments(
+        self, steps: Floats, epochs: Floats, columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]]
+    ) -> list[_Segment]:
+        total = len(steps)
+        reference = _reference(columns)
+        clock = steps if np.isfinite(steps).sum() >= np.isfinite(epochs).sum() * 0.5 and np.isfinite(steps).any() else epochs
+        segments: list[_Segment] = []
+        bounds = [0, *self._cuts, total]
+        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+            segments.extend(self._split(start, stop, clock, reference))
+        return [segment for segment in segments if segment.stop > segment.start] or [_Segment(0, total, [])]
+
+    def _split(self, start: int, stop: int, clock: Floats, reference: NDArray[np.int64]) -> list[_Segment]:
+        """Cut [start, stop) where the clock of the reference series falls back to its beginning; a fall to the middle
+        is a resumed run and stays inside it."""
+        rows = reference[(reference >= start) & (reference < stop)]
+        rows = rows[np.isfinite(clock[rows])]
+        if len(rows) < 2:
+            return [_Segment(start, stop, [])]
+        ticks = clock[rows]
+        falls = np.flatnonzero(np.diff(ticks) < 0) + 1
+        segments: list[_Segment] = []
+        begin_row, begin = start, 0
+        events: list[Event] = []
+        for fall in falls:
+            before, after = ticks[fall - 1], ticks[fall]
+            interval = np.median(np.abs(np.diff(ticks[begin:fall]))) if fall - begin > 1 else 1.0
+            fresh = after <= ticks[begin] + 2 * max(interval, 1e-12) and not self.one_run
+            if fresh:
+                between = np.arange(rows[fall - 1] + 1, rows[fall] + 1)
+                cut = int(between[np.isnan(clock[between]) | (clock[between] <= after)][0])
+                segments.append(_Segment(begin_row, cut, events))
+                begin_row, begin, events = cut, int(fall), []
+            elif before - after > 2 * interval:
+                events.append(Event("restart", f"went back from {before:g} to {after:g} and went on", float(after)))
+        segments.append(_Segment(begin_row, stop, events))
+        return segments
+
+    def _fill(
+        self, run: Run, segment: _Segment, steps: Floats, epochs: Floats, times: Floats,
+        columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]],
+    ) -> None:  # fmt: skip
+        part = slice(segment.start, segment.stop)
+        to_step = _epoch_to_step(steps[part], epochs[part])
+        timed = bool(np.isfinite(times[part]).any())
+        for name, (meaning, rows, values) in columns.items():
+            low, high = np.searchsorted(rows, [segment.start, segment.stop])
+            mine = _as_slice(rows[low:high])
+            clock, axis = _clock(steps[mine], epochs[mine], to_step)
+            order_values = values[low:high]
+            order_times = times[mine] if timed and high > low and np.isfinite(times[mine]).all() else None
+            series, superseded = _ordered(name, meaning, clock, order_values, axis, order_times)
+            run.series[name] = series
+            if superseded is not None:
+                run.series[superseded.name] = superseded
+
+
+    def _fill_apart(self, run: Run) -> None:
+        longest = (-1, -1)
+        restarts: list[Event] = []
+        for name, apart in self._apart.items():
+            steps, values, times = (np.frombuffer(store) for store in (apart.steps, apart.values, apart.times))
+            axis: Axis = "step"
+            if len(steps) > 1 and (steps == steps[0]).all():  # the step was never given: only the order is known
+                steps, axis = np.arange(len(steps), dtype=np.float64), "row"
+            rank = (int(apart.meaning.kind in ("loss", "reward") and apart.meaning.split in ("", "train")), len(steps))
+            if rank > longest:
+                longest, restarts = rank, _restarts(steps)
+            known_times = times if np.isfinite(times).all() else None
+            series, superseded = _ordered(name, apart.meaning, steps, values, axis, known_times)
+            run.series[name] = series
+            if superseded is not None:
+                run.series[superseded.name] = superseded
+        if not self._columns:  # rows have told of their restarts already
+            run.events[:0] = restarts
+
+
+def _newest_first(clock: Floats) -> bool:
+    """Whether the log is written upside down: its counter only ever falls."""
+    ticks = clock[np.isfinite(clock)]
+    return len(ticks) >= _FALLING and bool((ticks[1:] <= ticks[:-1]).all()) and bool(ticks[0] - ticks[-1] >= _FALLING - 1)
+
+
+def _as_slice(rows: NDArray[np.int64]) -> NDArray[np.int64] | slice:
+    """Rows without a gap as a slice, which takes a view instead of a copy."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def _restarts(ticks: Floats) -> list[Event]:
+    """Where the counter of one training falls back by more than a few ticks: it was resumed from a checkpoint."""
+    if len(ticks) < 3:
+        return []
+    moves = np.diff(ticks)
+    falls = np.flatnonzero(moves < -2 * np.median(np.abs(moves)))[:_MAX_RESTARTS]
+    return [
+        Event("restart", f"went back from {ticks[fall]:g} to {ticks[fall + 1]:g} and went on", float(ticks[fall + 1]))
+        for fall in falls.tolist()
+    ]
+
+
+def _reference(columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]]) -> NDArray[np.int64]:
+    """The rows of the series that tells runs apart best: the longest training loss, else the longest of all."""
+    best: tuple[int, int] = (-1, -1)
+    rows = np.empty(0, dtype=np.int64)
+    for meaning, column_rows, _ in columns.values():
+        key = (int(meaning.kind in ("loss", "reward") and meaning.split in ("", "train")), len(column_rows))
+        if key > best and len(column_rows):
+            best, rows = key, column_rows
+    return rows
+
+
+def _unroll(steps: Floats, epochs: Floats, within: bool) -> Floats:
+    """A counter that starts again every epoch becomes one that runs through."""
+    known = np.flatnonzero(np.isfinite(steps))
+    if len(known) < 2:
+        return steps
+    ticks = steps[known]
+    falls = np.flatnonzero(np.diff(ticks) < 0) + 1
+    if not len(falls):
+        return steps
+    per_epoch = epochs[known]
+    with_epoch = np.isfinite(per_epoch).all()
+    if with_epoch:
+        rises = per_epoch[falls] > per_epoch[falls - 1]
+        if rises.mean() < 0.8 and not within:
+            return steps
+        length = ticks.max() + (1 if ticks.min() == 0 else 0)
+        base = (per_epoch - per_epoch.min()) * length
+        # a counter that already runs through the epochs needs no help, however often it is repeated
+        if not within and np.all(np.diff(np.maximum.accumulate(ticks)) >= 0) and _mostly_rising(ticks, per_epoch):
+            return steps
+    elif within:
+        length = ticks.max() + (1 if ticks.min() == 0 else 0)
+        index = np.zeros(len(ticks))
+        index[falls] = 1
+        base = np.cumsum(index) * length
+    else:
+        return steps
+    unrolled = steps.copy()
+    unrolled[known] = base + ticks
+    return unrolled
+
+
+def _mostly_rising(ticks: Floats, per_epoch: Floats) -> bool:
+    """Whether the counter keeps rising from epoch to epoch: the median tick of each epoch grows with the epoch."""
+    values = np.unique(per_epoch)
+    medians = np.array([np.median(ticks[per_epoch == value]) for value in values[:50]])
+    return bool(len(medians) > 1 and np.mean(np.diff(medians) > 0) > 0.8)
+
+
+def _epoch_to_step(steps: Floats, epochs: Floats) -> tuple[Floats, Floats] | None:
+    """Where each epoch ends on the step axis, learnt from rows that know both."""
+    both = np.isfinite(steps) & np.isfinite(epochs)
+    if both.sum() < 2:
+        return None
+    order = np.argsort(epochs[both], kind="stable")
+    known_epochs, known_steps = epochs[both][order], np.maximum.accumulate(steps[both][order])
+    last = np.append(np.diff(known_epochs) > 0, True)
+    return (known_epochs[last], known_steps[last]) if last.sum() > 1 else None
+
+
+def _clock(steps: Floats, epochs: Floats, to_step: tuple[Floats, Floats] | None) -> tuple[Floats, Axis]:
+    """The best time axis for these rows: steps, epochs mapped to steps, epochs, or just their number."""
+    count = len(steps)
+    if count and np.isfinite(steps).mean() > 0.5:
+        known = np.isfinite(steps)
+        if known.all():
+            return steps, "step"
+        return np.interp(np.arange(count), np.flatnonzero(known), steps[known]), "step"
+    if count and np.isfinite(epochs).mean() > 0.5:
+        known = np.isfinite(epochs)
+        filled = epochs if known.all() else np.interp(np.arange(count), np.flatnonzero(known), epochs[known])
+        if to_step is not None:
+            return np.interp(filled, *to_step), "step"
+        return filled, "epoch"
+    return np.arange(count, dtype=np.float64), "row"
+
+
+def _ordered(
+    name: str, meaning: Meaning, clock: Floats, values: Floats, axis: Axis, times: Floats | None
+) -> tuple[Series, Series | None]:
+    """Ordered by clock. Where a run was resumed, what came later wins, and what it replaced is kept aside under
+    '… (superseded)' when there is enough of it to tell a story."""
+    superseded: Series | None = None
+    if (clock[1:] < clock[:-1]).any():
+        later = np.minimum.accumulate(clock[::-1])[::-1]
+        keep = np.append(clock[:-1] < later[1:], True) | np.append(clock[:-1] == clock[1:], False)
+        dropped = ~keep
+        if dropped.sum() >= 5:
+            aside = f"{name} (superseded)"
+            order = np.argsort(clock[dropped], kind="stable")
+            superseded = Series(aside, replace(meaning, part="superseded"), clock[dropped][order], values[dropped][order], axis)
+        clock, values = clock[keep], values[keep]
+        times = times[keep] if times is not None else None
+        order = np.argsort(clock, kind="stable")
+        clock, values = clock[order], values[order]
+        times = times[order] if times is not None else None
+    clock, values, times = _undouble(clock, values, times, axis)
+    return Series(name, meaning, clock, values, axis, times), superseded
+
+
+def _undouble(clock: Floats, values: Floats, times: Floats | None, axis: Axis) -> tuple[Floats, Floats, Floats | None]:
+    """The same tick twice is a row written again (the last one counts) unless most ticks repeat: then the counter is
+    just coarser than the rows (batches of one epoch), and they are spread evenly over the tick."""
+    if (clock[1:] > clock[:-1]).all():
+        return clock, values, times
+    last = np.append(np.diff(clock) > 0, True)
+    repeats = len(clock) / last.sum()
+    if repeats == 1:
+        return clock, values, times
+    if repeats < 1.5:
+        return clock[last], values[last], times[last] if times is not None else None
+    ends = np.flatnonzero(last)
+    starts = np.append(0, ends[:-1] + 1)
+    counts = ends - starts + 1
+    ticks = clock[last]
+    width = np.append(np.diff(ticks), np.median(np.diff(ticks)) if len(ticks) > 1 else 1.0)
+    offset = (np.arange(len(clock)) - np.repeat(starts, counts)) / np.repeat(counts, counts)
+    return np.repeat(ticks, counts) + offset * np.repeat(width, counts), values, times

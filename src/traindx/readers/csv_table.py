@@ -1,0 +1,83 @@
+"""Any table of numbers with a header: CSV, TSV, semicolons and decimal commas, columns aligned by spaces, long tables
+with a name and a value a row, W&B and TensorBoard CSV exports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from traindx.errors import TraindxError
+from traindx.meaning import meaning_of
+from traindx.readers.base import FALLBACK, POSSIBLE, Reader
+from traindx.readers.frames import VALUE_NAMES, Frame, Sink
+from traindx.readers.source import Source
+from traindx.readers.table_layout import layout_of
+from traindx.readers.tables import read_table
+from traindx.run import Run
+
+# W&B's CSV export of a chart: 'brisk-sun-4 - train/loss', and its range under '…__MIN' and '…__MAX'
+_WANDB_BOUND = re.compile(r"__M(?:IN|AX)$")
+_WANDB_COLUMN = re.compile(r"^(?P<run>.+?) - (?P<metric>.+)$")
+_TENSORBOARD_FILE = re.compile(r"tag-(?P<tag>.+)$")  # run-version_0-tag-train_loss.csv
+
+
+def sniff(source: Source) -> float:
+    layout = layout_of(source)
+    if layout is None:
+        return 0.0
+    return POSSIBLE if layout.names_objective or _is_wandb_export(layout.names) else FALLBACK
+
+
+def read(source: Source) -> list[Run]:
+    layout = layout_of(source)
+    if layout is None:
+        raise TraindxError(f"{source.name} is no table of numbers.", "A table needs a header and columns of numbers.")
+    if _is_wandb_export(layout.names):
+        sink: Sink = _ExportSink(source, READER.name)
+        read_table(source, sink, _without_bounds)
+        return sink.finish()
+    sink = Sink(source, READER.name)
+    read_table(source, sink, lambda names: _named_by_file(names, source.path))
+    return sink.finish()
+
+
+class _ExportSink(Sink):
+    """A chart exported from W&B: each run has columns of its own beside the shared step."""
+
+    def add(self, frame: Frame) -> None:
+        runs: dict[str, Frame] = {}
+        shared = {name: column for name, column in frame.numbers.items() if not _WANDB_COLUMN.match(name)}
+        for name, column in frame.numbers.items():
+            match = _WANDB_COLUMN.match(name)
+            if match:
+                part = runs.setdefault(match["run"], Frame(frame.length, dict(shared)))
+                part.numbers[match["metric"]] = column
+        for run, part in runs.items():
+            self.feed(run, part)
+
+
+def _is_wandb_export(names: Sequence[str]) -> bool:
+    return any(_WANDB_BOUND.search(name) for name in names) and any(_WANDB_COLUMN.match(name) for name in names)
+
+
+def _without_bounds(names: Sequence[str]) -> list[str]:
+    return ["" if _WANDB_BOUND.search(name) else name for name in names]
+
+
+def _named_by_file(names: Sequence[str], path: Path) -> list[str]:
+    """Where the header does not say what the one metric is ('Value', or no header at all), the file name may."""
+    stem = path.name.split(".")[0]
+    tag = _TENSORBOARD_FILE.search(path.stem)
+    title = tag["tag"] if tag else stem
+    metrics = [index for index, name in enumerate(names) if not name or meaning_of(name).kind == "other"]
+    if not any(names):
+        if len(names) == 1 or (len(names) == 2 and meaning_of(title).kind != "other"):
+            return [*["step"] * (len(names) - 1), title]
+        return [f"column {index + 1}" for index in range(len(names))]
+    if len(metrics) == 1 and names[metrics[0]].lower() in VALUE_NAMES:
+        return [title if index == metrics[0] else name for index, name in enumerate(names)]
+    return list(names)
+
+
+READER = Reader("csv", "CSV, TSV and other tables", sniff, read)

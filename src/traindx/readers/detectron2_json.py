@@ -1,0 +1,29 @@
+"""detectron2 `metrics.json`: JSON lines with the iteration, losses by name, and now and then the evaluation."""
+
+from __future__ import annotations
+
+from traindx.readers.base import LIKELY, Reader
+from traindx.readers.frames import Sink
+from traindx.readers.jsonrows import head_rows, read_json_rows
+from traindx.readers.settings import load_settings
+from traindx.readers.source import Source
+from traindx.run import Run
+
+_OWN_KEYS = frozenset({"total_loss", "eta_seconds", "data_time", "rank_data_time", "validation_loss"})
+
+
+def sniff(source: Source) -> float:
+    keys = {key for row in head_rows(source) for key in row}
+    return LIKELY if "iteration" in keys and keys & _OWN_KEYS else 0.0
+
+
+def read(source: Source) -> list[Run]:
+    sink = Sink(source, READER.name)
+    config = source.beside("config.yaml", "config.yml", up=0)
+    if config is not None:
+        sink.main.config.update(load_settings(config))
+    read_json_rows(source, sink)
+    return sink.finish()
+
+
+READER = Reader("detectron2-json", "detectron2 metrics.json", sniff, read)

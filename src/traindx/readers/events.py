@@ -1,0 +1,120 @@
+"""What a log says happened besides numbers: tracebacks, memory running out, kills, early stops, the end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from traindx.readers.lines import read_prefix
+from traindx.run import Event
+
+EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
+_MAX_EVENTS = 60
+_MAX_TEXT = 300
+_MAX_TRACEBACK = 400  # lines; an unfinished one ends there
+
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
+_EXCEPTION = re.compile(r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()")
+_RULES: tuple[tuple[EventKind, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(pattern, re.IGNORECASE))
+    for kind, pattern in (
+        ("oom", r"out of memory|OutOfMemoryError|\bOOM\b(?!.{0,20}(?:score|prevent|avoid))|RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom-kill"),
+        ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
+        ("killed", r"^\s*Killed\s*$|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
+                   r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)"),
+        ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation).{0,80}(?:timed out|abort|:)|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
+                      r"device-side assert|RuntimeError: |Fatal Python error"),
+        ("early-stop", r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
+                       r"^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
+        ("finished", r"\btraining\b(?! loss| time per| set| data| step| acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
+                     r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone training\b|"
+                     r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)"),
+        ("warning", r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan (?:loss|gradient)s? detected"),
+    )
+)  # fmt: skip
+_NOT_THE_END = re.compile(r"\bepoch\s*\[?\d+|\bstep\s*\d+|will be|not yet|once|when|until|if training", re.IGNORECASE)
+_BORING = re.compile(r"deprecat|FutureWarning|symlink|tokenizers_parallelism|pin_memory|font|mkldnn|TypedStorage", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class _Pending:
+    lines: int = 0
+    last: str = ""
+
+
+@dataclass(slots=True)
+class EventLog:
+    """Collects events with their place in the file; the same one said by every rank counts once."""
+
+    found: list[tuple[int, Event]] = field(default_factory=list)
+    _known: set[tuple[str, str]] = field(default_factory=set)
+    _pending: _Pending | None = None
+
+    @property
+    def listening(self) -> bool:
+        """Whether a traceback is open, so that the next lines belong to it."""
+        return self._pending is not None
+
+    def spot(self, line: str) -> EventKind | Literal["open"] | None:
+        """What this line announces, None for almost all lines."""
+        if _TRACEBACK.search(line):
+            return "open"
+        if len(line) > 2000:
+            return None
+        for kind, pattern in _RULES:
+            match = pattern.search(line)
+            if match is None:
+                continue
+            if kind == "finished" and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end):
+                continue
+            if kind == "warning" and _BORING.search(line):
+                continue
+            return kind
+        return None
+
+    def note(self, kind: EventKind | Literal["open"], line: str, place: int) -> None:
+        if kind == "open":
+            self._pending = _Pending()
+            return
+        text = line[read_prefix(line).end :].strip()
+        if kind == "warning" and "Warning:" in text:
+            text = text[text.index("Warning:") + 9 :].strip()
+        self._add(kind, text, place)
+
+    def hear(self, line: str, place: int) -> None:
+        """One more line while a traceback is open."""
+        assert self._pending is not None
+        message = line[read_prefix(line).end :].rstrip()
+        pending = self._pending
+        pending.lines += 1
+        if _EXCEPTION.match(message) and not message.startswith((" ", "\t")):
+            self._pending = None
+            self._add(_kind_of(message), message.strip(), place)
+        elif pending.lines > _MAX_TRACEBACK:
+            self._pending = None
+            self._add("traceback", pending.last or "a traceback without its end", place)
+        elif message.strip():
+            pending.last = message.strip()
+
+    def close(self, place: int) -> None:
+        """The file ended inside a traceback."""
+        if self._pending is not None and self._pending.lines:
+            self._add("traceback", self._pending.last or "a traceback without its end", place)
+        self._pending = None
+
+    def _add(self, kind: EventKind, text: str, place: int) -> None:
+        key = (kind, re.sub(r"\d+", "0", text)[:120])
+        if key in self._known and kind not in ("finished", "early-stop"):
+            return
+        if len(self.found) < _MAX_EVENTS:
+            self._known.add(key)
+            self.found.append((place, Event(kind, text[:_MAX_TEXT])))
+
+
+def _kind_of(message: str) -> EventKind:
+    if re.search(r"out of memory|OutOfMemory", message, re.IGNORECASE):
+        return "oom"
+    if message.startswith("KeyboardInterrupt"):
+        return "killed"
+    return "dataloader" if "DataLoader worker" in message else "traceback"

@@ -1,0 +1,210 @@
+"""From paths to runs: which reader a file belongs to, which files of a directory make up one run, which are copies."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from traindx.errors import TraindxError
+from traindx.meaning import OBJECTIVES
+from traindx.readers import readers
+from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
+from traindx.readers.source import Source
+from traindx.run import Run, Series
+
+Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
+_SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", "site-packages"})
+_MAX_FILES = 200_000
+_LOOKED_FOR = (
+    "TensorBoard events, W&B, MLflow, trackio, HF, Lightning, Keras, YOLO, mmengine, detectron2, fairseq or Megatron logs, "
+    "CSV/TSV/JSON tables or any text with 'loss 0.5'-like pairs"
+)
+
+
+def find_runs(paths: Sequence[Path], *, progress: Progress | None = None) -> list[Run]:
+    """Every run in these files and directories, in order. Raises TraindxError when a path holds none."""
+    runs: list[Run] = []
+    for path in paths:
+        if not path.exists():
+            raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to.")
+        runs.extend(_in_directory(path, progress) if path.is_dir() else _in_file(path, str(path), progress))
+    return runs
+
+
+def runs_from_stream(stream: BinaryIO, name: str = "<stdin>") -> list[Run]:
+    """The runs in a stream: kept in a temporary file, since sniffing reads it more than once."""
+    with tempfile.TemporaryDirectory(prefix="traindx-") as folder:
+        path = Path(folder) / "stdin"
+        with path.open("wb") as file:
+            while chunk := stream.read(1 << 20):
+                file.write(chunk)
+        return _in_file(path, name, None)
+
+
+def candidates(source: Source) -> list[tuple[float, Reader]]:
+    """The readers that recognise this content, surest first."""
+    scored = [(reader.sniff(source), reader) for reader in readers()]
+    return sorted(((score, reader) for score, reader in scored if score > 0), key=lambda pair: -pair[0])
+
+
+def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
+    source = _source(path, name, progress)
+    try:
+        if not source.size:
+            raise TraindxError(f"{name} is empty.", "Give the log file itself, or the directory the run wrote to.")
+        ranked = candidates(source)
+    except OSError as error:
+        raise TraindxError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
+    refusal: TraindxError | None = None
+    empty: list[Run] = []
+    for _, reader in ranked:
+        try:
+            runs = reader.read(source)
+        except TraindxError as error:
+            refusal = refusal or error
+            continue
+        if any(_tells(run) for run in runs):
+            return [run for run in runs if _tells(run)]
+        empty = empty or [run for run in runs if run.series and any(run.of(kind) for kind in OBJECTIVES)]
+    if empty:  # a table that names its metrics but holds no number yet
+        return empty
+    if refusal is not None:
+        raise refusal
+    found = "text without metrics" if source.is_text else "binary data of no known format"
+    raise TraindxError(
+        f"{name} holds no training metrics: looked for {_LOOKED_FOR}; found {found}.",
+        "Point traindx at the log or run directory, or pipe the training's output into `traindx diagnose -`.",
+    )
+
+
+def _tells(run: Run) -> bool:
+    """Whether there is anything to diagnose: a number of an objective, or a crash."""
+    return any(len(series) for series in run.of(*OBJECTIVES, "lr", "grad_norm", "step_time")) or any(
+        event.kind in ("traceback", "oom", "killed") for event in run.events
+    )
+
+
+def _in_directory(folder: Path, progress: Progress | None) -> list[Run]:
+    files = list(_walk(folder))
+    runs: list[Run] = []
+    damaged: list[str] = []
+    taken: set[Path] = set()
+    for reader in readers():
+        if reader.claim is None:
+            continue
+        free = [path for path in files if path not in taken]
+        for bundle in _claimed(reader, folder, free):
+            taken |= bundle.files
+            runs.extend(_quietly(reader, _source(bundle.main, str(bundle.main), progress), damaged))
+    for path in files:
+        if path not in taken:
+            runs.extend(_any_run(path, progress, damaged))
+    runs = _without_copies([run for run in runs if _tells(run) or run.of(*OBJECTIVES)])
+    if not runs:
+        detail = f" ({damaged[0]})" if damaged else ""
+        raise TraindxError(
+            f"{folder} holds no training log: looked through {len(files)} files for {_LOOKED_FOR}{detail}.",
+            "Point traindx at the directory the run wrote to.",
+        )
+    return sorted(runs, key=lambda run: run.source)
+
+
+def _claimed(reader: Reader, folder: Path, files: Sequence[Path]) -> list[Bundle]:
+    assert reader.claim is not None
+    try:
+        return reader.claim(folder, files)
+    except OSError:  # a directory that vanished or may not be listed claims nothing
+        return []
+
+
+def _any_run(path: Path, progress: Progress | None, damaged: list[str]) -> list[Run]:
+    """What one loose file of a directory holds. Plain text counts only when it clearly logs an objective: source code,
+    notes and settings lie in run directories too."""
+    source = _source(path, str(path), progress)
+    try:
+        if not source.size:
+            return []
+        ranked = candidates(source)
+    except OSError:
+        return []
+    for score, reader in ranked:
+        found = [run for run in _quietly(reader, source, damaged) if _tells(run) or (run.of(*OBJECTIVES) and score >= POSSIBLE)]
+        if score <= FALLBACK:
+            found = [run for run in found if any(len(series) >= 2 for series in run.of(*OBJECTIVES)) or run.events]
+        if found:
+            return found
+    return []
+
+
+def _quietly(reader: Reader, source: Source, damaged: list[str]) -> list[Run]:
+    try:
+        return reader.read(source)
+    except TraindxError as error:
+        damaged.append(error.message)
+    except OSError as error:
+        damaged.append(f"{source.name}: {error.strerror or error}")
+    return []
+
+
+def _source(path: Path, name: str, progress: Progress | None) -> Source:
+    return Source(path, name, None if progress is None else lambda done, size: progress(name, done, size))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    count = 0
+    for root, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
+        for name in sorted(names):
+            path = Path(root) / name
+            if path.is_file():
+                yield path
+                count += 1
+                if count >= _MAX_FILES:
+                    return
+
+
+def _without_copies(runs: list[Run]) -> list[Run]:
+    """The same training is often written twice (text and JSON, TensorBoard and CSV): of runs whose objective agrees
+    value for value, the one that knows most is kept."""
+    kept: list[Run] = []
+    for run in sorted(runs, key=lambda run: (-len(run.series), -run.points)):
+        if not any(_same_training(run, other) for other in kept):
+            kept.append(run)
+    return kept
+
+
+def _same_training(one: Run, other: Run) -> bool:
+    near = os.path.commonpath([os.path.dirname(one.source) or ".", os.path.dirname(other.source) or "."])
+    depth = len(Path(os.path.dirname(other.source) or ".").parts) - len(Path(near).parts)
+    if one.source == other.source or depth > 2:
+        return False
+    mine, theirs = _longest_objective(one), _longest_objective(other)
+    if mine is None or theirs is None:
+        return mine is None and not any(len(series) for series in one.series.values())
+    return _agree(mine, [series for series in other.of(*OBJECTIVES) if len(series) >= 2])
+
+
+def _longest_objective(run: Run) -> Series | None:
+    return max((series for series in run.of(*OBJECTIVES) if len(series) >= 3), key=len, default=None)
+
+
+def _agree(mine: Series, others: Sequence[Series]) -> bool:
+    """Whether some other series contains these values, up to the rounding of a text log (3 significant digits)."""
+    few = mine.values[np.isfinite(mine.values)][:50]
+    if len(few) < 3:
+        return False
+    for series in others:
+        values = series.values[np.isfinite(series.values)]
+        if not len(values):
+            continue
+        ordered = np.sort(values)
+        place = np.clip(np.searchsorted(ordered, few), 1, len(ordered) - 1) if len(ordered) > 1 else np.zeros(len(few), int)
+        nearest = np.minimum(np.abs(ordered[place] - few), np.abs(ordered[place - 1] - few))
+        if np.mean(nearest <= 2e-3 * np.abs(few) + 1e-12) > 0.9 and np.ptp(few) > 0:
+            return True
+    return False

@@ -1,0 +1,156 @@
+"""A file to be read: its head for sniffing, its lines, and the settings that lie beside it."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, cast
+
+HEAD_BYTES = 1 << 16
+CHUNK_BYTES = 1 << 20
+MAX_LINE = 1 << 18  # a longer line is no log line; the rest of it is skipped
+_GZIP = b"\x1f\x8b"
+Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+def read_up_to(file: BinaryIO, count: int) -> tuple[bytes, bool]:
+    """The next bytes, and whether a damaged or cut-off gzip ended them early: what was unpacked before that is kept."""
+    pieces: list[bytes] = []
+    missing = count
+    while missing:
+        try:
+            piece = cast(io.BufferedIOBase, file).read1(missing)
+        except (EOFError, OSError, zlib.error):
+            return b"".join(pieces), True
+        if not piece:
+            break
+        pieces.append(piece)
+        missing -= len(piece)
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces), False
+
+
+class Source:
+    """One file, opened as often as needed and never written to."""
+
+    def __init__(self, path: Path, name: str | None = None, progress: Progress | None = None) -> None:
+        self.path = path
+        self.name = name if name is not None else str(path)
+        self.progress = progress
+
+    @cached_property
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+    @cached_property
+    def compressed(self) -> bool:
+        with self.path.open("rb") as file:
+            return file.read(2) == _GZIP
+
+    def open(self) -> BinaryIO:
+        """The bytes of the file, unpacked where it is gzipped."""
+        if self.compressed:
+            return cast(BinaryIO, gzip.open(self.path, "rb"))
+        return self.path.open("rb")
+
+    @cached_property
+    def head(self) -> bytes:
+        with self.open() as file:
+            return read_up_to(file, HEAD_BYTES)[0]
+
+    @cached_property
+    def encoding(self) -> str:
+        head = self.head
+        if head.startswith(codecs.BOM_UTF8):
+            return "utf-8-sig"
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return "utf-16"
+        if len(head) > 8 and head[1:64:2].count(0) > 0.9 * len(head[1:64:2]):
+            return "utf-16-le"
+        if len(head) > 8 and head[0:64:2].count(0) > 0.9 * len(head[0:64:2]):
+            return "utf-16-be"
+        return "utf-8"
+
+    @cached_property
+    def is_text(self) -> bool:
+        """Whether the head reads as text: hardly a NUL byte once decoded and few control characters."""
+        text = self.text_head.rstrip("\x00")  # a power loss leaves zeros at the end
+        if not text:
+            return False
+        if text.count("\x00") > 0.01 * len(text):  # a damaged log may have a few
+            return False
+        odd = len(re.findall(r"[\x01-\x06\x0e-\x1a\x1c-\x1f\ufffd]", text))
+        return odd < 0.05 * len(text) + 1
+
+    @cached_property
+    def text_head(self) -> str:
+        return self.head.decode(self.encoding, errors="replace")
+
+    def chunks(self) -> Iterator[bytes]:
+        """The file in pieces of about a megabyte; a damaged gzip ends where the damage is."""
+        done = 0
+        with self.open() as file:
+            while chunk := read_up_to(file, CHUNK_BYTES)[0]:
+                done += len(chunk)
+                if self.progress:
+                    self.progress(min(done, self.size), self.size)
+                yield chunk
+
+    def lines(self) -> Iterator[str]:
+        """Decoded lines without their ends. Only a newline ends a line here: carriage returns stay, they mean progress
+        bars. A line is cut at MAX_LINE characters."""
+        decoder = codecs.getincrementaldecoder(self.encoding)(errors="replace")
+        rest = ""
+        skipping = False
+        for chunk in self.chunks():
+            text = decoder.decode(chunk)
+            pieces = text.split("\n")
+            pieces[0] = rest + pieces[0]
+            rest = pieces.pop()
+            for piece in pieces:
+                if skipping:
+                    skipping = False
+                    continue
+                yield piece[:MAX_LINE]
+            if len(rest) > MAX_LINE:
+                if not skipping:
+                    yield rest[:MAX_LINE]
+                rest, skipping = "", True
+        rest += decoder.decode(b"", final=True)
+        if rest and not skipping:
+            yield rest[:MAX_LINE]
+
+    def beside(self, *names: str, up: int = 1) -> Path | None:
+        """The first of these files next to this one, or up to `up` folders above it."""
+        folder = self.path.parent
+        for _ in range(up + 1):
+            for name in names:
+                candidate = folder / name
+                if candidate.is_file():
+                    return candidate
+            folder = folder.parent
+        return None
+
+
+class MemorySource(Source):
+    """Text taken out of another file (the output of a notebook's cell), read as if it were a file of its own."""
+
+    def __init__(self, data: bytes, path: Path, name: str) -> None:
+        super().__init__(path, name)
+        self._data = data
+
+    @cached_property
+    def size(self) -> int:
+        return len(self._data)
+
+    @cached_property
+    def compressed(self) -> bool:
+        return False
+
+    def open(self) -> BinaryIO:
+        return io.BytesIO(self._data)

@@ -1,0 +1,257 @@
+"""The page of a symptom, a cause or a fix, made from its file: for `traindx explain` and, by
+
+    python -m traindx.reporters.pages docs/            writes them
+    python -m traindx.reporters.pages --check docs/    exits 1 when they are not up to date
+
+for the docs folder. The same catalogue gives the same pages, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from traindx.reporters.markdown import block, language_of, row
+
+if TYPE_CHECKING:
+    from traindx.causes.base import Cause
+    from traindx.fixes.base import Fix
+    from traindx.symptoms.base import Symptom
+
+Kind = Literal["symptoms", "causes", "fixes"]
+Link = Callable[[Kind, str], str]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+MADE_BY = "<!-- Made from the catalogue by `make docs`; edit the unit's own file instead. -->"
+_HOW_OFTEN = ("always", "usually", "often", "sometimes", "rarely", "never")
+
+
+def named(kind: Kind, identifier: str) -> str:
+    """A reference for the terminal: just the id."""
+    return f"`{identifier}`"
+
+
+def linked(kind: Kind, identifier: str) -> str:
+    """A reference from one page of docs/ to another; an id without a page stays plain."""
+    from traindx.causes import causes
+    from traindx.fixes import fixes
+    from traindx.symptoms import symptoms
+
+    known = {"symptoms": symptoms().keys(), "causes": causes().keys(), "fixes": fixes().keys()}[kind]
+    return f"[`{identifier}`](../{kind}/{identifier}.md)" if identifier in known else f"`{identifier}`"
+
+
+def with_links(text: str, own: str, link: Link) -> str:
+    """The ids in a text turned into references, code blocks left alone; where a name is both, the cause is meant."""
+    from traindx.causes import causes
+    from traindx.fixes import fixes
+    from traindx.symptoms import symptoms
+
+    def reference(found: re.Match[str]) -> str:
+        identifier = found.group(1)
+        if identifier == own:
+            return found.group(0)
+        kinds: dict[Kind, bool] = {
+            "causes": identifier in causes(), "fixes": identifier in fixes(), "symptoms": identifier in symptoms(),
+        }  # fmt: skip
+        kind = next((kind for kind, known in kinds.items() if known), None)
+        return found.group(0) if kind is None else link(kind, identifier)
+
+    pieces = re.split(r"(^```.*?^```)", text.strip(), flags=re.MULTILINE | re.DOTALL)
+    return "".join(p if p.startswith("```") else re.sub(r"`([a-z][a-z0-9-]+)`", reference, p) for p in pieces)
+
+
+def symptom_page(symptom: Symptom, link: Link) -> str:
+    from traindx.causes import causes
+
+    shown = [(cause.predicts[symptom.id], cause) for cause in causes().values() if symptom.id in cause.predicts]
+    shown.sort(key=lambda pair: (_HOW_OFTEN.index(pair[0]), pair[1].id))
+    rows = [
+        row(link("causes", cause.id), cause.title, often) for often, cause in shown if often not in ("rarely", "never")
+    ]
+    speaks = [link("causes", cause.id) for often, cause in shown if often == "never"]
+    severity = "a problem" if symptom.severity == "problem" else "a note: a healthy run may show it"
+    facts = f"Symptom `{symptom.id}` · {severity} · needs {', '.join(symptom.needs)}"
+    parts = [f"# {_title(symptom.title)}", facts, with_links(symptom.doc, symptom.id, link)]
+    if rows:
+        parts.append(_section("Causes that show it", _table(("cause", "in words", "how often it shows this"), rows)))
+    if speaks:
+        parts.append(_section("Causes it speaks against", ", ".join(speaks)))
+    return _joined(parts)
+
+
+def cause_page(cause: Cause, link: Link) -> str:
+    from traindx.fixes import fixes
+
+    seen = "visible in a log" if cause.log_visible else f"needs a look inside: {cause.needs}"
+    parts = [
+        f"# {_title(cause.title)}",
+        f"Cause `{cause.id}` · {cause.group} · {cause.prior} · {seen}",
+        with_links(cause.doc, cause.id, link),
+    ]
+    shown = [
+        f"- {often}: {', '.join(link('symptoms', name) for name in sorted(cause.predicts) if cause.predicts[name] == often)}"
+        for often in _HOW_OFTEN
+        if often in cause.predicts.values()
+    ]
+    if shown:
+        parts.append(_section("How often it shows which symptom", "\n".join(shown)))
+    alike = [row(link("causes", name), what) for name, what in cause.look_alikes.items()]
+    if alike:
+        parts.append(_section("Look-alikes", _table(("cause", "what separates them"), alike)))
+    known = fixes()
+    listed = [
+        f"{place}. {link('fixes', name)}" + (f": {known[name].title} ({known[name].safety})" if name in known else "")
+        for place, name in enumerate(cause.fixes, 1)
+    ]
+    if listed:
+        parts.append(_section("Fixes, least disruptive first", "\n".join(listed)))
+    return _joined(parts)
+
+
+def fix_page(fix: Fix, link: Link) -> str:
+    from traindx.causes import causes
+
+    parts = [f"# {_title(fix.title)}", f"Fix `{fix.id}` · {fix.safety}: {fix.why_safe}"]
+    code = fix.proposal({}).code
+    parts += [block(code.split("\n"), language_of(code)), with_links(fix.doc, fix.id, link)]
+    if fix.clears:
+        cleared = ", ".join(link("symptoms", name) for name in fix.clears)
+        parts.append(_section("Symptoms that must be gone afterwards", cleared))
+    used = [link("causes", cause.id) for cause in causes().values() if fix.id in cause.fixes]
+    if used:
+        parts.append(_section("Causes it answers", ", ".join(sorted(used))))
+    return _joined(parts)
+
+
+def first_aid_page() -> str:
+    """Short ways from what one sees, or says, to where to look."""
+    from traindx import misdiagnoses as told
+
+    def link(kind: Kind, *identifiers: str) -> str:
+        return ", ".join(linked(kind, identifier).replace("(../", "(") for identifier in identifiers)
+
+    seen = [row(one.title, link("symptoms", *one.symptoms)) for one in told.COMPLAINTS]
+    looks = [
+        row(link("symptoms", one.symptom), link("causes", *one.causes), link("fixes", one.fix))
+        for one in told.FIRST_LOOKS
+    ]
+    branches = [
+        row(one.tree, one.question, link("causes", *one.causes), link("fixes", one.fix)) for one in told.BRANCHES
+    ]
+    said = [row(one.says, one.thinks, one.usually, one.check) for one in told.misdiagnoses()]
+    beyond = [row(one.what, one.signs, one.go_to) for one in told.HAND_OVERS]
+    parts = [
+        "# First aid",
+        "Short ways from what you see to where to look. `traindx diagnose` weighs all of this on your own log.",
+        _section("What you see", _table(("you see", "symptoms"), seen)),
+        _section("What to think of first", _table(("symptom", "causes, likeliest first", "first fix to try"), looks)),
+        _section("Questions that separate the causes", _table(("of", "question", "if so", "fix"), branches)),
+        _section("What people say", _table(("said", "thought", "usually", "how to tell"), said)),
+        _section("What is no problem of learning", _table(("what", "how it shows", "where to go"), beyond)),
+    ]
+    return _joined(parts)
+
+
+def all_pages() -> dict[str, str]:
+    """Every page of docs/ that comes from the catalogue, by its path in docs/."""
+    from traindx.causes import causes
+    from traindx.fixes import fixes
+    from traindx.symptoms import symptoms
+
+    pages: dict[str, str] = {}
+    for symptom in symptoms().values():
+        pages[f"symptoms/{symptom.id}.md"] = symptom_page(symptom, linked)
+    for cause in causes().values():
+        pages[f"causes/{cause.id}.md"] = cause_page(cause, linked)
+    for fix in fixes().values():
+        pages[f"fixes/{fix.id}.md"] = fix_page(fix, linked)
+    pages["symptoms/index.md"] = _index(
+        "Symptoms", "What can be observed in a run.", ((s.severity, s.id, s.title) for s in symptoms().values())
+    )
+    pages["causes/index.md"] = _index(
+        "Causes", "Why it happens, how to tell the cause from its look-alikes, how to fix it and what not to do.",
+        ((c.group, c.id, c.title) for c in causes().values()),
+    )  # fmt: skip
+    pages["fixes/index.md"] = _index(
+        "Fixes", "What to change, from changes that cannot hurt to those that need a new run.",
+        ((f.safety, f.id, f.title) for f in fixes().values()),
+    )  # fmt: skip
+    pages["first-aid.md"] = first_aid_page()
+    return {path: f"{MADE_BY}\n{text}" for path, text in sorted(pages.items())}
+
+
+def stale(folder: Path) -> list[str]:
+    """Pages in the folder that differ from what the catalogue says, are missing, or belong to no unit any more."""
+    pages = all_pages()
+    different = (path for path, text in pages.items() if _current(folder / path) != text)
+    return sorted({*different, *_orphans(folder, pages)})
+
+
+def write(folder: Path) -> int:
+    """Bring the folder up to date; gives how many pages there are."""
+    pages = all_pages()
+    for orphan in _orphans(folder, pages):
+        (folder / orphan).unlink()
+    for path, text in pages.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if _current(target) != text:
+            target.write_text(text, "utf-8")
+    return len(pages)
+
+
+def main(arguments: Sequence[str]) -> int:
+    check = "--check" in arguments
+    folders = [Path(argument) for argument in arguments if argument != "--check"]
+    if len(folders) != 1:
+        print("usage: python -m traindx.reporters.pages [--check] FOLDER", file=sys.stderr)
+        return 2
+    if not check:
+        print(f"{write(folders[0])} pages in {folders[0]}")
+        return 0
+    old = stale(folders[0])
+    if old:
+        print(f"{len(old)} pages are not up to date; run `make docs`: {', '.join(old[:8])}", file=sys.stderr)
+    return 1 if old else 0
+
+
+def _current(path: Path) -> str | None:
+    return path.read_text("utf-8") if path.is_file() else None
+
+
+def _orphans(folder: Path, pages: Iterable[str]) -> list[str]:
+    known = set(pages)
+    found = (path.relative_to(folder).as_posix() for kind in KINDS for path in (folder / kind).glob("*.md"))
+    return [path for path in found if path not in known]
+
+
+def _index(title: str, lead: str, units: Iterable[tuple[str, str, str]]) -> str:
+    parts = [f"# {title}", lead]
+    for group, members in groupby(sorted(units), key=lambda unit: unit[0]):
+        rows = [row(f"[`{identifier}`]({identifier}.md)", words) for _, identifier, words in members]
+        parts.append(_section(_title(group), _table(("id", "in words"), rows)))
+    return _joined(parts)
+
+
+def _title(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _section(title: str, body: str) -> str:
+    return f"## {title}\n\n{body}"
+
+
+def _table(head: Sequence[str], rows: Sequence[str]) -> str:
+    return "\n".join([row(*head), row(*("---" for _ in head)), *rows])
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

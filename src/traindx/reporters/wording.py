@@ -1,0 +1,192 @@
+"""How numbers, steps, confidences and names from a log are written, the same in every format."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from traindx.diagnosis import Diagnosis, Hypothesis, Missing, Observation, Verdict
+
+HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
+VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
+_ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
+STANDS_OUT = 0.25  # an inconclusive run gets a fix only for an explanation this likely
+_MOST_DIGITS = 7
+_LOWER, _UPPER = 1e-3, 1e6  # outside of this range scientific notation is the shorter to read
+
+
+def clean(text: str) -> str:
+    """Text from a log or a path, safe for a terminal: escape sequences are dropped, every other control, bidirectional
+    or undecodable character becomes a visible mark, and line breaks become spaces. Logs are not trusted input."""
+    text = _ANSI.sub("", text)
+    if text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    if character in "\n\r\t\v\f":
+        return " "
+    category = unicodedata.category(character)
+    return " " if category == "Zs" else "�"
+
+
+def clean_lines(text: str) -> list[str]:
+    """Code keeps its lines and its indentation; each line is cleaned on its own."""
+    return [clean(line.expandtabs(4)).rstrip() for line in text.split("\n")]
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A measured number, at three significant digits unless told: 0.613, 7.9, 12400, 3.1e-5, NaN."""
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("Inf" if value > 0 else "-Inf")
+    if value == 0:
+        return "0"
+    if not _LOWER <= abs(value) < _UPPER:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    text = f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers with as many digits as it takes to tell them apart."""
+    for digits in range(3, _MOST_DIGITS):
+        if one == other or number(one, digits) != number(other, digits):
+            return number(one, digits), number(other, digits)
+    return number(one, _MOST_DIGITS), number(other, _MOST_DIGITS)
+
+
+def count(value: float) -> str:
+    """A step or an amount: whole where it is whole, with commas from ten thousand on."""
+    if not math.isfinite(value):
+        return number(value)
+    if abs(value - round(value)) > 1e-9:
+        return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+    return f"{round(value):,}" if abs(value) >= 1e4 else str(round(value))
+
+
+def amount(value: int, noun: str) -> str:
+    """'1 step', '412 steps'."""
+    return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
+
+
+def length_of(diagnosis: Diagnosis) -> str:
+    """'412 steps', '9 epochs', or '' for a run without any."""
+    return amount(diagnosis.run.steps, diagnosis.run.axis) if diagnosis.run.steps else ""
+
+
+def span(steps: tuple[float, float] | None, unit: str = "step") -> str:
+    """Where something happened: 'step 97', 'steps 97–412', or '' when it has no place."""
+    if steps is None:
+        return ""
+    first, last = steps
+    return f"{unit} {count(first)}" if first == last else f"{unit}s {count(first)}–{count(last)}"
+
+
+def placed(symptom: Observation, unit: str) -> str:
+    """What was measured, after where: 'steps 97–412, fc2: …'. A place the sentence itself names is not said twice."""
+    evidence = clean(symptom.evidence)
+    where = clean(symptom.where or "")
+    place = ", ".join(part for part in (span(symptom.steps, unit), "" if where in evidence else where) if part)
+    return f"{place}: {evidence}" if place else evidence
+
+
+def percent(confidence: float) -> str:
+    """A probability, never 0 % or 100 %: a diagnosis from a log is neither impossible nor certain."""
+    if confidence < 0.005:
+        return "<1 %"
+    return ">99 %" if confidence > 0.995 else f"{confidence * 100:.0f} %"
+
+
+def title_of(hypothesis: Hypothesis) -> str:
+    """The explanation in words."""
+    if hypothesis.cause == OTHER:
+        return "something else"
+    return clean(hypothesis.title)
+
+
+def leading(diagnosis: Diagnosis) -> Hypothesis | None:
+    """The explanation to act on: the likeliest one that names a fault. A healthy run has none, and an inconclusive one
+    only where something stands out."""
+    if diagnosis.verdict == "healthy":
+        return None
+    first = next((h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)), None)
+    stands_out = first is not None and (diagnosis.verdict == "unhealthy" or first.confidence >= STANDS_OUT)
+    return first if stands_out else None
+
+
+def others(diagnosis: Diagnosis) -> list[Hypothesis]:
+    """All explanations but the leading one, likeliest first."""
+    first = leading(diagnosis)
+    return [h for h in diagnosis.hypotheses if h is not first]
+
+
+def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
+    """What speaks for it. Evidence that the list of symptoms already spells out is named by the symptom alone."""
+    spelled = {symptom.evidence: symptom.id for symptom in diagnosis.present()}
+    named = [clean(spelled[text]) for text in hypothesis.supports if text in spelled]
+    return [", ".join(named)] * bool(named) + [clean(text) for text in hypothesis.supports if text not in spelled]
+
+
+def main_symptom(diagnosis: Diagnosis) -> str:
+    """The symptom the headline speaks of, else the first one present."""
+    present = diagnosis.present()
+    return next(
+        (clean(s.id) for s in present if s.evidence == diagnosis.headline), clean(present[0].id) if present else ""
+    )
+
+
+def headline(diagnosis: Diagnosis) -> str:
+    """The headline, unless the list of symptoms says the same sentence."""
+    said = {symptom.evidence for symptom in diagnosis.present()}
+    return "" if diagnosis.headline in said else clean(diagnosis.headline)
+
+
+def wanted(diagnosis: Diagnosis) -> list[Missing]:
+    """What was not measured, one entry for each way to get it."""
+    by_way: dict[str, Missing] = {}
+    for item in diagnosis.missing:
+        first = by_way.setdefault(item.how, item)
+        ids = tuple(dict.fromkeys([*first.would_decide, *item.would_decide]))
+        by_way[item.how] = Missing(first.evidence, ids, item.how)
+    return list(by_way.values())
+
+
+def run_name(diagnosis: Diagnosis) -> str:
+    """The run in a few words: its source, and which of several runs in it."""
+    run = diagnosis.run
+    return clean(f"{run.source} ({run.name})" if run.name else run.source)
+
+
+def folder_of(diagnoses: Sequence[Diagnosis]) -> str:
+    """The folder all runs lie in, ending in '/'; '' where there is none to speak of."""
+    sources = {diagnosis.run.source for diagnosis in diagnoses}
+    try:
+        folder = os.path.commonpath([os.path.dirname(source) for source in sources])
+    except ValueError:  # absolute and relative paths mixed
+        return ""
+    return f"{clean(folder)}/" if len(sources) > 1 and len(folder) > 1 else ""
+
+
+def ids_of(diagnosis: Diagnosis, state: str) -> list[str]:
+    return [symptom.id for symptom in diagnosis.symptoms if symptom.state == state]
+
+
+def notes_of(diagnosis: Diagnosis) -> list[str]:
+    """What is out of scope and what was lost, each said once."""
+    told = list(diagnosis.notes)
+    told += [loss for loss in diagnosis.run.lost if not any(loss in note for note in told)]
+    return [clean(note) for note in dict.fromkeys(told)]
+
+
+def joined(words: Sequence[str], limit: int) -> str:
+    """'a, b, c and 4 more'."""
+    if len(words) <= limit:
+        return ", ".join(words)
+    return f"{', '.join(words[:limit])} and {len(words) - limit} more"

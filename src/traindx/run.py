@@ -1,0 +1,95 @@
+"""Run: all evidence of one training, whatever it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from traindx.meaning import Kind, Meaning
+
+Floats = NDArray[np.float64]
+Axis = Literal["step", "epoch", "row"]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One logged quantity over time, ordered by step; values may hold NaN and Inf exactly where the log did."""
+
+    name: str
+    meaning: Meaning
+    steps: Floats
+    values: Floats
+    axis: Axis = "step"
+    times: Floats | None = None  # wall seconds since the epoch or since the start, where the log has them
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something the log says happened, other than a number: a traceback, a restart, the end of the training."""
+
+    kind: Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
+    text: str
+    step: float | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """Everything known of one training. Readers, the recorder and the probes fill it; signals only read it."""
+
+    source: str
+    format: str
+    name: str = ""
+    series: dict[str, Series] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)  # flat: 'optimizer.lr' → 0.1
+    events: list[Event] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
+
+    def of(self, *kinds: Kind) -> list[Series]:
+        """All series of these kinds, in the order they were logged."""
+        return [series for series in self.series.values() if series.meaning.kind in kinds]
+
+    @property
+    def points(self) -> int:
+        return sum(len(series) for series in self.series.values())
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run covers: the largest step of any series on the finest axis there is."""
+        lasts = [series.steps[-1] for series in self.series.values() if series.axis == self.axis and len(series)]
+        return int(max(lasts, default=0))
+
+    @property
+    def axis(self) -> Axis:
+        """The finest axis any series is logged on."""
+        axes = {series.axis for series in self.series.values() if len(series)}
+        return "step" if "step" in axes or not axes else "epoch" if "epoch" in axes else "row"
+
+    def add_config(self, config: Mapping[str, Any]) -> None:
+        self.config.update(flatten(config))
+
+
+def flatten(mapping: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    """Nested settings as 'a.b.c' keys; W&B's {'value': x} wrappers are opened, private keys left out."""
+    flat: dict[str, Any] = {}
+    for key, value in mapping.items():
+        name = f"{prefix}{key}"
+        if str(key).startswith("_") or depth > 8:
+            continue
+        if isinstance(value, Mapping):
+            if set(value) <= {"value", "desc"} and "value" in value:
+                inner = value["value"]
+                flat.update(flatten({key: inner}, prefix, depth + 1))
+            else:
+                flat.update(flatten(value, f"{name}.", depth + 1))
+        elif isinstance(value, str | int | float | bool) or value is None:
+            flat[name] = value
+        elif isinstance(value, Iterable):
+            flat[name] = str(list(value))[:200]
+    return flat

@@ -1,0 +1,45 @@
+"""Chance level: what a predictor that ignores its input scores."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from traindx.signals import Signals
+from traindx.signals.curve import Curve
+
+GUESSABLE = (*range(2, 11), 20, 100, 1000)  # class counts worth guessing from the loss alone
+FRESH = 1.35  # a fresh classifier starts at chance; a loss that came from far above only happens to rest there
+CLOSE = 0.02  # share of ln K within which a known chance level counts as met
+GUESS_CLOSE = 0.004  # the same where K itself is guessed
+
+
+@dataclass(frozen=True)
+class Chance:
+    """ln K for K classes, and how K is known: 'given', 'config', 'accuracy' or 'loss' (guessed)."""
+
+    classes: int
+    known: str
+
+    @property
+    def loss(self) -> float:
+        return math.log(self.classes)
+
+
+def chance_of(signals: Signals, curve: Curve) -> Chance | None:
+    """The chance level that fits this loss: from the known class count, from an accuracy that sits at 1/K, or where
+    the loss rests on ln K of a usual K."""
+    if signals.classes is not None:
+        return Chance(*signals.classes)
+    level = curve.now
+    score = signals.score
+    for classes in GUESSABLE:
+        goal = math.log(classes)
+        if score is not None and len(score) and abs(level - goal) < CLOSE * goal:
+            value = score.logged(score.now)
+            for unit in (1.0, 100.0):
+                if abs(value - unit / classes) < 0.12 * unit / classes:
+                    return Chance(classes, "accuracy")
+        if abs(level - goal) < GUESS_CLOSE * goal and curve.initial < FRESH * goal:
+            return Chance(classes, "loss")
+    return None

@@ -1,0 +1,123 @@
+"""Which of the logged series is the training loss, the validation loss, the score, the reward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from traindx.meaning import Meaning, tokens_of
+from traindx.run import Run, Series
+
+_GENERATOR = frozenset({"g", "gen", "generator", "netg"})
+_DISCRIMINATOR = frozenset({"d", "disc", "discriminator", "netd", "critic", "real", "fake"})
+_RECONSTRUCTION = frozenset({"l1", "l2", "rec", "recon", "reconstruction", "cycle", "pixel", "mse", "perceptual"})
+_ACTOR_CRITIC = frozenset({"policy", "value", "pi", "v", "q", "actor", "critic", "vf", "pg", "td", "qf1", "qf2"})
+
+
+FEWER = 0.3  # a twin with fewer than this share of the points tells less, however fine its scale
+MANY = 30
+
+
+def usable(run: Run, *kinds: str) -> list[Series]:
+    """Series of these kinds that hold values and are means, not extremes or what a resume replaced."""
+    return [
+        series
+        for series in run.series.values()
+        if series.meaning.kind in kinds and len(series) and series.meaning.stat == "mean"
+        and series.meaning.part != "superseded"
+    ]  # fmt: skip
+
+
+def is_adversarial(run: Run) -> bool:
+    """A GAN loop: losses for a generator and for a discriminator."""
+    words = [set(tokens_of(series.name)) | set(series.meaning.part.split("/")) for series in usable(run, "loss")]
+    return any(bag & _GENERATOR for bag in words) and any(bag & _DISCRIMINATOR for bag in words)
+
+
+def is_reinforcement(run: Run) -> bool:
+    """Reinforcement learning: rewards are logged, or policy and value losses stand side by side."""
+    if usable(run, "reward"):
+        return True
+    words = set().union(*(set(tokens_of(series.name)) for series in usable(run, "loss")), set())
+    return len(words & _ACTOR_CRITIC) >= 2
+
+
+def total_loss(run: Run, splits: Sequence[str], scale: str = "step") -> Series | None:
+    """The whole loss of a split: the series that has no part, else its parts put together. `scale` prefers batch
+    values ('step') or epoch averages ('epoch') where the log has both."""
+    losses = [series for series in usable(run, "loss") if series.meaning.split in splits]
+    whole = [series for series in losses if not series.meaning.part]
+    if whole:
+        longest = max(len(series) for series in whole)
+        whole = [series for series in whole if len(series) >= FEWER * longest or len(series) >= MANY]
+        return max(whole, key=lambda series: _preference(series, splits, scale))
+    if losses:
+        return _together(run, losses, splits)
+    for kind in ("perplexity", "error", "likelihood"):
+        others = [series for series in usable(run, kind) if series.meaning.split in splits]
+        if others:
+            return max(others, key=lambda series: _preference(series, splits, scale))
+    return None
+
+
+def reconstruction_loss(run: Run) -> Series | None:
+    """The part of a GAN's losses that is expected to fall, where there is one."""
+    parts = [s for s in usable(run, "loss") if (set(tokens_of(s.name)) | set(s.meaning.part.split("/"))) & _RECONSTRUCTION]
+    return max(parts, key=len, default=None)
+
+
+def best_score(run: Run, splits: Sequence[str]) -> Series | None:
+    """The score to go by: the longest of the split that changes at all; plain accuracy and mAP before the rest."""
+    scores = [series for series in usable(run, "score") if series.meaning.split in splits]
+    moving = [series for series in scores if len(np.unique(series.values[np.isfinite(series.values)])) > 1] or scores
+
+    def key(series: Series) -> tuple[int, int, int, int]:
+        words = set(tokens_of(series.name))
+        plain = bool(words & {"acc", "accuracy", "acc1", "top1", "map", "map50", "auc", "f1", "iou", "miou", "dice"})
+        return (splits.index(series.meaning.split) * -1, int(len(series) >= 3), int(plain), len(series))
+
+    return max(moving, key=key, default=None)
+
+
+def best_reward(run: Run) -> Series | None:
+    rewards = usable(run, "reward")
+
+    def key(series: Series) -> tuple[int, int, int]:
+        words = set(tokens_of(series.name))
+        mean = bool(words & {"mean", "avg", "average"}) or series.meaning.part == ""
+        shaped = bool(words & {"intrinsic", "int", "shaped", "bonus", "curiosity"})
+        return (int(len(series) >= 3), int(mean) - int(shaped), len(series))
+
+    return max(rewards, key=key, default=None)
+
+
+def first_group(series: Sequence[Series]) -> Series | None:
+    """Of several parameter groups' learning rates: the one with most points, the first group among equals."""
+    return min(series, key=lambda one: (-len(one), one.meaning.part), default=None)
+
+
+def _preference(series: Series, splits: Sequence[str], scale: str) -> tuple[int, int, int, int, int]:
+    enough = int(len(series) >= 5)
+    told = -splits.index(series.meaning.split)
+    wanted = int(series.meaning.scale == scale)
+    return (enough, wanted, told if len(series) >= 3 else -9, len(series), -len(series.name))
+
+
+def _together(run: Run, losses: list[Series], splits: Sequence[str]) -> Series:
+    """Parts of one loss are summed; losses of several data sets (their names are no parts of the training loss) are
+    averaged. Only series of the commonest length and steps take part."""
+    longest = max(len(series) for series in losses)
+    alike = [series for series in losses if len(series) == longest]
+    alike = [series for series in alike if np.array_equal(series.steps, alike[0].steps)]
+    if len(alike) == 1:
+        return alike[0]
+    train_parts = {series.meaning.part for series in usable(run, "loss") if series.meaning.split in ("", "train")}
+    sets = "val" in splits and not ({series.meaning.part for series in alike} <= train_parts)
+    values = np.sum([series.values for series in alike], axis=0)
+    if sets:
+        values = values / len(alike)
+    names = ", ".join(series.name for series in alike[:4]) + ("…" if len(alike) > 4 else "")
+    meaning: Meaning = replace(alike[0].meaning, part="")
+    return Series(f"{'mean' if sets else 'sum'} of {names}", meaning, alike[0].steps, values, alike[0].axis)

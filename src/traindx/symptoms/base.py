@@ -1,0 +1,66 @@
+"""What a symptom is. One module a symptom; a module that defines SYMPTOM is registered by being there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from traindx.diagnosis import Observation, State
+from traindx.run import Event, Floats
+from traindx.signals import Signals
+
+DOC_HEADINGS = ("## What is observed", "## How it is measured", "## Healthy range", "## What it usually means")
+
+Values = Sequence[float] | Floats | tuple[Sequence[float] | Floats, Sequence[float] | Floats]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A synthetic run the contract suite holds the detector to. `series` gives logged names with their values, or with
+    (steps, values); `state` is what must be observed."""
+
+    story: str
+    state: State
+    series: Callable[[], Mapping[str, Values]]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """`severity`: a 'problem' can make a run unhealthy, a 'note' only informs (a run may be healthy and still improving).
+    `background` is how often the symptom shows in runs that have another fault or none. `family`: symptoms of one family
+    tell much the same story, so the engine lets only the strongest of them speak for a cause. `needs` names the evidence
+    it is measured on, in words for the user."""
+
+    id: str
+    title: str
+    severity: Literal["problem", "note"]
+    family: str
+    background: float
+    needs: tuple[str, ...]
+    doc: str
+    detect: Callable[[Signals], Observation]
+    cases: tuple[Case, ...]
+
+
+def clarity(measured: float, threshold: float, plain: float) -> float:
+    """How clear a finding is: 0.3 at its threshold, 1 where it is plain, in between on a straight line."""
+    if plain == threshold:
+        return 1.0
+    share = (measured - threshold) / (plain - threshold)
+    return float(min(1.0, max(0.3, 0.3 + 0.7 * share)))
+
+
+def num(value: float) -> str:
+    """A number for a sentence: four significant digits, no trailing zeros."""
+    if value != value:
+        return "NaN"
+    if abs(value) >= 1e6 or (value != 0 and abs(value) < 1e-4):
+        return f"{value:.2e}"
+    return f"{value:.4g}"
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.0f} %" if abs(share) >= 0.095 else f"{share * 100:.1f} %"

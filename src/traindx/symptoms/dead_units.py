@@ -1,0 +1,96 @@
+"""dead-units: units that are zero for every input and no longer learn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.choose import usable
+from traindx.signals.inside import fractions, late_share, learned, objective
+from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.recipes import falling, flat, ramp
+
+ID = "dead-units"
+DEAD = 0.4  # of the units of one layer; checklists name 40 % and 50 %
+PLAIN = 0.8
+ZEROS = 0.95  # of the activations: a ReLU is zero for half of its inputs from the first step on
+ALL_ZERO = 0.999
+PERMANENT = 0.9  # of the highest share must still be there at the end
+
+
+def detect(signals: Signals) -> Observation:
+    series = [one for one in usable(signals.run, "dead") if fractions(one) is not None]
+    if not series:
+        return Observation(ID, "unknown", "No share of dead units or zero activations was logged.")
+    works = learned(objective(signals))
+    worst = max(series, key=lambda one: late_share(one) / (1.0 if not one.meaning.part else 2.5))
+    share, zeros = late_share(worst), worst.meaning.part == "zeros"
+    place = worst.meaning.where or worst.name
+    summary = f"{worst.name} is {percent(share)} at the end" + (
+        f", the highest of {len(series)}" if len(series) > 1 else ""
+    )
+    if zeros and share < ALL_ZERO and (share < ZEROS or works is not False):
+        return Observation(
+            ID, "absent", f"{summary}; it counts zero activations, of which a ReLU has about half by design."
+        )
+    if not zeros and (share < DEAD or (works and share < PLAIN)):
+        why = f"a problem from {percent(DEAD)} on" if share < DEAD else "the loss came down by half all the same"
+        return Observation(ID, "absent", f"{summary} ({why}).")
+    values = fractions(worst)
+    assert values is not None
+    highest = float(np.nanmax(values))
+    permanent = share >= PERMANENT * highest
+    limit = ZEROS if zeros else DEAD
+    above = np.flatnonzero(values >= limit)
+    clear = clarity(share, limit, ALL_ZERO if zeros else PLAIN)
+    return Observation(
+        ID, "present",
+        f"{summary}, {'and it never fell back' if permanent else f'after {percent(highest)} at most'}.",
+        (float(worst.steps[above[0] if len(above) else 0]), float(worst.steps[-1])), place,
+        clear if permanent and not works else min(clear, 0.5),
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="units are dead",
+    severity="problem",
+    family="units",
+    background=0.02,
+    needs=("share of dead units by layer",),
+    doc="""
+## What is observed
+Units of a layer output zero for every input. A ReLU unit without a single positive input gets no gradient and never
+comes back by itself.
+
+## How it is measured
+The logged share of dead units by layer, fraction or percent, over the last values: present from 40 % in one layer,
+plain from 80 %, and less clear when the share has fallen back from its highest (units that woke up were not dead).
+Below 80 % a loss that came down by half excuses it: deep residual nets do with less than half of their units. Series
+that count zero activations instead of dead units are another matter: present only from 95 % while the loss does not
+come down, or when practically everything is zero. Counts without a total are not judged.
+
+## Healthy range
+A few per cent of dead units are normal in any ReLU net, and 10 to 20 % in wide ones do no harm. Common checklists look
+for more than 40 % or 50 % zero *activations*; a freshly initialised ReLU layer has 50 % by symmetry, and trained
+transformers reach over 90 % in good health, so that threshold would call every ReLU net ill.
+
+## What it usually means
+A learning rate so high that one step pushed the biases far below zero, biases initialised negative, inputs that are
+not centred or scaled. Lower the rate first; leaky variants keep a gradient but do not heal the cause.
+""",
+    detect=detect,
+    cases=(
+        Case("most of a layer dies early", "present",
+             lambda: {"dead_relu/fc1": 0.9 - falling(100, 0.9, 0.02, 0, pace=20), "dead_relu/fc2": flat(100, 0.05), "loss": flat(100, 2.3, 0.004)}),
+        Case("in percent", "present", lambda: {"dead_units": ramp(50, 2.0, 70.0)}),
+        Case("everything is zero", "present", lambda: {"zero_fraction/relu1": flat(50, 1.0, 0), "loss": flat(50, 2.3, 0.004)}),
+        Case("half zero activations of a ReLU", "absent", lambda: {"zero_fraction/relu1": flat(50, 0.55, 0.02), "loss": flat(50, 2.3, 0.004)}),
+        Case("sparse and learning", "absent", lambda: {"activations/mlp_zero_frac": flat(50, 0.97, 0.002), "loss": falling(50, 9, 2.0)}),
+        Case("wasteful but learning", "absent", lambda: {"dead_relu/block8": flat(80, 0.45), "loss": falling(80, 2.3, 0.6)}),
+        Case("a few per cent", "absent", lambda: {"dead_relu/fc1": flat(80, 0.06)}),
+        Case("a count without a total", "unknown", lambda: {"dead_neurons/fc1": flat(80, 310.0)}),
+        Case("not logged", "unknown", lambda: {"loss": falling(80, 2.3, 0.4)}),
+    ),
+)  # fmt: skip

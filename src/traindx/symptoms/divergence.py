@@ -1,0 +1,117 @@
+"""divergence: the objective left its best value for good."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.curve import Curve
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.recipes import falling, flat, ramp, then
+
+ID = "divergence"
+MIN_POINTS = 8
+LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
+DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
+DRIFT_Z = 3.5  # Mann-Kendall score of such a drift
+NOISE_FACTOR = 5.0
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.main
+    if curve is None or len(curve) < MIN_POINTS:
+        return Observation(ID, "unknown", "Too few values of an objective to see whether it left its best for good.")
+    for aside in signals.run.series.values():
+        if aside.meaning.part == "superseded" and aside.meaning.kind == curve.series.meaning.kind and len(aside) >= MIN_POINTS:
+            found = _judge(Curve(aside, curve.sign))
+            if found is not None:
+                text = f"Before the run was resumed: {found.evidence}"
+                return Observation(ID, "present", text, found.steps, found.where, found.clarity)
+    found = _judge(curve)
+    if found is not None:
+        return found
+    return Observation(
+        ID, "absent", f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}."
+    )
+
+
+def _judge(curve: Curve) -> Observation | None:
+    return _turned(curve) or _drifted(curve)
+
+
+def _turned(curve: Curve) -> Observation | None:
+    """Got better, then worse, and did not come back."""
+    rise, gained = curve.rise, max(curve.progress, 0.0)
+    if rise <= NOISE_FACTOR * max(curve.level_noise, 1e-300) or curve.clock_share(curve.best_at) > 0.88:
+        return None
+    lost = rise / gained if gained > 0 else np.inf
+    after = curve.bins.median[curve.bins.x > curve.best_at]
+    ending = curve.bins.median[-max(2, len(curve.bins.median) // 10) :]
+    if len(after) < 2 or ending.min() < curve.best + 0.4 * rise:
+        return None
+    if lost <= LOST_SHARE or rise < 0.03 * abs(curve.best):
+        return None
+    left = float(curve.bins.x[np.flatnonzero(curve.bins.median <= curve.best + 0.15 * rise)[-1]])
+    share = f"{percent(min(lost, 1.0))} of what it had gained is lost" if gained > 0 else "it only ever got worse"
+    return Observation(
+        ID, "present",
+        f"{curve.name} was at {num(curve.logged(curve.best))} around {curve.at(curve.best_at)}, is at "
+        f"{num(curve.logged(curve.now))} now and did not come back; {share}.",
+        (left, float(curve.x[-1])), curve.name, clarity(min(lost, 1.0), LOST_SHARE, 0.7),
+    )  # fmt: skip
+
+
+def _drifted(curve: Curve) -> Observation | None:
+    """Got slowly and steadily worse all through: too slow for a turn to stand out, too steady for chance."""
+    change, z = curve.tail_trend(1.0)
+    share = change / max(abs(curve.best), 1e-300)
+    if z < DRIFT_Z or share < DRIFT_SHARE or curve.now <= curve.initial or change <= 2 * curve.bin_noise:
+        return None
+    return Observation(
+        ID, "present",
+        f"{curve.name} rises steadily over the whole log, by {percent(share)} to {num(curve.logged(curve.now))}.",
+        (float(curve.x[0]), float(curve.x[-1])), curve.name, clarity(share, DRIFT_SHARE, 0.1),
+    )  # fmt: skip
+
+
+def left_for_good(curve: Curve) -> bool:
+    """Whether a curve left its best value for good; for other symptoms that must not be confused with it."""
+    return len(curve) >= MIN_POINTS and _judge(curve) is not None
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="left its best value for good",
+    severity="problem",
+    family="instability",
+    background=0.02,
+    needs=("loss",),
+    doc="""
+## What is observed
+The loss fell, turned and stayed up; or it rose from the beginning. In reinforcement learning: the return collapsed.
+
+## How it is measured
+The level over the last tenth of the run is compared with the best level held over a tenth. Present when more than 30 % of
+the progress made is lost again (or the run only ever rose, by more than 1.2 % of its level with a Mann-Kendall score
+above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the best again. The
+step given is where the curve last stood near its best. What a resume replaced is looked at too.
+
+## Healthy range
+Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.
+
+## What it usually means
+The step is too large for the curvature the run reached, clipping is missing, precision or a bad batch threw it out, or
+the gradient is not the gradient of the loss (accumulated gradients, a flipped sign).
+""",
+    detect=detect,
+    cases=(
+        Case("falls, then climbs for good", "present", lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
+        Case("rises from the beginning", "present", lambda: {"train_loss": ramp(300, 3.4, 3.95, 0.02)}),
+        Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1), ramp(100, 8, 1.5, 0.1))}),
+        Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.4, 0.4, 0.1)}),
+        Case("one spike that recovers", "absent",
+             lambda: {"train_loss": then(falling(150, 2.4, 0.6), flat(4, 5.0), falling(150, 0.6, 0.5))}),
+        Case("four values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0, 3.0]}),
+    ),
+)  # fmt: skip

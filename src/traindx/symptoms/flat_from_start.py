@@ -1,0 +1,96 @@
+"""flat-from-start: the loss never moves beyond its noise."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.recipes import falling, flat
+
+ID = "flat-from-start"
+FLAT_SHARE = 0.035  # a training that works loses more than this share of its first loss; below 1 % is plain
+PLAIN_SHARE = 0.01
+NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values
+MIN_POINTS = 5
+RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.main
+    if curve is None or len(curve) < MIN_POINTS:
+        return Observation(ID, "unknown", "Too few values of an objective to see whether it moves.")
+    if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
+        interval = float(np.median(np.diff(curve.x)))
+        if curve.x[0] > 5 * interval:
+            return Observation(ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it.")
+    gain = curve.initial - curve.best
+    scatter = max(curve.level_noise, 1e-300)
+    share = gain / max(abs(curve.initial), 1e-300)
+    first, last = float(curve.x[0]), float(curve.x[-1])
+    if curve.rise > max(4 * scatter, 0.1 * abs(curve.best)):
+        return Observation(ID, "absent", f"{curve.name} moves: it now stands {num(curve.rise)} off its best.")
+    other = _improved_elsewhere(signals)
+    by_share = signals.kind != "rl" and share < FLAT_SHARE
+    by_noise = (share < NOISE_SHARE or signals.kind == "rl") and gain < 2 * max(curve.noise, scatter) and curve.tail_trend(1.0)[1] > -2.0
+    if (by_share or by_noise) and not other:
+        clear = clarity(-share, -FLAT_SHARE, -PLAIN_SHARE) if by_share else 0.6
+        return Observation(
+            ID, "present",
+            f"{curve.name} went from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))} at best: "
+            f"{percent(max(share, 0))} in {len(curve)} values (a training that works moves more than {percent(FLAT_SHARE)}).",
+            (first, last), curve.name, clear,
+        )  # fmt: skip
+    detail = f", and {other} improved" if other else ""
+    return Observation(
+        ID, "absent", f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}{detail}."
+    )
+
+
+def _improved_elsewhere(signals: Signals) -> str:
+    """A score that clearly rose shows learning even where the loss barely moves."""
+    score = signals.score
+    if score is None or len(score) < MIN_POINTS or signals.kind == "rl":
+        return ""
+    gain = score.progress
+    if gain > 5 * score.level_noise and gain > 0.15 * max(abs(score.best), 1e-12):
+        return score.name
+    return ""
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="loss never moves",
+    severity="problem",
+    family="no-progress",
+    background=0.03,
+    needs=("loss",),
+    doc="""
+## What is observed
+From the first value to the last the loss stays where it began, up to its noise.
+
+## How it is measured
+The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the initial
+loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score that
+clearly rose (15 % of its best value and five times its noise) speaks against it. A log that begins in the middle of a
+run cannot tell.
+
+## Healthy range
+Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
+rest; that is why the whole run counts, not its beginning.
+
+## What it usually means
+Nothing reaches the weights (frozen or forgotten parameters, a detached graph), the step is far too small or so large that
+units died at once, or the loss cannot see the labels (wrong pairing, wrong activation). More epochs do not help.
+""",
+    detect=detect,
+    cases=(
+        Case("stuck at ln 10", "present", lambda: {"train_loss": flat(200, 2.303, 0.004)}),
+        Case("ordinary descent", "absent", lambda: {"train_loss": falling(200, 2.3, 0.4)}),
+        Case("loss rests while accuracy climbs", "absent",
+             lambda: {"train_loss": flat(60, 0.70, 0.004), "val_accuracy": 1 - falling(60, 0.5, 0.1)}),
+        Case("resumed in the middle", "unknown", lambda: {"train_loss": (range(9000, 10000, 10), flat(100, 0.5))}),
+        Case("three values", "unknown", lambda: {"train_loss": [2.3, 2.3, 2.3]}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,74 @@
+"""high-initial-loss: the first loss is far above chance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.recipes import falling, then
+
+ID = "high-initial-loss"
+OVER_CHANCE = 1.6  # times ln K; twice that is plain
+QUICK_FALL = 30.0  # where K is unknown: how many times the level after a twentieth of the run
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.train
+    if signals.kind != "supervised" or curve is None or len(curve) < 5 or curve.series.meaning.kind != "loss":
+        return Observation(ID, "unknown", "No training loss from the beginning of the run.")
+    if curve.x[0] > 0.2 * curve.x[-1]:
+        return Observation(ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}, after the start of the run.")
+    first = float(curve.y[0])
+    place = (float(curve.x[0]), float(curve.x[0]))
+    if signals.classes is not None and curve.series.meaning.scale != "epoch":
+        goal = float(np.log(signals.classes[0]))
+        if first > OVER_CHANCE * goal:
+            return Observation(
+                ID, "present", f"The first {curve.name} is {num(first)}; chance level for {signals.classes[0]} classes is {num(goal)}.",
+                place, curve.name, clarity(first / goal, OVER_CHANCE, 2 * OVER_CHANCE),
+            )  # fmt: skip
+        return Observation(ID, "absent", f"The first {curve.name} is {num(first)}; chance level is {num(goal)}.")
+    if len(curve) < 20:
+        return Observation(ID, "unknown", "Neither the number of classes nor enough early values are known.")
+    early = float(np.median(curve.y[len(curve) // 20 : len(curve) // 10 + 2]))
+    if early > 0 and first > QUICK_FALL * early:
+        return Observation(
+            ID, "present", f"The first {curve.name} is {num(first)}, {first / early:.0f} times its level after a twentieth of the run.",
+            place, curve.name, clarity(first / early, QUICK_FALL, 10 * QUICK_FALL),
+        )  # fmt: skip
+    return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="first loss far above chance",
+    severity="problem",
+    family="start",
+    background=0.08,
+    needs=("loss from the first step", "number of classes"),
+    doc="""
+## What is observed
+The first value of the loss is far larger than that of a predictor that knows nothing.
+
+## How it is measured
+With K classes known, the first batch loss against ln(K): present above 1.6 times, plain above 3.2 times. Without K, the
+first value must be 30 times the level reached after a twentieth of the run.
+
+## Healthy range
+Close to ln(K) for a classifier, the variance of the targets for a mean squared error. Pretrained models with a new head
+and very large vocabularies start a little higher.
+
+## What it usually means
+Inputs or targets on a raw scale, initial weights too large, a summed instead of averaged loss, or a head whose labels are
+wrong: the model is confidently wrong before it has learnt anything.
+""",
+    detect=detect,
+    cases=(
+        Case("raw pressure values as inputs", "present", lambda: {"train_loss": then(np.array([1.7e6, 3e4]), falling(200, 9, 2))}),
+        Case("ten classes, starts at 9", "present", lambda: {"train_loss": falling(100, 9.0, 0.5)}, {"num_classes": 10}),
+        Case("starts at chance", "absent", lambda: {"train_loss": falling(100, 2.31, 0.5)}, {"num_classes": 10}),
+        Case("starts in the middle", "unknown", lambda: {"train_loss": (range(5000, 6000, 10), falling(100, 9, 0.5))}),
+    ),
+)  # fmt: skip

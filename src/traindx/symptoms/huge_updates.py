@@ -1,0 +1,113 @@
+"""huge-updates: the optimiser moves the weights by a large share of their size."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.curve import Curve
+from traindx.signals.inside import learned, objective, only_matrices, update_ratios
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.recipes import falling, flat, put, ramp, then
+
+ID = "huge-updates"
+MIN_POINTS = 3
+HUGE = 0.1  # ten times the upper end of the usual range, 1e-2
+PLAIN = 0.5
+START = 0.1  # of the run: fresh layers near zero move by a large share at first
+HELD = 0.1  # of the run it must last
+OPENING = 5  # rows
+
+
+def detect(signals: Signals) -> Observation:
+    series = [one for one in only_matrices(update_ratios(signals.run)) if np.isfinite(one.values).sum() >= MIN_POINTS]
+    if not series:
+        return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
+    curves = [Curve(one) for one in series]
+    worst = max(curves, key=_held)
+    held, opening = _held(worst), _opening(curves)
+    if opening > max(held, HUGE):
+        summary = (
+            f"The first {OPENING} updates change the weights by {num(opening)} of their size (healthy 1e-4 to 1e-2)"
+        )
+        size, steps, place = opening, (float(worst.x[0]), float(worst.x[:OPENING][-1])), None
+    else:
+        summary = f"{worst.name} holds {num(held)} over a tenth of the run (healthy 1e-4 to 1e-2)"
+        summary += f", the highest of {len(curves)}" * (len(curves) > 1)
+        over = worst.x[worst.y >= HUGE] if held >= HUGE else worst.x
+        size, steps, place = held, (float(over[0]), float(over[-1])), worst.series.meaning.where or worst.name
+    if size < HUGE:
+        return Observation(ID, "absent", f"{summary}.")
+    curve = objective(signals)
+    if learned(curve):
+        assert curve is not None
+        return Observation(
+            ID, "absent", f"{summary}, yet {curve.name} lost {percent(max(curve.reduction, 0))} of its value."
+        )
+    clear = clarity(math.log10(size), math.log10(HUGE), math.log10(PLAIN))
+    return Observation(ID, "present", f"{summary}.", steps, place, clear if curve is not None else min(clear, 0.5))
+
+
+def _held(ratio: Curve) -> float:
+    """The highest level held over a tenth of the run, its beginning left out."""
+    after = ratio.y[int(len(ratio) * START) :]
+    width = max(5, round(len(ratio) * HELD))
+    if len(after) < width:
+        return 0.0
+    starts = range(0, len(after) - width + 1, max(1, width // 2))
+    return max(float(np.median(after[start : start + width])) for start in starts)
+
+
+def _opening(curves: list[Curve]) -> float:
+    """The size of the first updates, where the log has them: of the whole model, else of the median layer, since single
+    layers may begin at zero."""
+    model = [one for one in curves if not one.series.meaning.where] or curves
+    first = [one for one in model if one.x[0] <= START * one.x[-1] or len(one) <= OPENING]
+    return float(np.median([np.median(one.y[:OPENING]) for one in first])) if first else 0.0
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="updates are huge",
+    severity="problem",
+    family="updates",
+    background=0.02,
+    needs=("update-to-weight ratio",),
+    doc="""
+## What is observed
+Each step replaces a good part of the weights, so the model forgets faster than it learns.
+
+## How it is measured
+The norm of the update by the norm of the weight (as logged, from its logarithm, or from the two norms). Present when
+the highest median over a tenth of the run, the first tenth left out, is above 0.1 in the model or in one weight
+matrix, or the first five updates of the whole model are, and the loss did not lose half of its value; plain from 0.5.
+Biases and normalisation gains are left out: they begin at or near zero, where any step is a large share. The first
+updates matter because the weights then grow until the same step is a small share: in small networks that Adam
+destroyed at a rate of 0.3 the ratio went from 0.98 to 0.16 within five steps, and healthy ones began below 0.025.
+
+## Healthy range
+1e-4 to 1e-2, with 1e-3 as the usual rule of thumb. For layers initialised at zero larger ratios are normal at first.
+
+## What it usually means
+Learning rate too high for this optimiser (Adam moves each weight by about the learning rate, whatever the gradient),
+missing warm-up, gradients that are summed instead of averaged or never zeroed, weights initialised too small for the
+step.
+""",
+    detect=detect,
+    cases=(
+        Case("a third of the weights a step", "present", lambda: {"update_ratio": flat(200, 0.31, 0.3), "loss": flat(200, 2.3, 0.05)}),
+        Case("one layer, from step 80 on", "present",
+             lambda: {"update_ratio/fc1": flat(200, 1e-3, 0.3), "update_ratio/fc2": then(flat(80, 1e-3, 0.3), flat(120, 0.4, 0.3)),
+                      "loss": then(falling(80, 2.3, 1.0), ramp(120, 1.0, 3.0))}),
+        Case("the first steps throw everything away", "present",
+             lambda: {"update_ratio": falling(200, 0.98, 1e-3, pace=60), "loss": flat(200, 2.3, 0.05)}),
+        Case("large at the start, learns", "absent",
+             lambda: {"update_ratio": falling(200, 0.3, 1e-3, pace=60), "loss": falling(200, 2.3, 0.4)}),
+        Case("one outlier", "absent", lambda: {"update_ratio": put(flat(200, 1e-3, 0.3), 100, 2.0), "loss": flat(200, 2.3, 0.05)}),
+        Case("usual size", "absent", lambda: {"update_ratio": flat(100, 1e-3, 0.2)}),
+        Case("not logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.4)}),
+    ),
+)  # fmt: skip

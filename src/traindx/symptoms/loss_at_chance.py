@@ -1,0 +1,99 @@
+"""loss-at-chance: the loss sits where a predictor that ignores its input would be."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.chance import CLOSE, GUESS_CLOSE, chance_of
+from traindx.signals.curve import Curve
+from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.recipes import falling, flat
+
+ID = "loss-at-chance"
+MIN_POINTS = 4
+SETTLED = 0.02  # a loss that rests on chance scatters little about it in the second half
+
+
+def detect(signals: Signals) -> Observation:
+    if signals.kind != "supervised":
+        return Observation(ID, "unknown", "Chance level has no meaning for this kind of training.")
+    curve = signals.train if signals.train is not None else signals.val
+    if curve is None or len(curve) < MIN_POINTS or curve.series.meaning.kind != "loss":
+        return Observation(ID, "unknown", "Too few loss values to compare with chance.")
+    useless = _score_without_skill(signals)
+    chance = chance_of(signals, curve)
+    if chance is None:
+        if useless:
+            return Observation(ID, "present", useless, where=signals.score.name if signals.score else None, clarity=0.7)
+        return Observation(ID, "unknown", "The number of classes is not known (give --classes N).")
+    goal, level = chance.loss, curve.now
+    settled = float(np.ptp(np.quantile(curve.bins.median[len(curve.bins.median) // 2 :], [0.1, 0.9])))
+    near = abs(level - goal) < (GUESS_CLOSE if chance.known == "loss" else CLOSE) * goal
+    never_below = curve.best > 0.97 * goal
+    says = f"ln({chance.classes}) = {goal:.4g}"
+    if near and never_below and settled < SETTLED * goal + 3 * curve.level_noise:
+        certain = {"given": 1.0, "config": 1.0, "accuracy": 1.0, "loss": 0.7}[chance.known]
+        guess = " (the class count is guessed from the loss)" if chance.known == "loss" else ""
+        return Observation(
+            ID, "present", f"{curve.name} rests at {num(level)}, chance level is {says}{guess}.",
+            (_since(curve, goal), float(curve.x[-1])), curve.name, certain,
+        )  # fmt: skip
+    if useless:
+        return Observation(ID, "present", useless, where=signals.score.name if signals.score else None, clarity=0.7)
+    return Observation(ID, "absent", f"{curve.name} is at {num(level)}, chance level is {says}.")
+
+
+def _since(curve: Curve, goal: float) -> float:
+    near = np.flatnonzero(np.abs(curve.bins.median - goal) < 0.03 * goal)
+    return float(curve.bins.x[near[0]]) if len(near) else float(curve.x[0])
+
+
+def _score_without_skill(signals: Signals) -> str:
+    """Scores that say 'no better than guessing' whatever the loss: R² at 0, AUC at one half."""
+    score = signals.score
+    if score is None or len(score) < MIN_POINTS:
+        return ""
+    name = score.name.lower()
+    values = score.series.values[len(score.series.values) // 2 :]
+    if "r2" in name and np.nanmax(values) < 0.02:
+        return f"{score.name} is {num(float(np.nanmedian(values)))}: no better than predicting the mean of the targets."
+    if "auc" in name and np.nanmax(np.abs(values - 0.5)) < 0.02:
+        return f"{score.name} is {num(float(np.nanmedian(values)))}: no better than guessing."
+    return ""
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="loss at chance level",
+    severity="problem",
+    family="no-progress",
+    background=0.02,
+    needs=("loss", "number of classes"),
+    doc="""
+## What is observed
+The loss rests at the value of a predictor that ignores its input: ln(K) for K balanced classes (0.693 for two, 2.303 for
+ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half).
+
+## How it is measured
+K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. The loss must stay within 2 % of
+ln(K), never have been 3 % below it, and be settled in its second half. Where K is unknown it is guessed only for usual
+counts and only when the loss rests within 0.4 % of ln(K); the page then says so and the finding counts for less.
+
+## Healthy range
+The first loss of a fresh classifier should be near ln(K). It must not still be there later.
+
+## What it usually means
+The outputs carry nothing of the inputs: dead or saturated units after too large a step, frozen or forgotten parameters, a
+detached graph, labels that do not belong to the inputs, a wrong last activation, or constant initial weights.
+""",
+    detect=detect,
+    cases=(
+        Case("ten classes, known", "present", lambda: {"train_loss": flat(100, 2.3028, 0.003)}, {"num_classes": 10}),
+        Case("accuracy tells the classes", "present", lambda: {"loss": flat(50, 2.305, 0.001), "val_acc": flat(50, 10.0, 0.001)}),
+        Case("falls below chance", "absent", lambda: {"train_loss": falling(100, 2.3, 0.5)}, {"num_classes": 10}),
+        Case("passes ln 2 on its way", "unknown", lambda: {"train_loss": falling(100, 2.3, 0.55)}),
+        Case("classes unknown", "unknown", lambda: {"train_loss": flat(100, 3.17, 0.01)}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,196 @@
+"""loss-spike: a sudden jump of the training loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from traindx.diagnosis import Observation
+from traindx.run import Floats
+from traindx.signals import Signals
+from traindx.signals.curve import Curve
+from traindx.signals.stats import rolling_median
+from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.recipes import falling, put, then
+
+ID = "loss-spike"
+MIN_POINTS = 5
+Z = 8.0  # robust z of a jump over the local level
+LOG_Z = 5.5  # the same for the ratio to the local level
+RELATIVE = 0.15  # of the local level
+OF_RANGE = 0.12  # of the whole descent
+TAIL = 2.0  # times the run's own usual tail
+COARSE = (1500, 200)  # blocks at the coarser scales
+MANY = 100_000  # longer series are read in blocks whose maximum stands for them
+
+
+@dataclass(frozen=True)
+class Spike:
+    step: float
+    height: float
+    base: float
+    back: float | None  # the step at which the loss was back at its level, None if it never was
+
+
+def detect(signals: Signals) -> Observation:
+    if signals.kind == "rl":
+        return Observation(ID, "unknown", "Losses in reinforcement learning jump as the data change; not judged.")
+    curve = signals.train
+    if curve is None or len(curve) < MIN_POINTS:
+        return Observation(ID, "unknown", "Too few values of the training loss to see spikes.")
+    spikes = find_spikes(curve)
+    for aside in signals.run.series.values():
+        if aside.meaning.part == "superseded" and aside.meaning.kind == "loss" and not spikes:
+            spikes = find_spikes(Curve(aside))
+    if not spikes:
+        return Observation(ID, "absent", f"No jump of {curve.name} stands out from its noise.")
+    worst = max(spikes, key=lambda spike: spike.height - spike.base)
+    number = "One spike" if len(spikes) == 1 else f"{len(spikes)} spikes, the largest"
+    back = f"back by {curve.at(worst.back)}" if worst.back is not None else "and it did not come back"
+    lasting = worst.back is None
+    size = (worst.height - worst.base) / max(curve.top - curve.best, 1e-300)
+    return Observation(
+        ID, "present",
+        f"{number} at {curve.at(worst.step)}: {curve.name} {num(worst.base)} → {num(worst.height)}, {back}.",
+        (spikes[0].step, spikes[-1].step), curve.name, 1.0 if lasting else clarity(size, OF_RANGE, 1.0),
+    )  # fmt: skip
+
+
+def find_spikes(curve: Curve) -> list[Spike]:
+    """All jumps that stand out from the local noise, from the level and from the whole descent."""
+    if len(curve) < MIN_POINTS:
+        return []
+    return _short(curve) if len(curve) < 30 else _long(curve)
+
+
+def _long(curve: Curve) -> list[Spike]:
+    """At three scales: single values (or the highest of a block, in very long runs), and medians of ever longer blocks,
+    so that a spike of one step and one that lasts for hundreds are both seen."""
+    descent = max(curve.top - curve.best, 1e-300)
+    count = len(curve)
+    found = _at_scale(curve, max(1, int(np.ceil(count / MANY))), descent, highest=True)
+    for blocks in COARSE:
+        if not found and count > 2 * blocks:
+            found = _at_scale(curve, count // blocks, descent, highest=False)
+    return found or _broad(curve, descent)
+
+
+def _at_scale(curve: Curve, block: int, descent: float, *, highest: bool) -> list[Spike]:
+    x, level, height = curve.x, curve.y, curve.y
+    if block > 1:
+        keep = len(level) // block * block
+        pieces = level[:keep].reshape(-1, block)
+        x = x[:keep].reshape(-1, block)[:, 0]
+        level = np.median(pieces, axis=1)
+        height = pieces.max(axis=1) if highest else level
+    width = int(np.clip(len(level) // 20, 5, 51)) | 1
+    base = rolling_median(level, width)
+    above = height - base
+    scale = 1.4826 * rolling_median(np.abs(level - base), 2 * width + 1)
+    scale = np.maximum(scale, 0.25 * np.median(scale) + 1e-300)
+    z = above / scale
+    # a steep beginning lies above its own median too, but it comes from above: a jump comes from below
+    before = np.full(len(height), np.inf)
+    before[3:] = np.median(sliding_window_view(height[:-1], 3), axis=1)
+    jump = (above > 0) & (height - before > 0.5 * above)
+    # heavy tails are the run's own manner: a spike must stand out from them too
+    usual = 1 - max(0.02, 6 / max(1, int(jump.sum())))
+    tail = float(np.quantile(z[jump], usual)) if usual > 0 else 0.0
+    hit = jump & (z > max(Z, TAIL * tail)) & (above > RELATIVE * np.abs(base)) & (above > OF_RANGE * descent)
+    if base.min() > 0 and level.min() > 0:  # multiplicative noise: batches that are often several times the median
+        ratio = np.log(level / base)
+        spread = 1.4826 * rolling_median(np.abs(ratio), 2 * width + 1)
+        hit &= np.log(height / base) > LOG_Z * np.maximum(spread, 1e-300)
+    return _episodes(x, height, base, hit)
+
+
+def _episodes(x: Floats, height: Floats, base: Floats, hit: NDArray[np.bool_]) -> list[Spike]:
+    places = np.flatnonzero(hit)
+    if not len(places):
+        return []
+    groups = np.split(places, np.flatnonzero(np.diff(places) > 3) + 1)
+    spikes = []
+    for group in groups:
+        peak = int(group[np.argmax(height[group])])
+        half = base[peak] + 0.3 * (height[peak] - base[peak])
+        after = np.flatnonzero(height[group[-1] + 1 :] <= half)
+        back = float(x[group[-1] + 1 + after[0]]) if len(after) else None
+        spikes.append(Spike(float(x[peak]), float(height[peak]), float(base[peak]), back))
+    return spikes
+
+
+def _broad(curve: Curve, descent: float) -> list[Spike]:
+    """Excursions too long for the local window: a bin far above the ones before it that is come down from again."""
+    y, x = curve.bins.median, curve.bins.x
+    lowest = np.minimum.accumulate(y)
+    above = y - lowest
+    hit = (above > max(0.4 * descent, 6 * curve.level_noise)) & (above > 0.5 * np.abs(lowest))
+    spikes = []
+    for group in np.split(np.flatnonzero(hit), np.flatnonzero(np.diff(np.flatnonzero(hit)) > 1) + 1):
+        if not len(group):
+            continue
+        peak = int(group[np.argmax(y[group])])
+        later = np.flatnonzero(y[peak:] <= lowest[peak] + 0.4 * above[peak])
+        if len(later):
+            spikes.append(Spike(float(x[peak]), float(y[peak]), float(lowest[peak]), float(x[peak + later[0]])))
+    return spikes
+
+
+def _short(curve: Curve) -> list[Spike]:
+    """In a handful of epochs: a jump of more than half of all that was gained so far, far beyond the usual change."""
+    y, x = curve.y, curve.x
+    spikes: list[Spike] = []
+    for index in range(1, len(y)):
+        before = y[:index]
+        base = float(before[-1] if index < 3 else np.median(before[-3:]))
+        rise = float(y[index] - base)
+        usual = float(np.median(np.abs(np.diff(np.delete(y, index))))) if len(y) > 3 else 0.0
+        gained = max(float(before[0] - before.min()), 0.0)
+        if rise > max(0.5 * gained, 4 * usual, 0.35 * abs(base)) and rise > 0:
+            after = np.flatnonzero(y[index + 1 :] <= base + 0.4 * rise)
+            back = float(x[index + 1 + after[0]]) if len(after) else None
+            if not spikes or (spikes[-1].back is not None and spikes[-1].back <= x[index]):
+                spikes.append(Spike(float(x[index]), float(y[index]), base, back))
+    return spikes
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="loss spike",
+    severity="problem",
+    family="instability",
+    background=0.08,
+    needs=("training loss",),
+    doc="""
+## What is observed
+The loss jumps within a few steps, once or again and again. Whether it comes back decides what it is worth.
+
+## How it is measured
+Against a rolling median, a jump must exceed eight robust standard deviations and twice the run's own 98 %
+tail (some losses are heavy-tailed by nature), 15 % of the local level and 12 % of the whole descent. Excursions longer
+than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
+far and four times the usual change. The page says where the largest one is and when the loss was back.
+
+## Healthy range
+A recovered spike now and then is survivable in large-model training; a spike that does not come back is divergence.
+
+## What it usually means
+Recovering spikes: single bad batches, a step too large for a moment, half-precision kernels. Repeated spikes: learning
+rate or Adam's epsilon, missing clipping. At the very beginning: missing warm-up. Look at the gradient norm just before:
+a norm that jumps with the loss points to the batch, one that grew for many steps points to the step size.
+""",
+    detect=detect,
+    cases=(
+        Case("jump that recovers", "present", lambda: {"train_loss": put(falling(300, 2.4, 0.5), 200, 3.1, 2.6, 1.4, 0.9)}),
+        Case("climb at the start, then descent", "present",
+             lambda: {"lm loss": (range(10, 210, 10), then(np.array([12.1, 14, 26.5, 20, 12.0]), falling(15, 9.5, 7.5, 0.01)))}),
+        Case("jump in the last of seven epochs", "present", lambda: {"loss": [3.9, 2.9, 2.5, 2.2, 2.0, 1.9, 4.0]}),
+        Case("noisy but ordinary", "absent", lambda: {"train_loss": falling(500, 2.4, 0.4, 0.2)}),
+        Case("heavy-tailed batches", "absent",
+             lambda: {"train_loss": falling(2000, 1, 0.1) * np.random.default_rng(1).lognormal(0, 0.6, 2000)}),
+        Case("three values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0]}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,69 @@
+"""negative-loss: a loss goes below its theoretical floor."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.meaning import tokens_of
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.recipes import falling, ramp
+
+ID = "negative-loss"
+_FREE_SIGN = frozenset({"elbo", "nll", "likelihood", "gan", "wgan", "kl", "energy", "contrastive", "cosine", "ssim", "flow",
+                        "density", "policy", "reward", "margin", "mi"})  # fmt: skip
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.train
+    if curve is None or len(curve) < 5 or curve.series.meaning.kind != "loss":
+        return Observation(ID, "unknown", "No training loss was logged.")
+    if signals.kind != "supervised":
+        return Observation(ID, "unknown", "Losses of this kind of training have no floor at zero.")
+    below = np.flatnonzero(curve.y < 0)
+    if not len(below):
+        return Observation(ID, "absent", f"The lowest {curve.name} is {num(float(curve.y.min()))}.")
+    first = float(curve.x[below[0]])
+    free = bool(set(tokens_of(curve.name)) & _FREE_SIGN) or float(curve.y[0]) < 0
+    runaway = curve.y[-1] < 0 and curve.tail_trend(0.4)[1] < -2 and abs(curve.now) > abs(curve.initial)
+    classifier = any(signals.run.of("score"))
+    if (free and not runaway) or not (classifier or runaway):
+        return Observation(ID, "unknown", f"{curve.name} is negative ({num(curve.now)}), which some losses may be; its formula is not known.")
+    return Observation(
+        ID, "present", f"{curve.name} goes below zero at {curve.at(first)} and is {num(curve.now)} now; losses of this kind end at 0.",
+        (first, float(curve.x[-1])), curve.name, clarity(float(runaway) + float(classifier), 0.5, 1.5),
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="loss below its floor",
+    severity="problem",
+    family="start",
+    background=0.01,
+    needs=("training loss",),
+    doc="""
+## What is observed
+A loss that cannot be negative (cross entropy, squared error) is, and keeps going down.
+
+## How it is measured
+The first negative value of the training loss. Losses whose sign is free by nature (likelihoods of densities, ELBO,
+Wasserstein, cosine, policy losses) or that begin negative are left alone unless they run away without bound. It counts when
+scores show that this is a classifier, or when the loss keeps falling beyond its own starting size.
+
+## Healthy range
+Zero is the floor of cross entropy, squared, absolute and hinge losses.
+
+## What it usually means
+The sign is flipped, probabilities go into a loss that wants log-probabilities (NLL of a softmax is negative and bounded
+by -1), targets are outside the range the loss assumes, or a log of values above one.
+""",
+    detect=detect,
+    cases=(
+        Case("runs away below zero", "present", lambda: {"train_loss": ramp(100, 0.7, -40, 0.01)}),
+        Case("classifier at -0.9", "present", lambda: {"train_loss": ramp(100, -0.1, -0.9), "val_accuracy": ramp(100, 0.1, 0.9)}),
+        Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.1)}),
+        Case("negative from the beginning", "unknown", lambda: {"train_loss": -ramp(100, 3, 2)}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""nonfinite-activation: the output of a layer is NaN or Inf."""
+
+from __future__ import annotations
+
+import re
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.inside import nonfinite
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.recipes import falling, flat, put
+from traindx.symptoms.reported import counted, counters, said
+
+ID = "nonfinite-activation"
+NAN, INF = float("nan"), float("inf")
+_MESSAGE = re.compile(
+    r"(?:nan|inf|nan/inf) (?:detected|found) in (?:the )?(?:output|activations?|forward)(?: of)?:?\s*[`']?([\w./-]*)",
+    re.IGNORECASE,
+)
+
+
+def detect(signals: Signals) -> Observation:
+    reported = said(ID, signals.run, _MESSAGE, unless="backward") or counted(ID, signals.run, "activation")
+    if reported is not None:
+        return reported
+    series = [one for one in signals.run.of("activation") if len(one)]
+    if not series and not counters(signals.run, "activation"):
+        return Observation(ID, "unknown", "No statistics of activations were logged.")
+    found = [bad for bad in map(nonfinite, series) if bad is not None]
+    if not found:
+        return Observation(ID, "absent", f"All {sum(map(len, series))} logged activation statistics are finite.")
+    # in one forward pass NaN travels from the first broken layer to the output: the earliest step, then the log's order
+    origin = min(found, key=lambda bad: bad.first)
+    reached = f"; {len(found)} of {len(series)} series are hit" if len(series) > 1 else ""
+    return Observation(
+        ID, "present", f"{origin.sentence}{reached}.", (origin.first, max(bad.last for bad in found)),
+        origin.series.meaning.where or origin.series.name, 1.0 if origin.lasting else 0.5,
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="activation is NaN or Inf",
+    severity="problem",
+    family="nonfinite",
+    background=0.005,
+    needs=("activation statistics",),
+    doc="""
+## What is observed
+The forward pass itself leaves the numbers: a layer's output is NaN or Inf before any gradient is taken.
+
+## How it is measured
+Logged means, spreads, norms and maxima of activations, hidden states and logits are searched for NaN and Inf, and so
+are counters of them and the messages of NaN detectors. The series that is hit at the earliest step is named, the one
+logged first among equals: in a forward pass NaN travels from the first broken layer to the loss, so the first place is
+the cause and the rest is damage. A lone NaN in the first row is not counted.
+
+## Healthy range
+None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden states on its way there is the warning.
+
+## What it usually means
+fp16 overflow in attention scores or in a residual stream that grows with depth, NaN in the input batch (then the very
+first layer is hit), a division or logarithm inside the model, or weights that are NaN already.
+""",
+    detect=detect,
+    cases=(
+        Case("one layer overflows and the next follow", "present",
+             lambda: {"activations/block3_max": put(flat(50, 800.0), 30, *[INF] * 20),
+                      "activations/block4_max": put(flat(50, 900.0), 30, *[NAN] * 20), "activations/block1_max": flat(50, 30.0)}),
+        Case("a counter says so", "present", lambda: {"activations/nan_count": put(flat(50, 0.0), 45, 12.0, 40.0)}),
+        Case("growing but finite", "absent", lambda: {"activations/block3_max": 1 / falling(50, 1.0, 1e-4)}),
+        Case("only the first row is NaN", "absent", lambda: {"act_norm/fc1": put(flat(50, 3.0), 0, NAN)}),
+        Case("not logged", "unknown", lambda: {"loss": put(falling(50, 2.3, 0.4), 40, *[NAN] * 10)}),
+    ),
+)  # fmt: skip

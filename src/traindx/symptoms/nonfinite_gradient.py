@@ -1,0 +1,100 @@
+"""nonfinite-gradient: gradients are NaN or Inf."""
+
+from __future__ import annotations
+
+import re
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.inside import Nonfinite, nonfinite, scaler_in_use
+from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.recipes import falling, flat, put, then
+from traindx.symptoms.reported import counted, counters, said
+
+ID = "nonfinite-gradient"
+LATE_SHARE = 0.05  # of the steps after start-up; a scaler that finds its scale skips far fewer
+PLAIN_SHARE = 0.3
+NAN, INF = float("nan"), float("inf")
+_MESSAGE = re.compile(
+    r"Function '(\w+Backward\d*)' returned nan"  # torch anomaly mode
+    r"|norm of order .{0,40}non-finite"  # torch clip_grad_norm_ with error_if_nonfinite
+    r"|gradients? (?:is|are|contains?|has) (?:nan|inf|non-?finite)"  # fairseq and hand-written guards
+    r"|nan detected in .{0,80}backward",
+    re.IGNORECASE,
+)
+
+
+def detect(signals: Signals) -> Observation:
+    reported = said(ID, signals.run, _MESSAGE) or counted(ID, signals.run, "gradient", LATE_SHARE)
+    if reported is not None:
+        return reported
+    series = [one for one in signals.run.of("grad_norm") if len(one)]
+    if not series and not counters(signals.run, "gradient"):
+        return Observation(ID, "unknown", "No gradient norm was logged.")
+    found = [bad for bad in map(nonfinite, series) if bad is not None]
+    if not found:
+        return Observation(ID, "absent", f"All {sum(map(len, series))} logged gradient norms are finite.")
+    return _judge(signals, min(found, key=lambda bad: (not bad.lasting, -bad.late_share, bad.first)))
+
+
+def _judge(signals: Signals, worst: Nonfinite) -> Observation:
+    scaler = scaler_in_use(signals)
+    ended = worst.lasting and (worst.ending >= 3 or not scaler)
+    place = worst.series.meaning.where or worst.series.name
+    if ended or worst.late_share > LATE_SHARE:
+        clear = 1.0 if ended else clarity(worst.late_share, LATE_SHARE, PLAIN_SHARE)
+        return Observation(ID, "present", f"{worst.sentence}.", (worst.first, worst.last), place, clear)
+    why = (
+        "the loss scaler skips such steps"
+        if scaler
+        else "the step must have been skipped, or the weights would be lost"
+    )
+    return Observation(
+        ID, "absent", f"{worst.sentence} ({percent(worst.late_share)} of the steps after start-up): {why}.", where=place
+    )
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="gradient is NaN or Inf",
+    severity="problem",
+    family="nonfinite",
+    background=0.01,
+    needs=("gradient norm",),
+    doc="""
+## What is observed
+The gradient norm, of the whole model or of one layer, is not a number. One such step that is not skipped turns every
+weight it reaches into NaN.
+
+## How it is measured
+Every gradient norm series, counters of non-finite gradients, and what torch's anomaly mode, `clip_grad_norm_` or
+fairseq say in words. Present when the norm ends non-finite (three rows, or for good) or when more than 5 % of the
+steps after start-up are; plain from 30 %. The layer that is hit first is named where norms are logged by layer. A lone
+NaN in the first row is a logger that has not measured yet.
+
+## Healthy range
+Inf at the first steps of fp16 training is calibration: the loss scaler begins at 2^16 (torch) or 2^32 (Megatron,
+DeepSpeed), halves the scale at each overflow and skips the step, up to 18 times in a row; later it tries a doubled
+scale every 2 000 steps and may skip one. Such rows are finite again at once and the loss never notices. The usual
+checklist rule, any NaN in a gradient is an issue, would call every fp16 run ill.
+
+## What it usually means
+Overflow in half precision, log of zero or division by zero in the loss, a root or norm taken at zero, bad samples, or
+gradients that exploded before. Where the loss is finite and the gradient is not, look at the backward of sqrt, norm,
+log and where: they produce NaN at points the forward pass survives.
+""",
+    detect=detect,
+    cases=(
+        Case("NaN for good", "present", lambda: {"grad_norm": put(flat(100, 1.0, 0.2), 70, *[NAN] * 30)}),
+        Case("one layer goes first", "present",
+             lambda: {"grad_norm/fc1": put(flat(60, 1.0), 40, *[NAN] * 20), "grad_norm/fc2": flat(60, 1.0)}),
+        Case("every tenth step overflows", "present", lambda: {"grad_norm": [INF if i % 10 == 9 else 1.0 for i in range(300)]}),
+        Case("loss scaler finds its scale", "absent",
+             lambda: {"grad_norm": then(flat(15, INF, 0), flat(300, 1.0, 0.3)),
+                      "loss_scale": then(2.0 ** -falling(15, -31, -16, 0), flat(300, 65536, 0))}),
+        Case("one Inf that the step guard skipped", "absent",
+             lambda: {"grad_norm": put(flat(300, 1.0, 0.3), 200, INF), "loss": falling(300, 2.3, 0.5)}),
+        Case("ordinary norms", "absent", lambda: {"grad_norm": flat(100, 2.0, 0.5)}),
+        Case("no norm logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.5)}),
+    ),
+)  # fmt: skip

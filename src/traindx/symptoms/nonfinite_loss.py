@@ -1,0 +1,110 @@
+"""nonfinite-loss: the loss is NaN or Inf."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.run import Series
+from traindx.signals import Signals, choose
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.recipes import falling, put
+
+ID = "nonfinite-loss"
+
+
+def detect(signals: Signals) -> Observation:
+    losses = [s for s in choose.usable(signals.run, "loss") if not s.meaning.where]
+    # where a log has no loss by name, its objective is one ('train mse', 'perplexity')
+    losses += [c.series for c in (signals.train, signals.val) if c is not None and c.series.meaning.kind != "loss"]
+    hidden = _hidden_by_filter(signals)
+    if hidden is not None:
+        return hidden
+    told = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
+    if not losses:
+        return Observation(ID, "unknown", "No loss was logged.")
+    finding = min((f for f in map(_in_series, losses) if f), key=lambda f: (-f.clarity, f.steps or (0, 0)), default=None)
+    if finding is not None:
+        return finding
+    if told is not None:
+        step = None if told.step is None else (told.step, told.step)
+        return Observation(ID, "present", f"The log says: {told.text[:120]}", step)
+    return Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
+
+
+def _in_series(series: Series) -> Observation | None:
+    bad = np.flatnonzero(~np.isfinite(series.values))
+    if not len(bad):
+        return None
+    count = len(series)
+    # a rate or an average printed before the first batch is NaN in many loggers: no fault of the training
+    if len(bad) == 1 and bad[0] == 0 and count >= 3:
+        return None
+    kind = "NaN" if np.isnan(series.values[bad[0]]) else "Inf"
+    first = float(series.steps[bad[0]])
+    before = series.values[: bad[0]]
+    last_good = f"; last finite value {before[np.isfinite(before)][-1]:.4g}" if np.isfinite(before).any() else ""
+    lasting = len(bad) >= 0.5 * (count - bad[0])
+    ending = "and stays so" if lasting else f"in {len(bad)} of {count} values, finite again in between"
+    where = series.name
+    total = not series.meaning.part
+    return Observation(
+        ID, "present", f"{series.name} is {kind} from step {first:g} {ending}{last_good}.",
+        (first, float(series.steps[bad[-1]])), where, 1.0 if lasting and total else 0.7 if lasting else 0.5,
+    )  # fmt: skip
+
+
+def _hidden_by_filter(signals: Signals) -> Observation | None:
+    """HF's logging_nan_inf_filter replaces NaN by the last finite sum: the log shows exactly 0 beside a NaN norm."""
+    train, norm = signals.train, signals.grad_norm
+    if train is None or norm is None or len(train.series) < 2:
+        return None
+    series = train.series
+    zero = series.steps[series.values == 0.0]
+    bad = norm.steps[~np.isfinite(norm.values)]
+    both = np.intersect1d(zero, bad)
+    if len(both) < 1 or len(both) < 0.5 * len(zero):
+        return None
+    return Observation(
+        ID, "present",
+        f"{series.name} is exactly 0 with a NaN gradient norm from step {both[0]:g} ({len(both)} rows): "
+        "the logger's NaN filter hides a NaN loss.", (float(both[0]), float(both[-1])), series.name,
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="loss is NaN or Inf",
+    severity="problem",
+    family="nonfinite",
+    background=0.005,
+    needs=("loss",),
+    doc="""
+## What is observed
+The loss stops being a number. The first step matters more than the rest: everything after it is damage.
+
+## How it is measured
+Every loss series is searched for NaN and Inf; the page names the first step, the last finite value and whether the loss
+came back. A single NaN in the very first row is what loggers print before there is anything to average and is not
+counted. The Hugging Face Trainer hides NaN by default: its log then shows a loss of exactly 0 beside a NaN gradient
+norm, and traindx reports that as what it is. Messages such as "loss is nan, stopping training" count as well.
+
+## Healthy range
+None. Under mixed precision single skipped steps are normal, but the logged loss stays finite.
+
+## What it usually means
+Of confirmed threads about NaN losses, about 45 % end at half precision, 23 % at bad inputs or labels, 18 % at the learning
+rate and 14 % at numerics of an operation (log, division, a fused kernel). Early NaN (the first steps) points to data,
+precision or initialisation; late NaN after a rising gradient norm points to instability.
+""",
+    detect=detect,
+    cases=(
+        Case("diverges to NaN", "present", lambda: {"train_loss": put(falling(100, 2, 1), 60, *[float("nan")] * 40)}),
+        Case("HF hides NaN as zero", "present",
+             lambda: {"loss": put(falling(20, 2, 1), 10, *[0.0] * 10), "grad_norm": put(falling(20, 1, 1), 10, *[float("nan")] * 10)}),
+        Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
+        Case("an error measure that is NaN throughout", "present", lambda: {"train mse": [float("nan")] * 20}),
+        Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.3)}),
+        Case("no loss logged", "unknown", lambda: {"lr": [0.1, 0.1, 0.1]}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,79 @@
+"""oscillation: swings without net progress."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.stats import swings
+from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.recipes import falling, flat, swinging, then
+
+ID = "oscillation"
+MIN_POINTS = 16
+SKIP = 0.1  # the beginning belongs to the descent
+LEG = 0.45  # a swing is at least this share of the range the curve moves in
+SWINGS = 4
+OF_LEVEL = 0.2  # the range, as a share of the level: smaller waves do not matter
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.main
+    if signals.kind == "gan":
+        return Observation(ID, "unknown", "Adversarial losses swing by design; not judged.")
+    if curve is None or len(curve) < MIN_POINTS:
+        return Observation(ID, "unknown", "Too few values of an objective to see swings.")
+    skip = int(len(curve.bins.median) * SKIP)
+    y, x = curve.bins.median[skip:], curve.bins.x[skip:]
+    span = float(np.quantile(y, 0.95) - np.quantile(y, 0.05))
+    leg = max(LEG * span, 6 * curve.bin_noise)
+    turns = swings(y, leg)
+    level = max(float(np.median(np.abs(y))), 1e-300)
+    half = len(y) // 2
+    net = float(np.median(y[:half]) - np.median(y[half:]))
+    matters = span > OF_LEVEL * level and span > 0.15 * max(curve.progress, 0.0)
+    if len(turns) >= SWINGS and net < 0.5 * span and matters:
+        low, high = sorted((curve.logged(float(np.quantile(y, 0.05))), curve.logged(float(np.quantile(y, 0.95)))))
+        return Observation(
+            ID, "present",
+            f"{curve.name} turned {len(turns)} times between {num(low)} and {num(high)} "
+            f"after {curve.at(float(x[0]))}, with a net gain of {num(max(net, 0.0))}.",
+            (float(x[0]), float(x[-1])), curve.name, clarity(len(turns), SWINGS, 8),
+        )  # fmt: skip
+    return Observation(ID, "absent", f"{curve.name} turned {len(turns)} times by more than its noise; {SWINGS} count as swinging.")
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="swings without net progress",
+    severity="problem",
+    family="instability",
+    background=0.03,
+    needs=("loss",),
+    doc="""
+## What is observed
+The smoothed curve goes up and down in large legs and gets nowhere.
+
+## How it is measured
+On the binned curve after its first tenth, a zigzag counts the turns whose legs are at least 45 % of the range the curve
+moves in and six times a level's uncertainty. Present with four turns or more, when the second half is not better than
+the first by half of that range and the range is at least 20 % of the level. Counting sign changes of raw batch losses,
+as simpler tools do, calls ordinary mini-batch noise an oscillation: it changes sign about two times in three.
+
+## Healthy range
+Batch noise of any size; waves of a cyclic learning rate that step down from cycle to cycle; adversarial losses.
+
+## What it usually means
+A step close to the stability limit, momentum too high, data that come in a fixed order, or in reinforcement learning a
+policy that forgets and relearns.
+""",
+    detect=detect,
+    cases=(
+        Case("wave without progress", "present", lambda: {"train_loss": swinging(400, 0.5, 2.0, 6)}),
+        Case("returns up and down", "present", lambda: {"ep_rew_mean": swinging(100, 20, 1500, 4)}),
+        Case("noise only", "absent", lambda: {"train_loss": then(falling(100, 2.4, 1.0), flat(400, 1.0, 0.3))}),
+        Case("ordinary descent", "absent", lambda: {"train_loss": falling(400, 2.4, 0.4)}),
+        Case("ten values", "unknown", lambda: {"train_loss": list(range(10))}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,158 @@
+"""overfitting-gap: training improves while validation gets worse."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals, choose
+from traindx.signals.curve import Curve
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.recipes import falling, ramp, then
+
+ID = "overfitting-gap"
+MIN_POINTS = 4
+RISE = 0.1  # of the best validation loss; half as much again is plain
+PLAIN_RISE = 0.5
+SCORE_STILL_RISING = 0.25  # a rise below this is excused by a validation score that is at its best now
+PART_RISE = 0.12
+PART_SCORE_DROP = 0.02
+SCORE_DROP = 0.04  # of the best score, where only scores are logged
+
+
+def detect(signals: Signals) -> Observation:
+    if signals.kind != "supervised":
+        return Observation(ID, "unknown", "There is no validation loss in this kind of training.")
+    val = signals.val
+    if val is None or len(val) < MIN_POINTS:
+        return _from_scores(signals)
+    best_at, best = _best(val)
+    now = _now(val)
+    rise = now - best
+    relative = rise / max(abs(best), 1e-300)
+    summary = f"{val.name} was best at {num(val.logged(best))} ({val.at(best_at)}) and is {num(val.logged(now))} now"
+    train = signals.train_at(np.array([best_at, val.x[-1]]))
+    if train is None:
+        return Observation(ID, "unknown", f"{summary}; no training loss to compare with.")
+    train_fell = float(train[0] - train[1])
+    if relative < RISE or rise < 2.5 * _scatter(val) or val.clock_share(best_at) > 0.93:
+        return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({percent(relative)} off its best).")
+    if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score):
+        assert signals.score is not None
+        return Observation(ID, "absent", f"{summary}, but {signals.score.name} is still at its best.")
+    if train_fell < -0.02 * abs(float(train[0])):
+        return Observation(ID, "absent", f"{summary}, but the training loss rose too: not a gap but a loss of both.")
+    return Observation(
+        ID, "present",
+        f"{summary} (+{percent(relative)}) while the training loss went from {num(float(train[0]))} to {num(float(train[1]))}.",
+        (best_at, float(val.x[-1])), val.name, clarity(relative, RISE, PLAIN_RISE),
+    )  # fmt: skip
+
+
+def _in_a_part(signals: Signals) -> Observation | None:
+    """One part of a summed validation loss may turn while another hides it (a detector's box and class losses): counts
+    when its training twin kept falling and the validation score fell from its best as well."""
+    score = signals.score
+    if score is None or len(score) < 8 or score.rise < PART_SCORE_DROP * max(abs(score.best), 1e-12):
+        return None
+    losses = choose.usable(signals.run, "loss")
+    twins = {series.meaning.part: series for series in losses if series.meaning.split in ("train", "") and series.meaning.part}
+    for series in losses:
+        twin = twins.get(series.meaning.part)
+        if series.meaning.split != "val" or twin is None or len(series) < 8 or len(twin) < 8:
+            continue
+        part, train = Curve(series), Curve(twin)
+        relative = part.rise / max(abs(part.best), 1e-300)
+        falling_on = train.level_at(part.best_at) - train.now > 0.05 * abs(train.now)
+        if relative > PART_RISE and part.rise > 4 * part.level_noise and falling_on:
+            return Observation(
+                ID, "present", f"{part.name} was best at {num(part.best)} ({part.at(part.best_at)}) and is {num(part.now)} now "
+                f"(+{percent(relative)}) while {train.name} kept falling, and {score.name} fell from {num(score.logged(score.best))} "
+                f"to {num(score.logged(score.now))}.", (part.best_at, float(part.x[-1])), part.name, 0.5,
+            )  # fmt: skip
+    return None
+
+
+def _best(val: Curve) -> tuple[float, float]:
+    """Best validation value; over three neighbours where there are enough, so that one lucky evaluation is no best."""
+    if len(val) < 12:
+        index = int(np.argmin(val.y))
+        return float(val.x[index]), float(val.y[index])
+    smooth = np.median(np.lib.stride_tricks.sliding_window_view(val.y, 3), axis=1)
+    index = int(np.argmin(smooth))
+    return float(val.x[index + 1]), float(smooth[index])
+
+
+def _now(val: Curve) -> float:
+    return float(np.median(val.y[-1 if len(val) < 8 else -3 :])) if len(val) < 30 else val.now
+
+
+def _scatter(val: Curve) -> float:
+    """Noise between evaluations, where there are enough of them to tell."""
+    return val.noise if len(val) >= 8 else 0.0
+
+
+def _score_at_its_best(score: Curve | None) -> bool:
+    if score is None or len(score) < MIN_POINTS:
+        return False
+    return score.rise < 0.01 * max(abs(score.best), 1e-12) or score.clock_share(score.best_at) > 0.8
+
+
+def _from_scores(signals: Signals) -> Observation:
+    """Without a validation loss: a validation score that fell from its best while the training one rose."""
+    score, train = signals.score, signals.train_score
+    if score is None or len(score) < 6 or score.series.meaning.split not in ("val", "test") or train is None or len(train) < 6:
+        return Observation(ID, "unknown", "No validation loss was logged, so overfitting cannot be seen.")
+    drop = score.rise / max(abs(score.best), 1e-300)
+    summary = f"{score.name} is {num(score.logged(score.now))}, its best was {num(score.logged(score.best))}"
+    if drop > SCORE_DROP and score.rise > 4 * score.level_noise and train.clock_share(train.best_at) > 0.7:
+        return Observation(
+            ID, "present", f"{summary} while {train.name} kept rising.", (score.best_at, float(score.x[-1])), score.name,
+            clarity(drop, SCORE_DROP, 0.2),
+        )  # fmt: skip
+    return Observation(ID, "absent", f"{summary}.")
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="validation gets worse while training improves",
+    severity="problem",
+    family="generalisation",
+    background=0.06,
+    needs=("validation loss",),
+    doc="""
+## What is observed
+The validation loss has turned upwards while the training loss still falls. The step of the best validation value is the
+one to go back to.
+
+## How it is measured
+The validation loss now against its best (over three neighbouring evaluations): present from +10 %, plain from +50 %,
+when that is two and a half times the scatter between evaluations and the training loss did not rise as well. A rise
+below 25 % is excused while the validation score is still at its best: losses can grow through overconfidence on the same
+mistakes. Of a loss
+with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
+validation score that lost 4 % of its best while the training score rose.
+
+## Healthy range
+Train below validation is normal, and a constant gap is no disease. Validation below train is normal with dropout,
+augmentation or epoch-averaged training losses.
+
+## What it usually means
+The model memorises: too much capacity or too many epochs for the data. When it shows from the first epoch on, suspect the
+split instead: unshuffled tail splits, other preprocessing, other labels.
+""",
+    detect=detect,
+    cases=(
+        Case("validation turns", "present",
+             lambda: {"train_loss": falling(50, 2.2, 0.02), "val_loss": then(falling(15, 2.0, 0.8, 0.01), ramp(35, 0.8, 1.5, 0.01))}),
+        Case("one part turns, the score falls", "present",
+             lambda: {"train/box_loss": falling(60, 0.1, 0.017, 0.01), "train/cls_loss": falling(60, 0.3, 0.1, 0.01),
+                      "val/box_loss": then(falling(25, 0.07, 0.021, 0.01), ramp(35, 0.021, 0.027, 0.01)),
+                      "val/cls_loss": falling(60, 0.3, 0.12, 0.01),
+                      "metrics/mAP_0.5": then(ramp(30, 0.1, 0.88, 0.005), ramp(30, 0.88, 0.84, 0.005))}),
+        Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1), "val_loss": falling(50, 2.2, 0.4, 0.01)}),
+        Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1), "val_loss": falling(30, 0.5, 0.02)}),
+        Case("both rise", "absent", lambda: {"train_loss": ramp(20, 3.4, 4.4), "val_loss": ramp(20, 3.4, 4.6)}),
+        Case("no validation", "unknown", lambda: {"train_loss": falling(50, 2.2, 0.1)}),
+    ),
+)  # fmt: skip

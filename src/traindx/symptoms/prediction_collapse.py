@@ -1,0 +1,192 @@
+"""prediction-collapse: the outputs are (nearly) constant, or one class only."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.meaning import tokens_of
+from traindx.run import Series
+from traindx.signals import Signals
+from traindx.signals.choose import usable
+from traindx.signals.curve import Curve
+from traindx.signals.inside import learned, level, objective
+from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.symptoms.recipes import falling, flat
+
+ID = "prediction-collapse"
+MIN_EVALS = 5
+FALLING = 0.1  # of the first loss gone: the model learns something
+GOOD = 0.9  # a score this high may stand still
+SPREAD_LEFT = 1e-3  # of the early spread of the outputs
+STANDSTILL = 1e-4  # of the validation loss
+CHANCE = 0.03  # of 1/K, and for the scatter of the accuracy around it
+LOSS_AT_CHANCE = 0.02  # nats around ln K
+_ACCURACY = frozenset({"acc", "accuracy", "acc1", "top1", "accu"})
+_FOUND = frozenset({"precision", "recall", "prec", "rec", "f1", "fscore", "map", "map50", "map95", "ap", "ap50", "dice", "iou",
+                    "miou", "jaccard", "sensitivity", "hmean"})  # fmt: skip
+_SHARE_SETTING = re.compile(r"majority|class_?(share|prior|frequency)|baseline_?acc", re.IGNORECASE)
+
+
+def detect(signals: Signals) -> Observation:
+    if signals.kind != "supervised":
+        return Observation(ID, "unknown", "This kind of training logs no predictions that could be judged.")
+    direct = _outputs(signals)
+    if direct is not None and direct.state == "present":
+        return direct
+    curve = objective(signals, 3)
+    scores = [one for one in usable(signals.run, "score") if one.meaning.split in ("val", "test", "")]
+    scores = [one for one in scores if np.isfinite(one.values).sum() >= MIN_EVALS]
+    if not scores or curve is None:
+        missing = f"No validation score with at least {MIN_EVALS} values" if curve is not None else "No loss"
+        return direct or Observation(ID, "unknown", f"{missing} was logged, and no spread of the predictions.")
+    for judge in (_nothing_found, _at_a_class_share, _constant):
+        finding = judge(signals, scores, curve)
+        if finding is not None:
+            return finding
+    main = scores[0]
+    low, high = float(np.nanmin(main.values)), float(np.nanmax(main.values))
+    if low == high:
+        return Observation(
+            ID, "absent", f"{main.name} is always {num(low)}, but {curve.name} falls or the score is high."
+        )
+    return Observation(ID, "absent", f"{main.name} moves between {num(low)} and {num(high)}.")
+
+
+def _outputs(signals: Signals) -> Observation | None:
+    """From the spread of the outputs or the number of different classes predicted, where someone logged them."""
+    for series in signals.run.of("prediction"):
+        if np.isfinite(series.values).sum() < MIN_EVALS:
+            continue
+        early, late = (
+            level(series.values[: max(2, len(series) // 5)]),
+            level(series.values[-max(2, len(series) // 5) :]),
+        )
+        steps = (float(series.steps[0]), float(series.steps[-1]))
+        if series.meaning.part == "distinct" and late <= 1:
+            return Observation(
+                ID, "present", f"{series.name} is {num(late)}: a single class is predicted.", steps, series.name
+            )
+        lost = late == 0 or late < SPREAD_LEFT * early
+        if series.meaning.part == "spread" and lost and not learned(objective(signals)):
+            text = f"{series.name} fell from {num(early)} to {num(late)}: the outputs hardly depend on the input."
+            return Observation(ID, "present", text, steps, series.name, 1.0 if late == 0 else 0.7)
+        return Observation(ID, "absent", f"{series.name} is {num(late)} at the end.")
+    return None
+
+
+def _nothing_found(signals: Signals, scores: list[Series], curve: Curve) -> Observation | None:
+    """Precision, recall, F1, mAP, Dice, IoU, all of them exactly 0 at every evaluation."""
+    found = [one for one in scores if set(tokens_of(one.name)) & _FOUND]
+    if not found or any(np.nanmax(np.abs(one.values)) > 0 for one in found):
+        return None
+    names = ", ".join(one.name for one in found[:4])
+    fell = (
+        f"while {curve.name} lost {percent(curve.reduction)}"
+        if curve.reduction > FALLING
+        else f"and {curve.name} is stuck"
+    )
+    return Observation(
+        ID, "present", f"{names} is exactly 0 in all {len(found[0])} evaluations, {fell}: nothing, or one class, is predicted.",
+        (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name, 1.0 if len(found[0]) >= 10 else 0.7,
+    )  # fmt: skip
+
+
+def _at_a_class_share(signals: Signals, scores: list[Series], curve: Curve) -> Observation | None:
+    """Accuracy that rests on 1/K, or on the share of a class that the config names."""
+    if curve.sign < 0 or curve.reduction > FALLING:
+        return None
+    shares = {f"{key} = {num(value)}": value for key, value in signals.run.config.items()
+              if _SHARE_SETTING.search(key) and isinstance(value, float) and 0 < value < 1}  # fmt: skip
+    if signals.classes:
+        shares[f"1/{signals.classes[0]}"] = 1 / signals.classes[0]
+    classes = round(math.exp(min(curve.now, 12.0)))
+    if classes >= 2 and abs(curve.now - math.log(classes)) < LOSS_AT_CHANCE:
+        shares[f"1/{classes}"] = 1 / classes
+    for series in scores:
+        if not set(tokens_of(series.name)) & _ACCURACY:
+            continue
+        late = series.values[len(series) // 2 :]
+        late = late[np.isfinite(late)] / (100.0 if np.nanmax(series.values) > 1 else 1.0)
+        middle, scatter = float(np.median(late)), float(late.max() - late.min())
+        for name, share in shares.items():
+            if abs(middle - share) <= CHANCE * share and scatter <= CHANCE * share:
+                return Observation(
+                    ID, "present", f"{series.name} rests at {percent(middle)} = {name}: always the same class, it seems.",
+                    (float(series.steps[len(series) // 2]), float(series.steps[-1])), series.name, 1.0 if scatter == 0 else 0.6,
+                )  # fmt: skip
+    return None
+
+
+def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observation | None:
+    """A score that never moves by a digit while the loss does not fall."""
+    still = [one for one in scores if np.nanmax(one.values) == np.nanmin(one.values)]
+    still = [one for one in still if not _good(float(np.nanmax(one.values)))]
+    if not still or curve.reduction > FALLING:
+        return None
+    series, value = still[0], float(np.nanmax(still[0].values))
+    val = signals.val
+    if val is not None and len(val) >= MIN_EVALS and val.y.max() - val.y.min() <= STANDSTILL * abs(val.now):
+        text = f"{series.name} is always {num(value)}, and {val.name} hardly changes either: the model itself stands still."
+        return Observation(ID, "unknown", text)
+    return Observation(
+        ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} does not fall.",
+        (float(series.steps[0]), float(series.steps[-1])), series.name, 0.8 if len(series) >= 10 else 0.5,
+    )  # fmt: skip
+
+
+def _good(value: float) -> bool:
+    return value >= GOOD * (100.0 if value > 1 else 1.0)
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="predictions collapsed",
+    severity="problem",
+    family="collapse",
+    background=0.02,
+    needs=("validation score", "spread of predictions"),
+    doc="""
+## What is observed
+The model answers the same whatever it is shown: one class, only background, or nothing at all.
+
+## How it is measured
+From scores, with five evaluations at least: precision, recall, F1, mAP, Dice and IoU all exactly 0 every time; an
+accuracy that rests within 3 % on 1/K or on a class share named in the config (K is given, in the config, or read off a
+loss that rests at ln K); or a score that agrees to the last digit every time while the loss lost less than 10 % of its
+value. A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
+model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or the
+spread of the outputs fell to 1/1000 of its early value while the loss stayed up.
+
+## Healthy range
+Scores at zero in the first evaluations of a detector are normal. An accuracy column of a regression is meaningless and
+often constant; since the loss falls beside it, it does not count.
+
+## What it usually means
+With the loss falling and every score at 0: labels that are not found or in the wrong format, background far more
+frequent than the rest, a threshold nothing reaches. With the loss stuck: dead units, an output activation that does
+not fit the loss, class imbalance, learning rate so high that only the bias survived.
+""",
+    detect=detect,
+    cases=(
+        Case("nothing is found while the loss falls", "present",
+             lambda: {"train/box_loss": falling(40, 0.1, 0.03), "metrics/precision": flat(40, 0.0), "metrics/recall": flat(40, 0.0),
+                      "metrics/mAP50": flat(40, 0.0)}),
+        Case("accuracy at one in ten, loss at ln 10", "present",
+             lambda: {"train_loss": flat(500, 2.3026, 0.001), "val_acc": (range(0, 500, 50), flat(10, 10.0, 0))}),
+        Case("constant accuracy of an imbalanced set", "present",
+             lambda: {"train_loss": flat(500, 0.31, 0.02), "val_acc": (range(0, 500, 50), flat(10, 0.8374, 0))}),
+        Case("a single class is predicted", "present",
+             lambda: {"loss": flat(50, 1.1, 0.02), "unique_predictions": [7.0, 4.0, 2.0, *[1.0] * 20]}),
+        Case("meaningless accuracy of a regression", "absent",
+             lambda: {"loss": falling(20, 3.9, 1.2), "val_loss": falling(20, 3.0, 2.5), "val_acc": flat(20, 0.00025, 0)}),
+        Case("accuracy rises", "absent", lambda: {"loss": falling(30, 2.3, 0.4), "val_acc": 1 - falling(30, 0.9, 0.1)}),
+        Case("converged at 98 %", "absent", lambda: {"loss": flat(30, 0.06, 0.05), "val_acc": flat(30, 0.98, 0)}),
+        Case("the model stands still", "unknown",
+             lambda: {"loss": flat(30, 1.3, 0.01), "val_loss": flat(30, 1.2871, 0), "val_acc": flat(30, 0.4183, 0)}),
+        Case("no score", "unknown", lambda: {"loss": flat(100, 2.303, 0.001)}),
+    ),
+)  # fmt: skip

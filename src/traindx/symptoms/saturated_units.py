@@ -1,0 +1,83 @@
+"""saturated-units: units that sit in the flat ends of a sigmoid or tanh."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.choose import usable
+from traindx.signals.inside import fractions, late_share, learned, objective
+from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.recipes import falling, flat, ramp
+
+ID = "saturated-units"
+SATURATED = 0.5  # of the units of one layer
+PLAIN = 0.9
+_OUTPUT = re.compile(r"(^|\W)(out|output|outputs|head|prob|probs|logits?|gate|gates)\d*(\W|$)")
+
+
+def detect(signals: Signals) -> Observation:
+    series = [one for one in usable(signals.run, "saturated") if fractions(one) is not None]
+    # an output that is sure of its class is saturated, and gates are meant to be open or shut
+    hidden = [one for one in series if not _OUTPUT.search(one.meaning.where)]
+    if not hidden:
+        missing = "Only outputs and gates have" if series else "No layer has"
+        return Observation(ID, "unknown", f"{missing} a logged share of saturated units.")
+    worst = max(hidden, key=late_share)
+    share = late_share(worst)
+    summary = f"{worst.name} is {percent(share)} at the end" + (
+        f", the highest of {len(hidden)}" if len(hidden) > 1 else ""
+    )
+    if share < SATURATED:
+        return Observation(ID, "absent", f"{summary} (a problem from {percent(SATURATED)} on).")
+    if learned(objective(signals)):
+        return Observation(ID, "absent", f"{summary}, but the loss came down by half all the same.")
+    values = fractions(worst)
+    assert values is not None
+    above = np.flatnonzero(values >= SATURATED)
+    return Observation(
+        ID, "present", f"{summary}: their derivative is close to zero.",
+        (float(worst.steps[above[0] if len(above) else 0]), float(worst.steps[-1])), worst.meaning.where or worst.name,
+        clarity(share, SATURATED, PLAIN),
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="units are saturated",
+    severity="problem",
+    family="units",
+    background=0.02,
+    needs=("share of saturated units by layer",),
+    doc="""
+## What is observed
+Units of a sigmoid or tanh layer sit near the ends of their range, where the slope is almost zero, so hardly any
+gradient passes.
+
+## How it is measured
+The logged share of saturated units of hidden layers, fraction or percent, over the last values. Present from half of a
+layer on while less than half of the first loss is gone; plain from 90 %. Outputs and gates are left out: a confident
+output is saturated by right, and gates are meant to be open or shut. Checklists give the picture (activations
+clustered near -1 and 1, inputs beyond ±3) without a share; what counts as saturated is up to whoever logged it,
+commonly |tanh| > 0.97 or a sigmoid outside 0.03 to 0.97.
+
+## Healthy range
+Below a fifth at the beginning with Xavier initialisation. Shares creep up as a classifier grows confident.
+
+## What it usually means
+Weights initialised too large, inputs that are not scaled, or a learning rate that drove the weights up. Normalisation
+before the activation or a ReLU-like unit removes it; a smaller initialisation is the smaller change.
+""",
+    detect=detect,
+    cases=(
+        Case("hidden tanh saturates", "present", lambda: {"saturation/tanh1": ramp(60, 0.2, 0.95), "loss": flat(60, 0.69, 0.003)}),
+        Case("in percent, no loss", "present", lambda: {"saturated_frac": flat(30, 72.0)}),
+        Case("low share", "absent", lambda: {"saturation/tanh1": flat(60, 0.12), "loss": flat(60, 0.69, 0.003)}),
+        Case("saturated but learned", "absent", lambda: {"saturation/tanh1": flat(60, 0.7), "loss": falling(60, 2.3, 0.1)}),
+        Case("only the output", "unknown", lambda: {"saturation/output": flat(60, 0.95), "loss": falling(60, 2.3, 0.1)}),
+        Case("not logged", "unknown", lambda: {"loss": falling(60, 2.3, 0.1)}),
+    ),
+)  # fmt: skip

@@ -1,0 +1,72 @@
+"""slow-convergence: falls, but far slower than the evidence says it could."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.signals.stats import theil_sen
+from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.recipes import falling, flat, ramp
+
+ID = "slow-convergence"
+MIN_POINTS = 8
+LITTLE = 0.35  # of the initial loss, over the whole run
+UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
+FLAT = 0.035
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.main
+    if signals.kind == "gan" or curve is None or len(curve) < MIN_POINTS or curve.sign < 0:
+        return Observation(ID, "unknown", "No loss long enough to judge its pace.")
+    if curve.x[0] > 0.2 * curve.x[-1] and curve.series.axis == "step":
+        return Observation(ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the fast part may be missing.")
+    x, y = curve.bins.x, curve.bins.median
+    half = len(y) // 2
+    early, late = theil_sen(x[:half], y[:half]), theil_sen(x[half:], y[half:])
+    share = curve.reduction
+    bend = late / early if early < 0 else 0.0
+    z = curve.tail_trend(1.0)[1]
+    moves = z < -3.0 and curve.progress > 4 * curve.level_noise
+    if moves and FLAT <= share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
+        return Observation(
+            ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
+            f"(the second half is {bend:.1f} times as steep as the first; an ordinary descent bends early).",
+            (float(x[0]), float(x[-1])), curve.name, clarity(bend, UNBENT, 1.0),
+        )  # fmt: skip
+    return Observation(ID, "absent", f"{curve.name} fell by {percent(max(share, 0.0))}; its second half is {bend:.2f} times as steep as the first.")
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="converges very slowly",
+    severity="problem",
+    family="no-progress",
+    background=0.04,
+    needs=("loss",),
+    doc="""
+## What is observed
+The loss falls all the time but has hardly got anywhere.
+
+## How it is measured
+An ordinary descent is steep first and bends. Present when the loss fell significantly, by less than 35 % over the whole
+run, ends at its best, and its second half is at least half as steep as its first: a straight line means that every step
+was as small as the first one.
+
+## Healthy range
+A falling curve that bends. Fine-tuning from a good start may fall by little; it bends too.
+
+## What it usually means
+A learning rate far below what the loss would bear, gradients that vanish on their way to the early layers, inputs on
+scales that force small steps, clipping that cuts every step, or a schedule that never leaves its warm-up.
+""",
+    detect=detect,
+    cases=(
+        Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
+        Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
+        Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
+        Case("returns", "unknown", lambda: {"ep_rew_mean": ramp(100, -400, -200)}),
+    ),
+)  # fmt: skip

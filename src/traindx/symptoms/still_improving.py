@@ -1,0 +1,60 @@
+"""still-improving: the run stopped while it was getting better."""
+
+from __future__ import annotations
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.recipes import falling, flat, ramp, then
+
+ID = "still-improving"
+TAIL = 0.25
+OF_PROGRESS = 0.06  # made in the last quarter
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.main if signals.val is None or signals.settings.metric else signals.val
+    if curve is None or len(curve) < 8 or signals.kind == "gan":
+        return Observation(ID, "unknown", "Too few values of an objective to see how it ended.")
+    change, z = curve.tail_trend(TAIL if len(curve.bins.median) >= 16 else 0.5)
+    share = -change / curve.progress if curve.progress > 0 else 0.0
+    recent = curve.clock_share(curve.best_at) > 0.85
+    enough = z < -2.0 or len(curve) < 12
+    if share > OF_PROGRESS and enough and recent and -change > 2 * curve.level_noise:
+        return Observation(
+            ID, "present", f"{curve.name} still made {percent(min(share, 1.0))} of its progress in the last part of the run "
+            f"and ended at its best, {num(curve.logged(curve.now))}.",
+            (float(curve.tail(TAIL)[0][0]), float(curve.x[-1])), curve.name, clarity(share, OF_PROGRESS, 0.25),
+        )  # fmt: skip
+    return Observation(ID, "absent", f"{curve.name} made {percent(max(share, 0.0))} of its progress in the last part of the run.")
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="stopped while improving",
+    severity="note",
+    family="end",
+    background=0.35,
+    needs=("loss",),
+    doc="""
+## What is observed
+The curve ends on its way down.
+
+## How it is measured
+The fitted change over the last quarter of the run (of the validation loss where there is one) as a share of all progress:
+present above 6 % when the trend is significant and the best level is at the end.
+
+## Healthy range
+Most useful runs end like this when compute is the limit; on its own it is a remark, not a fault.
+
+## What it usually means
+More steps would have helped. Together with a loss that is still high it means too few epochs or a learning rate that is
+too low; a constant slope without any bend speaks for the learning rate.
+""",
+    detect=detect,
+    cases=(
+        Case("straight down to the end", "present", lambda: {"train_loss": ramp(200, 2.4, 1.0, 0.02)}),
+        Case("levelled off", "absent", lambda: {"train_loss": then(falling(100, 2.4, 0.5), flat(200, 0.5))}),
+        Case("two values", "unknown", lambda: {"train_loss": [1.0, 0.5]}),
+    ),
+)  # fmt: skip

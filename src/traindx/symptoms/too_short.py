@@ -1,0 +1,76 @@
+"""too-short: too little evidence to say."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.symptoms.recipes import falling
+from traindx.symptoms.truncated import progress_made
+
+ID = "too-short"
+POINTS = 5
+STEPS = 100  # optimiser steps, where the log counts single ones
+TICKS = 30  # a counter with fewer ticks than this counts epochs or evaluations, not steps
+OF_PLAN = 0.05
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.main
+    points = 0 if curve is None else len(curve.series)
+    if curve is None or points == 0:
+        return Observation(ID, "present", "No value of any objective was logged.")
+    if points < POINTS:
+        return Observation(ID, "present", f"{curve.name} has {points} values; {POINTS} are the least that show a trend.", where=curve.name)
+    if signals.kind == "gan" and points < 3 * POINTS:
+        return Observation(ID, "present", f"Adversarial losses swing by design; {points} values are too few to judge them.", where=curve.name)
+    reached = progress_made(signals)
+    if reached is not None and reached[0] < OF_PLAN:
+        return Observation(ID, "present", f"The log covers {percent(reached[0])} of the planned {num(reached[1])} {reached[2]}s.")
+    single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
+    span = float(curve.series.steps[-1] - curve.series.steps[0])
+    if single and TICKS <= points == span + 1 < STEPS and not _epochs_known(signals):
+        return Observation(ID, "present", f"The log covers {span + 1:.0f} single steps; less than {STEPS} is the very beginning of a training.")
+    return Observation(ID, "absent", f"{curve.name} has {points} values.")
+
+
+def _epochs_known(signals: Signals) -> bool:
+    """A log with evaluations or epochs in it shows whole passes, so single steps are not all there is."""
+    val = signals.val if signals.val is not None else signals.score
+    return val is not None and len(val) >= 3
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="too little evidence to say",
+    severity="note",
+    family="end",
+    background=0.08,
+    needs=("loss",),
+    doc="""
+## What is observed
+There is a log, but not enough of it to judge a training by.
+
+## How it is measured
+Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to 100
+single optimiser steps without any evaluation. The verdict is then inconclusive, unless something happened that
+needs no trend to be seen (NaN, a crash).
+
+## Healthy range
+A few epochs, or a few hundred steps with one evaluation.
+
+## What it usually means
+Let it run on, or record a short run from the inside: wiring mistakes show within the first steps there.
+""",
+    detect=detect,
+    cases=(
+        Case("three epochs", "present", lambda: {"train_loss": [2.0, 1.5, 1.2]}),
+        Case("95 steps", "present", lambda: {"train": (range(95), falling(95, 10.9, 7.3, 0.005))}),
+        Case("one per cent of the plan", "present", lambda: {"loss": (range(0, 1000, 10), falling(100, 10, 7))}, {"max_steps": 100000}),
+        Case("ten epochs", "absent", lambda: {"train_loss": (range(0, 5000, 500), falling(10, 2, 0.5)), "val_loss": falling(10, 2, 0.6)}),
+        Case("fourteen logged points", "absent", lambda: {"loss": (range(14), falling(14, 6.2, 4.1))}),
+        Case("long run", "absent", lambda: {"train_loss": falling(500, 2, 0.5)}),
+    ),
+)  # fmt: skip

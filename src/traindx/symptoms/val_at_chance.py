@@ -1,0 +1,106 @@
+"""val-at-chance: validation at chance while training learns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.recipes import falling, flat, ramp
+
+ID = "val-at-chance"
+MIN_POINTS = 4
+LEARNT = 0.3  # reduction of the training loss that proves learning
+FITTED = 0.6  # reduction that proves a good fit, where chance is not known
+STUCK = 0.07  # share of the first validation value within which nothing was gained
+
+
+def detect(signals: Signals) -> Observation:
+    train = signals.train
+    if signals.kind != "supervised" or train is None or len(train) < 6:
+        return Observation(ID, "unknown", "No training loss to compare validation with.")
+    stuck = _never_improved(signals)
+    if stuck is not None:
+        return stuck
+    if signals.classes is None or signals.classes[0] > 2000:
+        return Observation(ID, "unknown", "The number of classes is not known (give --classes N).")
+    if train.reduction < LEARNT:
+        return Observation(ID, "absent", f"Training itself has not learnt ({train.name} {num(train.now)}).")
+    count = signals.classes[0]
+    score, val = signals.score, signals.val
+    if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
+        value = score.logged(score.best)
+        top = 100.0 if value > 1.5 else 1.0
+        base = top / count
+        skill = (value - base) / (top - base)
+        text = f"the best {score.name} is {num(value)}; guessing gives {num(base)}"
+        if skill < 0.06:
+            return Observation(ID, "present", f"Training learns ({train.name} {num(train.now)}), but {text}.",
+                               (float(score.x[0]), float(score.x[-1])), score.name, clarity(-skill, -0.06, -0.02))  # fmt: skip
+        return Observation(ID, "absent", f"Validation beats chance: {text}.")
+    if val is not None and len(val) >= MIN_POINTS and val.series.meaning.kind == "loss":
+        goal = float(np.log(count))
+        if val.best > 0.97 * goal and train.now < 0.6 * goal:
+            return Observation(
+                ID, "present", f"Training is at {num(train.now)}, {val.name} never got below {num(val.best)}; chance is {num(goal)}.",
+                (float(val.x[0]), float(val.x[-1])), val.name, 0.8,
+            )  # fmt: skip
+        return Observation(ID, "absent", f"The best {val.name} is {num(val.best)}; chance is {num(goal)}.")
+    return Observation(ID, "unknown", "No validation loss or score was logged.")
+
+
+def _never_improved(signals: Signals) -> Observation | None:
+    """Without knowing chance: training fits its data, and neither validation loss nor score ever got better."""
+    train, val, score = signals.train, signals.val, signals.score
+    if train is None or val is None or len(val) < MIN_POINTS or train.reduction < FITTED:
+        return None
+    gained = (float(val.y[0]) - float(val.y.min())) / max(abs(float(val.y[0])), 1e-300)
+    if gained > STUCK or val.now < 2 * abs(train.now) or train.sign * val.sign < 0:
+        return None
+    beside = ""
+    if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
+        top = 100.0 if score.logged(score.best) > 1.5 else 1.0
+        if float(score.y[0]) - float(score.y.min()) > STUCK * top:
+            return None
+        beside = f" and {score.name} stayed at {num(score.logged(score.now))}"
+    return Observation(
+        ID, "present", f"{train.name} fell to {num(train.now)}, but {val.name} never got better than at its first evaluation "
+        f"({num(float(val.y[0]))}, now {num(val.now)}){beside}.",
+        (float(val.x[0]), float(val.x[-1])), val.name, 0.9 if beside else 0.5,
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="validation at chance while training learns",
+    severity="problem",
+    family="generalisation",
+    background=0.01,
+    needs=("validation loss or score", "number of classes"),
+    doc="""
+## What is observed
+The training loss falls by a third or more; validation never beats guessing.
+
+## How it is measured
+With K classes known: the best validation score has less than 6 % of what lies above 1/K, or the validation loss never fell
+below ln(K) while the training loss is at 60 % of it or less. Without K: the training loss lost 60 % or more, the validation
+loss never gained 7 % on its first value and is twice the training loss, and no validation score moved.
+
+## Healthy range
+Whatever is learnt in training should show in validation within the first epochs, if less of it.
+
+## What it usually means
+Validation is another task: other preprocessing, other label encoding, labels shuffled against inputs, evaluation with
+stale BatchNorm statistics, or a split that shares nothing with training. Pure memorisation looks like this only with
+random labels.
+""",
+    detect=detect,
+    cases=(
+        Case("validation guesses", "present", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": flat(20, 0.1, 0.02)}, {"num_classes": 10}),
+        Case("validation never moves, classes unknown", "present",
+             lambda: {"train_loss": falling(8, 0.9, 0.02), "val_loss": flat(8, 4.2, 0.05), "val_acc": flat(8, 0.09, 0.02)}),
+        Case("validation learns", "absent", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": ramp(20, 0.1, 0.8)}, {"num_classes": 10}),
+        Case("classes unknown", "unknown", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": flat(20, 0.1, 0.02)}),
+    ),
+)  # fmt: skip

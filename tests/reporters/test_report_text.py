@@ -1,0 +1,118 @@
+"""The page in the terminal: what its first line says, how it fits, and what must never reach the terminal."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import reporter_samples as samples
+from rich.cells import cell_len
+
+from traindx.diagnosis import Curve, Diagnosis, Missing, Observation
+from traindx.reporters import reporters
+
+HOSTILE = "\x1b[31mred\x1b[0m\x07\x9b2J\u202eevil\nnext|`<b>[bold]\udc80"
+
+
+def page(*diagnoses: Diagnosis, color: bool = False, width: int = 100) -> str:
+    return reporters()["text"].render(diagnoses, color=color, width=width)
+
+
+def test_first_line_answers_and_the_page_is_complete() -> None:
+    text = page(samples.unhealthy())
+    assert re.fullmatch(r"traindx · runs/exp1/metrics.csv · 412 steps +UNHEALTHY", text.splitlines()[0])
+    for part in ("Most likely", "82 %", "for ", "against", "fix ", "lr=1e-3", "do not", "Else", "11 %",
+                 "something else 3 %", "Not measured", "Next", "steps 97–412", "0.618 at step 273 (best)"):  # fmt: skip
+        assert part in text, part
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_lines_fit_the_terminal(width: int) -> None:
+    long = samples.unhealthy(run=samples.summary(source="/very/long/" * 12 + "metrics.csv", name="run 3 of 9"))
+    text = page(long, samples.healthy(), samples.inconclusive(), width=width)
+    code = samples.LR.code  # code is for pasting and never wrapped
+    assert all(cell_len(line) <= min(width, 100) for line in text.splitlines() if code not in line)
+
+
+def test_page_stays_a_page() -> None:
+    many = tuple(Observation(f"symptom-{n}", "present", "measured so and so " * 6, (n, n + 9)) for n in range(30))
+    missing = tuple(Missing(f"evidence {n}", ("a", "b", "c", "d"), f"do {n}") for n in range(9))
+    text = page(samples.unhealthy(symptoms=many, missing=missing, notes=tuple(f"note {n}" for n in range(9))))
+    assert len(text.splitlines()) <= 55
+    assert "and 5 more" in text
+
+
+def test_healthy_run_gets_three_lines() -> None:
+    lines = page(samples.healthy()).splitlines()
+    assert len(lines) == 3
+    assert lines[0].endswith("HEALTHY")
+    assert "Checked" in lines[1]
+    assert "divergence" in lines[1]
+    assert "Not checked" in lines[2]
+    assert "overfitting-gap" in lines[2]
+
+
+def test_inconclusive_says_why_and_proposes_no_fix() -> None:
+    text = page(samples.inconclusive())
+    assert "INCONCLUSIVE" in text
+    assert "too few to tell" in text
+    assert "Could be" in text
+    assert "fix " not in text
+    assert "Not measured" in text
+
+
+def test_evidence_is_spelled_out_once() -> None:
+    sentence = "left its best 0.61 and is 13 times above it now"
+    first = samples.unhealthy().hypotheses[0]
+    told = samples.unhealthy(headline=sentence, hypotheses=(samples.replaced(first, supports=(sentence,)),))
+    text = " ".join(page(told).split())
+    assert text.count(sentence) == 1
+    assert "for divergence" in text
+
+
+def test_notes_and_losses_are_shown_once() -> None:
+    told = samples.unhealthy(
+        notes=("Not read: 3 lines are damaged",), run=samples.summary(lost=("3 lines are damaged",))
+    )
+    assert page(told).count("3 lines are damaged") == 1
+
+
+def test_colour_only_supports_the_words() -> None:
+    plain, coloured = page(samples.unhealthy()), page(samples.unhealthy(), color=True)
+    assert "\x1b[" not in plain
+    assert "\x1b[" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain
+
+
+def test_several_runs_start_with_a_table() -> None:
+    text = page(samples.unhealthy(), samples.healthy())
+    assert text.startswith("traindx · 2 runs: 1 unhealthy, 0 inconclusive, 1 healthy")
+    assert text.count("traindx · runs/exp1") == 2
+
+
+def test_many_runs_show_only_the_worst_in_full() -> None:
+    runs = [samples.unhealthy(run=samples.summary(source=f"runs/{n}/log.csv")) for n in range(5)] + [samples.healthy()]
+    text = page(*runs)
+    assert text.count("UNHEALTHY") == 3
+    assert "runs/" in text.splitlines()[0]
+    assert "3 more pages not shown" in text
+
+
+@pytest.mark.parametrize("flag", ["text", "md", "json"])
+def test_hostile_text_is_defused(flag: str) -> None:
+    sick = samples.unhealthy()
+    fix = samples.replaced(samples.LR, title=HOSTILE, code=HOSTILE)
+    first = samples.replaced(
+        sick.hypotheses[0], title=HOSTILE, supports=(HOSTILE,), contradicts=(HOSTILE,), do_not=(HOSTILE,), fix=fix
+    )
+    told = samples.unhealthy(
+        headline=HOSTILE, hypotheses=(first, *sick.hypotheses[1:]), notes=(HOSTILE,), next=HOSTILE,
+        symptoms=(Observation("divergence", "present", HOSTILE, None, HOSTILE),), missing=(Missing(HOSTILE, (), HOSTILE),),
+        run=samples.summary(source=HOSTILE, name=HOSTILE, metrics=(HOSTILE,), config={HOSTILE: HOSTILE}),
+        curves=(Curve(HOSTILE, (0.0, 1.0), (1.0, 2.0)),),
+    )  # fmt: skip
+    text = reporters()[flag].render([told, told], color=False, width=100)
+    assert not [
+        character for character in text if character != "\n" and not character.isprintable() and character != "\u2060"
+    ]
+    text.encode()
