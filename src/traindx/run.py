@@ -13,6 +13,7 @@ from traindx.meaning import Kind, Meaning
 
 Floats = NDArray[np.float64]
 Axis = Literal["step", "epoch", "row"]
+EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,22 @@ class Series:
 class Event:
     """Something the log says happened, other than a number: a traceback, a restart, the end of the training."""
 
-    kind: Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
+    kind: EventKind
     text: str
     step: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something seen directly inside a training: `present` says whether what the id names was seen or was looked for and
+    not seen; `where` is a layer, a parameter or file:line."""
+
+    id: str
+    present: bool
+    evidence: str
+    where: str | None = None
+    step: float | None = None
+    clarity: float = 1.0
 
 
 @dataclass(slots=True)
@@ -49,6 +63,7 @@ class Run:
     series: dict[str, Series] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)  # flat: 'optimizer.lr' → 0.1
     events: list[Event] = field(default_factory=list)
+    facts: dict[str, Fact] = field(default_factory=dict)  # what a recording saw directly, by the symptom it speaks of
     lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
 
     def of(self, *kinds: Kind) -> list[Series]:

@@ -44,6 +44,7 @@ class WatchedPaths:
 
     def __init__(self, paths: Sequence[Path], config: Path | None) -> None:
         self._paths, self._config = paths, config
+        self._said: set[str] = set()
 
     def mark(self) -> object:
         return tuple(sorted(_stamps(self._paths)))
@@ -52,7 +53,12 @@ class WatchedPaths:
         return False
 
     def runs(self) -> list[Run]:
-        return gather(self._paths, self._config)
+        return gather(self._paths, self._config, tell=self._say_once)
+
+    def _say_once(self, problem: str) -> None:
+        if problem not in self._said:
+            self._said.add(problem)
+            say(problem)
 
 
 class WatchedStream:

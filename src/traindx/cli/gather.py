@@ -19,16 +19,21 @@ ResultT = TypeVar("ResultT")
 
 
 def gather(
-    paths: Sequence[Path], config: Path | None = None, progress: Callable[[str, int, int], None] | None = None
+    paths: Sequence[Path],
+    config: Path | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+    tell: Callable[[str], None] = say,
 ) -> list[Run]:
-    """The runs in these paths. What cannot be used is told on stderr; it raises only when nothing can be."""
+    """The runs in these paths. What cannot be used is told (on stderr); it raises only when nothing can be."""
     _settings(config)  # first: a wrong --config should not cost the reading of the logs
-    runs = usable(paths, lambda path: _runs(path, progress))
+    runs = usable(paths, lambda path: _runs(path, progress), tell)
     return with_settings([run for found in runs for run in found], config)
 
 
-def usable(things: Iterable[ThingT], use: Callable[[ThingT], ResultT]) -> list[ResultT]:
-    """`use` of every thing that can be used. The others are told on stderr; it raises only when none can be."""
+def usable(
+    things: Iterable[ThingT], use: Callable[[ThingT], ResultT], tell: Callable[[str], None] = say
+) -> list[ResultT]:
+    """`use` of every thing that can be used. The others are told (on stderr); it raises only when none can be."""
     results: list[ResultT] = []
     problems: list[TraindxError] = []
     for thing in things:
@@ -38,7 +43,7 @@ def usable(things: Iterable[ThingT], use: Callable[[ThingT], ResultT]) -> list[R
             problems.append(error)
     last = [] if results or not problems else [problems.pop()]
     for problem in problems:
-        say(str(problem))
+        tell(str(problem))
     if last:
         raise last[0]
     return results

@@ -36,12 +36,12 @@ def read(source: Source) -> list[Run]:
     config = source.beside("config.json", up=0)
     if config is not None:
         builder.config.update(load_settings(config))
-    series = {number: path for path in source.path.parent.iterdir() if (number := _number(path)) is not None}
+    series = {number: path for path in source.path.parent.glob("metrics_epoch_*.json") if (number := _number(path)) is not None}
     summary = source.path.parent / _SUMMARY
     for number in sorted(series):
-        _add(builder, _load(series[number], builder), float(number))
+        _add(builder, _load(Source(series[number]), builder), float(number))
     if not series:
-        value = _load(source.path, builder)
+        value = _load(source, builder)
         if not isinstance(value, Mapping):
             raise TraindxError(
                 f"{source.name} cannot be read as AllenNLP metrics.", "metrics_epoch_N.json files were looked for."
@@ -79,10 +79,10 @@ def _add(builder: RunBuilder, value: Any, epoch: float | None) -> None:
     builder.row(kept, epoch=epoch)
 
 
-def _load(path: Path, builder: RunBuilder) -> Any:
-    value, lost = load_document(Source(path))
+def _load(source: Source, builder: RunBuilder) -> Any:
+    value, lost = load_document(source)
     if value is None or lost:
-        builder.lost.append(f"{path.name} is damaged")
+        builder.lost.append(f"{source.path.name} is damaged")
     return value
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from traindx.meaning import Meaning, Split
 from traindx.readers.build import RunBuilder
 from traindx.readers.keys import OBJECTIVES, is_knob
-from traindx.readers.pairs import Column
+from traindx.readers.plans import Column, Plan
 from traindx.readers.resolve import Rows, prepare, resolve, rows_of
 from traindx.readers.scan import Scanner
 from traindx.run import Floats
@@ -20,6 +20,13 @@ _WINDOW = 8192  # rows handed to the builder at once
 _MAX_ITEMS = 20  # 'class 7 iou': more of them are a report, not a curve
 _FEW_LINES = 2000  # in a short log one line is enough to be a measurement
 _FEW_WORDS = 6  # besides the names; a line with more of them is a sentence about the training
+_TAIL = 0.95  # of the rows; what comes once, after them, is a final evaluation
+_EPOCH_SETTINGS = frozenset(
+    {"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "num_train_epochs", "nepochs", "max_epoch"}
+)
+_STEP_SETTINGS = frozenset(
+    {"max_steps", "max_iters", "train_iters", "max_iter", "total_steps", "num_training_steps", "max_update", "niter"}
+)
 _SPLITS: tuple[Split, ...] = ("", "train", "val", "test")
 
 
@@ -44,7 +51,10 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     resolve(rows)
     accepted = _measurements(rows, scanner)
     # only now is it known which counters are those of the training
-    headers = [each for each in rows if each.plan.header and not each.plan.told and each not in accepted and (each.own_epoch or each.shape.seen > 1)]
+    headers = [
+        each for each in rows
+        if each.plan.header and not each.plan.told and each not in accepted and (not each.own_step or _distinct(each.step) > 1)
+    ]  # fmt: skip
     resolve([*accepted, *headers])
     _settle_format(accepted, builder)
     streams = _streams(accepted)
@@ -62,37 +72,76 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
 def _measurements(rows: list[Rows], scanner: Scanner) -> list[Rows]:
     """The shapes that measure the training; settings, reports and remarks are left out."""
     metric = [each for each in rows if each.plan.columns]
-    counted = [each for each in metric if each.plan.objective and each.plan.counters and not each.plan.told and _few_items(each)]
+    counted = [
+        each for each in metric
+        if each.plan.objective and each.plan.counters and not each.plan.told and _few_items(each) and _counts_up(each)
+    ]  # fmt: skip
     trusted = [each for each in metric if each.shape.trusted]
     main = [each for each in counted if each.shape.seen >= 2 or each.shape.trusted]
     if not main and scanner.lines < _FEW_LINES:
         main = counted
-    first = min((int(each.block.seq[0]) for each in [*main, *trusted]), default=None)
+    places = (
+        np.sort(np.concatenate([each.block.seq for each in [*main, *trusted]]))
+        if main or trusted
+        else np.empty(0, dtype=np.int64)
+    )
+    last = int(places[int(_TAIL * (len(places) - 1))]) if len(places) else None
     chosen = [*main, *(each for each in trusted if each not in main)]
     for each in metric:
         if each in chosen or each.plan.told or not _few_items(each):
             continue
-        if each.plan.objective and not each.plan.counters and _recurs(each):
+        if each.plan.objective and not each.plan.counters and _recurs(each) and _reads_like_names(each):
             chosen.append(each)
-        elif each.plan.objective and first is not None and each.block.seq[-1] > first and each.shape.seen <= 2 and each.plan.prose <= _FEW_WORDS:
+        elif (
+            last is not None
+            and each.plan.objective
+            and each.shape.seen <= 2
+            and each.block.seq[-1] >= last
+            and _is_terse(each)
+        ):
             chosen.append(each)  # the final evaluation
+        elif each.plan.bar and _is_named_bar(each):
+            chosen.append(each)
     if not chosen:
         return _last_resort(metric)
-    epochs = max((int((np.diff(each.epoch[np.isfinite(each.epoch)]) != 0).sum()) for each in rows if each.own_epoch), default=0)
-    named = [{c.name for c in each.plan.columns} for each in chosen if each.plan.counters]
+    epochs = max(
+        (int((np.diff(each.epoch[np.isfinite(each.epoch)]) != 0).sum()) for each in rows if each.own_epoch), default=0
+    )
+    named = [each.plan for each in chosen if each.plan.counters]
     provided = {(c.meaning.kind, c.split or c.meaning.split) for each in chosen for c in each.plan.columns}
     for each in metric:
         if each in chosen:
             continue
         if each.plan.told and each.plan.objective and each.shape.seen >= 2:
-            missing = any((c.meaning.kind, c.split or c.meaning.split) not in provided for c in each.plan.columns if c.meaning.kind in OBJECTIVES)
+            missing = any(
+                (c.meaning.kind, c.split or c.meaning.split) not in provided
+                for c in each.plan.columns
+                if c.meaning.kind in OBJECTIVES
+            )
             if missing and _progresses(each):
                 chosen.append(each)
-        elif each.plan.counters and any(_most_of({c.name for c in each.plan.columns}, names) for names in named):
+        elif each.plan.counters and any(_most_of(each.plan, plan) for plan in named):
             chosen.append(each)  # the same line with its loss left out, as when a step was skipped
         elif (each.plan.companion or each.plan.header) and not each.plan.objective and _is_companion(each, epochs):
             chosen.append(each)
     return sorted(chosen, key=lambda each: int(each.block.seq[0]))
+
+
+def _is_terse(rows: Rows) -> bool:
+    return rows.plan.prose <= _FEW_WORDS and _reads_like_names(rows)
+
+
+def _reads_like_names(rows: Rows) -> bool:
+    """'Accuracy of the network on the test images' is a name, 'Calculate the cost of the notebooks' a sentence: long
+    names say which data they speak of."""
+    return all(len(column.name.split()) <= 3 or column.meaning.split or column.split for column in rows.plan.columns)
+
+
+def _is_named_bar(rows: Rows) -> bool:
+    """What a progress bar shows beside its count is a measurement, whatever it is called."""
+    return len(rows) >= 10 and any(
+        _is_fraction(value_of(rows, column)) for column in rows.plan.columns if column.meaning.kind == "other"
+    )
 
 
 def _is_companion(rows: Rows, epochs: int) -> bool:
@@ -111,8 +160,19 @@ def _distinct(values: Floats) -> int:
     return len(np.unique(values[np.isfinite(values)]))
 
 
-def _most_of(some: set[str], names: set[str]) -> bool:
-    return some < names and 2 * len(some) >= len(names) > 2
+def _counts_up(rows: Rows) -> bool:
+    """'0 train 10.9' opens with its step, '3 notebooks cost 12' does not: a bare number that opens a line must count."""
+    counters = rows.plan.counters
+    if rows.shape.trusted or any(counter.rank != 1 or counter.total is not None for counter in counters):
+        return True
+    return _distinct(rows.step) >= 3 and bool((np.diff(rows.step) >= 0).mean() > 0.7)
+
+
+def _most_of(some: Plan, whole: Plan) -> bool:
+    """Whether a line is another one with a few names left out."""
+    few, names = ({column.name for column in plan.columns} for plan in (some, whole))
+    alike = [counter.role for counter in some.counters] == [counter.role for counter in whole.counters]
+    return alike and few < names and 2 * len(few) >= len(names) > 2
 
 
 def _few_items(rows: Rows) -> bool:
@@ -184,7 +244,11 @@ def _streams(accepted: list[Rows]) -> list[_Stream]:
                 continue
             values = value_of(rows, column)
             for split, item, mask in _parts(rows, column, evaluates):
-                name = column.name if item is None or rows.plan.item is None else f"{rows.plan.item[0]} {item:g} {column.name}"
+                name = (
+                    column.name
+                    if item is None or rows.plan.item is None
+                    else f"{rows.plan.item[0]} {item:g} {column.name}"
+                )
                 name, meaning = _named(name, column.meaning, split)
                 owner = owners.setdefault(name.lower(), (pace, rows))
                 if meaning.kind not in ("lr", "memory", "loss_scale") and owner[1] is not rows:
@@ -193,10 +257,22 @@ def _streams(accepted: list[Rows]) -> list[_Stream]:
                     elif meaning.kind not in OBJECTIVES and _same_moments(rows, owner[1]):
                         continue  # the same line's time or speed, printed once per metric
                     elif _same_moments(rows, owner[1]):
-                        name = f"{rows.plan.label} {name}" if rows.plan.label not in ("", owner[1].plan.label) else f"{name} (2)"
+                        name = (
+                            f"{rows.plan.label} {name}"
+                            if rows.plan.label not in ("", owner[1].plan.label)
+                            else f"{name} (2)"
+                        )
                 name = spelled.setdefault(name.lower(), name)
                 streams.append(
-                    _Stream(name, meaning, rows.block.seq[mask], values[mask], rows.step[mask], rows.epoch[mask], rows.block.times[mask])
+                    _Stream(
+                        name,
+                        meaning,
+                        rows.block.seq[mask],
+                        values[mask],
+                        rows.step[mask],
+                        rows.epoch[mask],
+                        rows.block.times[mask],
+                    )
                 )
     return streams
 
@@ -256,7 +332,9 @@ def _feed(streams: list[_Stream], builder: RunBuilder) -> None:
     if not streams:
         return
     places, first = np.unique(np.concatenate([stream.seq for stream in streams]), return_index=True)
-    gather = {part: np.concatenate([getattr(stream, part) for stream in streams])[first] for part in ("step", "epoch", "time")}
+    gather = {
+        part: np.concatenate([getattr(stream, part) for stream in streams])[first] for part in ("step", "epoch", "time")
+    }
     timed = bool(np.isfinite(gather["time"]).any())
     for start in range(0, len(places), _WINDOW):
         window = places[start : start + _WINDOW]
@@ -272,7 +350,11 @@ def _feed(streams: list[_Stream], builder: RunBuilder) -> None:
             values[at], mask[at] = stream.values[low:high], True
         part = slice(start, start + len(window))
         builder.table(
-            columns, present, step=gather["step"][part], epoch=gather["epoch"][part], time=gather["time"][part] if timed else None
+            columns,
+            present,
+            step=gather["step"][part],
+            epoch=gather["epoch"][part],
+            time=gather["time"][part] if timed else None,
         )
 
 
@@ -289,9 +371,13 @@ def _settle_format(accepted: list[Rows], builder: RunBuilder) -> None:
             builder.format = name
 
 
-def _settings(scanner: Scanner, rows: list[Rows], accepted: list[Rows], streams: list[_Stream], builder: RunBuilder) -> None:
+def _settings(
+    scanner: Scanner, rows: list[Rows], accepted: list[Rows], streams: list[_Stream], builder: RunBuilder
+) -> None:
     """Settings that were printed, and how far the training was to go: `planned_steps`, `planned_epochs`."""
-    measured = {stream.name.lower() for stream in streams} | {c.name.lower().replace(" ", "_") for r in accepted for c in r.plan.columns}
+    measured = {stream.name.lower() for stream in streams} | {
+        c.name.lower().replace(" ", "_") for r in accepted for c in r.plan.columns
+    }
     for name, value in scanner.settings.items():
         if name.lower() not in measured:
             builder.config.setdefault(name, value)
@@ -308,7 +394,11 @@ def _settings(scanner: Scanner, rows: list[Rows], accepted: list[Rows], streams:
             builder.config["steps_per_epoch"] = steps
         if batches is not None and each.own_epoch:
             builder.config["steps_per_epoch"] = batches
-    builder.config.update({key: value for key, value in scanner.planned.items()})
+    builder.config.update(scanner.planned)
+    for key, names in (("planned_epochs", _EPOCH_SETTINGS), ("planned_steps", _STEP_SETTINGS)):
+        for name, value in scanner.settings.items():
+            if key not in builder.config and name.lower() in names and isinstance(value, int | float) and value > 0:
+                builder.config[key] = float(value)
     if "planned_steps" not in builder.config and "planned_epochs" not in builder.config:
         _plan_from_eta(accepted, builder)
 
@@ -316,7 +406,9 @@ def _settings(scanner: Scanner, rows: list[Rows], accepted: list[Rows], streams:
 def _plan_from_eta(accepted: list[Rows], builder: RunBuilder) -> None:
     """The time that was left at the end, at the last pace, is the steps that were left."""
     for rows in accepted:
-        eta = next((c for c in rows.plan.columns if re.match(r"eta|remaining", c.name, re.IGNORECASE) and c.clock), None)
+        eta = next(
+            (c for c in rows.plan.columns if re.match(r"eta|remaining", c.name, re.IGNORECASE) and c.clock), None
+        )
         pace = next((c for c in rows.plan.columns if c.meaning.kind == "step_time"), None)
         if eta is None or pace is None or not rows.own_step:
             continue
@@ -339,4 +431,3 @@ def _events(scanner: Scanner, accepted: list[Rows], builder: RunBuilder) -> None
         at = int(np.searchsorted(seq[order], place, side="right")) - 1
         step = float(steps[order][at]) if at >= 0 and np.isfinite(steps[order][at]) else None
         builder.events.append(replace(event, step=step))
-

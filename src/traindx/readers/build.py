@@ -171,6 +171,7 @@ class RunBuilder:
             column = self._columns[key] = _Column(meaning)
         return column
 
+    @np.errstate(over="ignore", invalid="ignore")  # a damaged counter can hold any number
     def finish(self) -> list[Run]:
         """The runs, in file order. A log without a single number gives one run with empty series."""
         steps, epochs, times = self._steps.array(), self._epochs.array(), self._times.array()

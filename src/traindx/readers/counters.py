@@ -15,7 +15,7 @@ _BEFORE = (  # words that may stand before the counting word without changing wh
     "in|meta|processing|after|for|on|dev"
 )
 _WORD = (
-    "epochs?|ep|epch|steps?|iterations?|iters?|itr|it|updates?|num_updates|batch(?:_?id|_?idx|_?num)?|minibatch|mb|"
+    "epochs?|ep|epch|steps?|iterations?|iters?|itr|it|updates?|num_updates|batch(?:_?id|_?idx|_?num)?|minibatch|mb|sample|"
     "episodes?|rounds?|timesteps?|time_?steps?|trial|tick|generation|global_?steps?"
 )
 _PHRASE = re.compile(
@@ -28,7 +28,10 @@ _ORDINAL = re.compile(r"(?:st|nd|rd|th)\b", re.IGNORECASE)
 _TOTAL = re.compile(r"\s*(?:/|of|out of)\s*", re.IGNORECASE)
 _WHOLE = re.compile(r"\d+(?:,\d{3})*(?:\.0+)?")
 # 'epochs: 100' alone is a setting, and 'num_epochs' always is one
-_SETTING = re.compile(r"(?:epochs|steps|iterations|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]", re.IGNORECASE)
+_SETTING = re.compile(
+    r"(?:epochs|steps|iterations|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]",
+    re.IGNORECASE,
+)
 _PROGRESS = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -66,14 +69,16 @@ def counted(phrase: str, index: int, text: str, unit: str) -> Counted | None:
             return None
         word = "epoch" if kind == "epoch" else "step"
     role: Role = "epoch" if word.startswith("ep") and not word.startswith("episode") else "step"
-    if "batch" in word or word == "mb":
+    if "batch" in word or word in ("mb", "sample"):
         role = "batch"
     if not (_PROGRESS if role == "epoch" else _WHOLE).fullmatch(text):
         return None
     scale = {"k": 1e3, "K": 1e3, "kit": 1e3, "M": 1e6}.get(unit, 1.0)
     rank = max(step_rank(phrase), step_rank(word))
     counter = Counter(role, index, None, scale, rank, plural=_SETTING.search(phrase) is not None)
-    return Counted(counter, (match.group("subject") or "") if match else "", (match.group("split") or "") if match else "")
+    return Counted(
+        counter, (match.group("subject") or "") if match else "", (match.group("split") or "") if match else ""
+    )
 
 
 def counted_after(text: str, index: int, right: str) -> Counter | None:

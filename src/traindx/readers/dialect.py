@@ -18,22 +18,39 @@ from traindx.meaning import Split
 class Sink(Protocol):
     """Where handlers put what they read."""
 
-    def emit(
-        self, values: Mapping[str, float], *, step: float | None = None, epoch: float | None = None, split: Split = "", dialect: str = ""
-    ) -> None: ...  # fmt: skip
+    @property
+    def place(self) -> int:
+        """Where in the file the current line stands; rows are ordered by it."""
+        ...
 
-    def plan(self, key: str, value: float) -> None: ...
+    def emit(
+        self, values: Mapping[str, float], *, step: float | None = None, epoch: float | None = None, split: Split = "",
+        dialect: str = "", place: int | None = None,
+    ) -> None:  # fmt: skip
+        """One row. Without a step or an epoch it is given those of the lines before it."""
+        ...
+
+    def count(self, *, step: float | None = None, epoch: float | None = None) -> None:
+        """A header: the lines from here on belong to this step or epoch."""
+        ...
+
+    def plan(self, key: str, value: float) -> None:
+        """How far the training is to go: 'planned_steps', 'planned_epochs'."""
+        ...
 
 
 Handler = Callable[[str, Sink], None]
 
 
-class Dialect(Protocol):
-    """One format's line shapes. `close` is called at the end of the file."""
+class Dialect:
+    """One format's line shapes."""
 
-    def take(self, line: str) -> Handler | None: ...
+    def take(self, line: str) -> Handler | None:
+        """The handler for lines like this one, None when they are not of this format."""
+        return None
 
-    def close(self, sink: Sink) -> None: ...
+    def close(self, sink: Sink) -> None:
+        """The file has ended."""
 
 
 @cache

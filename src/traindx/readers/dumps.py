@@ -12,7 +12,9 @@ _TREE = re.compile(r"^[\s│├└─|*>+-]+(?=\S)")
 _DEFAULT = re.compile(r"\s*\[default:.*\]\s*$")  # pix2pix prints the default behind a changed option
 _DOTTED = re.compile(r"^([\w.\-]{2,60})\s*\.{3,}\s*(\S.*)$")
 _SINGLE = re.compile(r"^['\"]?([A-Za-z_][\w.\-/ ]{0,48}?)['\"]?\s*(?::|=|=>|\s=\s)\s*(\S.*?)\s*,?$")
-_GROUP = re.compile(r"\b(?:Namespace|[A-Z]\w*Config|[A-Z]\w*Args|[A-Z]\w*Arguments|dict)\(|^[^{]{0,40}\{.*\}\s*$|\bdict\(")
+_GROUP = re.compile(
+    r"\b(?:Namespace|[A-Z]\w*Config|[A-Z]\w*Args|[A-Z]\w*Arguments|dict)\(|^[^{]{0,40}\{.*\}\s*$|\bdict\("
+)
 _IN_GROUP = re.compile(r"['\"]?([A-Za-z_][\w.\-]{0,60})['\"]?\s*[:=]\s*(?:'([^']*)'|\"([^\"]*)\"|([^\s,(){}\[\]'\"]+))")
 _FLAG = re.compile(r"(?<!\S)--([A-Za-z][\w\-.]*)(?:=|\s+)(?!-)('[^']*'|\"[^\"]*\"|[^\s'\"]+)")
 _VOCABULARY = re.compile(
@@ -20,7 +22,9 @@ _VOCABULARY = re.compile(
     r"val|test|decay|warm|dropout|scheduler|precision|amp|gpu|world|hidden|length|dataset|criterion|momentum|clip",
     re.IGNORECASE,
 )
-_REFUSED = re.compile(r"^(?:file|https?|wandb|error|warning|info|debug|traceback|note|usage|eta|time|date|epoch|step|iter\w*|it)$", re.I)
+_REFUSED = re.compile(
+    r"^(?:file|https?|wandb|error|warning|info|debug|traceback|note|usage|eta|time|date|epoch|step|iter\w*|it)$", re.I
+)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
 
@@ -35,10 +39,10 @@ def settings_in(line: str) -> dict[str, Setting]:
     if match:
         return _clean({match.group(1): match.group(2)})
     if "--" in text and _FLAG.search(text):
-        return _clean({name: value for name, value in _FLAG.findall(text)})
+        return _clean(dict(_FLAG.findall(text)))
     if _GROUP.search(text):
         return _clean({name: next((v for v in values if v), "") for name, *values in _IN_GROUP.findall(text)})
-    match = _SINGLE.match(text)
+    match = _SINGLE.match(text) if len(text) <= 400 else None
     if match is None or len(match.group(2).split()) > 4 or len(match.group(1).split()) > 4:
         return {}
     key = match.group(1).strip()

@@ -12,29 +12,35 @@ from traindx.run import Event
 EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
 _MAX_EVENTS = 60
 _MAX_TEXT = 300
+_MAX_HEARD = 1000  # characters of a line of a traceback
 _MAX_TRACEBACK = 400  # lines; an unfinished one ends there
 
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
-_EXCEPTION = re.compile(r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()")
-_RULES: tuple[tuple[EventKind, re.Pattern[str]], ...] = tuple(
-    (kind, re.compile(pattern, re.IGNORECASE))
-    for kind, pattern in (
-        ("oom", r"out of memory|OutOfMemoryError|\bOOM\b(?!.{0,20}(?:score|prevent|avoid))|RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom-kill"),
-        ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
-        ("killed", r"^\s*Killed\s*$|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
-                   r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)"),
-        ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation).{0,80}(?:timed out|abort|:)|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
-                      r"device-side assert|RuntimeError: |Fatal Python error"),
-        ("early-stop", r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
-                       r"^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
-        ("finished", r"\btraining\b(?! loss| time per| set| data| step| acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
-                     r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone training\b|"
-                     r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)"),
-        ("warning", r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan (?:loss|gradient)s? detected"),
-    )
+_EXCEPTION = re.compile(
+    r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()"
+)
+_SIGNS: tuple[tuple[EventKind, str], ...] = (
+    ("oom", r"out of memory|OutOfMemoryError|\bOOM\b(?!.{0,20}(?:score|prevent|avoid))|RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom-kill"),
+    ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
+    ("killed", r"^\s*Killed\s*$|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
+               r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)"),
+    ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation).{0,80}(?:timed out|abort|:)|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
+                  r"device-side assert|RuntimeError: |Fatal Python error"),
+    ("early-stop", r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
+                   r"^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
+    ("finished", r"\btraining\b(?! loss| time per| set| data| step| acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
+                 r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone training\b|"
+                 r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)"),
+    ("warning", r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan (?:loss|gradient)s? detected"),
 )  # fmt: skip
-_NOT_THE_END = re.compile(r"\bepoch\s*\[?\d+|\bstep\s*\d+|will be|not yet|once|when|until|if training", re.IGNORECASE)
-_BORING = re.compile(r"deprecat|FutureWarning|symlink|tokenizers_parallelism|pin_memory|font|mkldnn|TypedStorage", re.IGNORECASE)
+_RULES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _SIGNS)
+_NOT_THE_END = re.compile(
+    r"^\W*to (?:update|disable)|\bepoch\s*\[?\d+|\bstep\s*\d+|will be|not yet|once|when|until|if training",
+    re.IGNORECASE,
+)
+_BORING = re.compile(
+    r"deprecat|FutureWarning|symlink|tokenizers_parallelism|pin_memory|font|mkldnn|TypedStorage", re.IGNORECASE
+)
 
 
 @dataclass(slots=True)
@@ -66,6 +72,12 @@ class EventLog:
             match = pattern.search(line)
             if match is None:
                 continue
+            if (
+                kind == "early-stop"
+                and _NOT_THE_END.search(line)
+                and not re.search(r"trigger|stopp(?:ed|ing) (?:early|train)", line, re.IGNORECASE)
+            ):
+                continue
             if kind == "finished" and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end):
                 continue
             if kind == "warning" and _BORING.search(line):
@@ -85,7 +97,7 @@ class EventLog:
     def hear(self, line: str, place: int) -> None:
         """One more line while a traceback is open."""
         assert self._pending is not None
-        message = line[read_prefix(line).end :].rstrip()
+        message = line[:_MAX_HEARD][read_prefix(line[:_MAX_HEARD]).end :].rstrip()
         pending = self._pending
         pending.lines += 1
         if _EXCEPTION.match(message) and not message.startswith((" ", "\t")):

@@ -68,6 +68,9 @@ def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
         except TraindxError as error:
             refusal = refusal or error
             continue
+        except OSError as error:
+            refusal = refusal or TraindxError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.")
+            continue
         if any(_tells(run) for run in runs):
             return [run for run in runs if _tells(run)]
         empty = empty or [run for run in runs if run.series and any(run.of(kind) for kind in OBJECTIVES)]

@@ -9,16 +9,19 @@ from traindx.meaning import Meaning, Split, meaning_of, tokens_of
 
 OBJECTIVES = frozenset({"loss", "score", "error", "perplexity", "reward", "likelihood"})
 # quantities a training prints beside its objective; a line of these alone is a measurement too, if it keeps coming back
-COMPANIONS = frozenset({"lr", "grad_norm", "weight_norm", "update_ratio", "loss_scale", "entropy", "kl", "dead", "saturated"})
+COMPANIONS = frozenset(
+    {"lr", "grad_norm", "weight_norm", "update_ratio", "loss_scale", "entropy", "kl", "dead", "saturated"}
+)
 
 # a name with one of these words is a knob somebody set, whatever else it says ('loss_weight', 'INSTANCE_LOSS_WEIGHT')
-_KNOBS = frozenset(
-    "weight weights coef coeff coefs coefficient coefficients lambda alpha beta beta1 beta2 gamma decay momentum eps epsilon "
-    "warmup type name fn func function clip clipping threshold thresh thr patience seed size sizes window interval freq "
-    "frequency every dropout factor init initial schedule scheduler optimizer smoothing temperature margin reduction mode "
-    "use enable max_iter power delta norm_type maximum limit tolerance tol cap target ratio ratios dim layers heads "
-    "samples params parameters accumulation version port device backend path dir file workers pos_weight class_weight base anchors".split()
-)
+_KNOB_WORDS = """
+    weight weights coef coeff coefs coefficient coefficients lambda alpha beta beta1 beta2 gamma decay momentum eps epsilon
+    warmup type name fn func function clip clipping threshold thresh thr patience seed size sizes window interval freq
+    frequency every dropout factor init initial schedule scheduler optimizer smoothing temperature margin reduction mode
+    use enable power delta maximum limit tolerance tol cap target ratio ratios dim layers heads samples params parameters
+    accumulation version port device backend path dir file workers base anchors
+"""
+_KNOBS = frozenset(_KNOB_WORDS.split())
 _LIMITS = frozenset({"max", "min", "num", "n", "nb", "target", "default"})
 # a line that tells about another line: the best value so far, a file that was saved or loaded
 _TOLD = re.compile(
@@ -77,7 +80,10 @@ def meaning_in_text(name: str) -> Meaning:
 def is_knob(name: str) -> bool:
     """Whether the name is that of a setting rather than a measurement."""
     words = tokens_of(name)
-    return (bool(_KNOBS.intersection(words)) or (len(words) > 1 and words[0] in _LIMITS)) and not {"loss", "scale"} <= set(words)
+    return (bool(_KNOBS.intersection(words)) or (len(words) > 1 and words[0] in _LIMITS)) and not {
+        "loss",
+        "scale",
+    } <= set(words)
 
 
 def split_of(text: str) -> Split:

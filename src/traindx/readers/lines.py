@@ -97,10 +97,15 @@ _RANK = re.compile(
     re.IGNORECASE,
 )
 _PROCESS = re.compile(r"\s*\([\w.<>]+(?: \w+)*,? pid=\d+[^)]*\)\s?")  # Ray: (TaskRunner pid=625502)
-_LABELLED = re.compile(r"\s*(?P<a>\d{1,4}):\s(?=\s*(?:\[?\d{4}[-/]|\[?\d\d/\d\d|[\[(|\s]*(?:train\s|val\s)?(?:iter|epoch|step|global)))", re.IGNORECASE)
+_LABELLED = re.compile(
+    r"\s*(?P<a>\d{1,4}):\s(?=\s*(?:\[?\d{4}[-/]|\[?\d\d/\d\d|[\[(|\s]*(?:train\s|val\s)?(?:iter|epoch|step|global)))",
+    re.IGNORECASE,
+)
 _LEVEL_FIRST = re.compile(rf"\s*(?:\[{_LEVEL}(?:\s?\|[^\]]*)?\]|{_LEVEL}(?=[\s:|\-]))\s*(?::[\w.]+:|[:|\-]+)?\s*")
 # between the time and the level stands the name of the logger, or nothing
-_LEVEL_LATER = re.compile(rf"[\w.\-:/\\ \[\](),|<>\t]{{0,80}}?(?<![A-Za-z]){_LEVEL}(?![A-Za-z])\s*[\])]?\s*(?::[\w.]+:|[:|>\-]+)?\s*")
+_LEVEL_LATER = re.compile(
+    rf"[\w.\-:/\\ \[\](),|<>\t]{{0,80}}?(?<![A-Za-z]){_LEVEL}(?![A-Za-z])\s*[\])]?\s*(?::[\w.]+:|[:|>\-]+)?\s*"
+)
 _LETTER_LEVEL = re.compile(r"\s*\[[IWEDC]\]\s*")
 _LOCATION = re.compile(
     r"[\s|,:\-]*(?:\[[\w./\\<>-]+\.(?:py|cc|cpp|cu)(?::[\w<>]+)*\]|\([\w./\\-]+\.(?:py|cc|cpp)[ :,]+\d+\)|\[(?:[A-Za-z_]\w*\.)+\w+\](?=\s*[:-])"
@@ -130,7 +135,11 @@ def read_prefix(line: str) -> Prefix:
             if match:
                 clock = tuple((unit, match.start(unit)) for unit in "YMDhms" if match.groupdict().get(unit) is not None)
                 position, dressed = match.end(), True
-                match = _LEVEL_LATER.match(line, position) or _LETTER_LEVEL.match(line, position) or _CLOSING.match(line, position)
+                match = (
+                    _LEVEL_LATER.match(line, position)
+                    or _LETTER_LEVEL.match(line, position)
+                    or _CLOSING.match(line, position)
+                )
                 position = match.end() if match else position
         match = _LEVEL_FIRST.match(line, position)
         if match:

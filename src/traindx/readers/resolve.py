@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traindx.readers.counters import Counter
-from traindx.readers.pairs import Plan
+from traindx.readers.plans import Plan
 from traindx.readers.shapes import Block, Places, Shape
 from traindx.run import Floats
 
@@ -77,7 +77,9 @@ def _once(block: Block, counted: bool) -> Block:
     """Two log handlers print each message twice, one after the other."""
     if len(block.seq) < 2:
         return block
-    same = ((block.values[1:] == block.values[:-1]) | (np.isnan(block.values[1:]) & np.isnan(block.values[:-1]))).all(axis=1)
+    same = ((block.values[1:] == block.values[:-1]) | (np.isnan(block.values[1:]) & np.isnan(block.values[:-1]))).all(
+        axis=1
+    )
     if counted:
         return block.take(np.append(True, ~same))
     # without a counter equal neighbours are a repeat only if all rows come in pairs
@@ -90,7 +92,15 @@ def prepare(rows: list[Rows]) -> None:
     """Tell the counters of evaluations from those of the training, and times without a date from day to day."""
     for each in rows:
         _mark_progress(each)
+        _last_frames(each)
         _unwrap_midnight(each)
+
+
+def _last_frames(rows: Rows) -> None:
+    """A bar is drawn several times at one count; what it said last counts."""
+    if rows.plan.bar and len(rows) > 1:
+        again = (rows.batch[1:] == rows.batch[:-1]) & ((rows.epoch[1:] == rows.epoch[:-1]) | np.isnan(rows.epoch[1:]))
+        rows.take(np.append(~again, True))
 
 
 def resolve(rows: list[Rows]) -> None:
@@ -162,7 +172,12 @@ def _header_splits(rows: Rows) -> NDArray[np.str_]:
 
 def _carried_splits(headers: NDArray[np.str_], owner: Places, rows: list[Rows]) -> NDArray[np.str_]:
     """'Validation' on a line by itself names the lines after it, until another header or a training step."""
-    stops = np.array([bool(each.plan.columns) and each.plan.split == "" and (each.plan.batch or each.plan.step) is not None for each in rows])
+    stops = np.array(
+        [
+            bool(each.plan.columns) and each.plan.split == "" and (each.plan.batch or each.plan.step) is not None
+            for each in rows
+        ]
+    )
     marks = np.where(headers != "", headers, np.where(stops[owner], "none", ""))
     known = np.flatnonzero(marks != "")
     if not len(known):
@@ -189,7 +204,9 @@ def _through_epochs(rows: Rows, everyone: list[Rows]) -> None:
     length = _length(count, total)
     falls = np.append(False, np.diff(count) < 0)
     epoch = rows.epoch
-    known = np.isfinite(epoch).all() and (not falls.any() or np.mean(epoch[falls] != epoch[np.flatnonzero(falls) - 1]) > 0.8)
+    known = np.isfinite(epoch).all() and (
+        not falls.any() or np.mean(epoch[falls] != epoch[np.flatnonzero(falls) - 1]) > 0.8
+    )
     if known and not _runs_through(count, epoch):
         first = min((float(np.nanmin(each.epoch)) for each in everyone if np.isfinite(each.epoch).any()), default=0.0)
         rows.step = (np.floor(epoch) - np.floor(first)) * length + count
@@ -215,14 +232,20 @@ def _restarts_with_epoch(step: Floats, epoch: Floats) -> bool:
 def _runs_through(count: Floats, epoch: Floats) -> bool:
     """Whether the 'batch' counter keeps growing over the epochs and so is a step already."""
     rises = np.flatnonzero(np.diff(epoch) > 0)
-    return bool(len(rises)) and bool(np.mean(count[rises + 1] > count[rises]) > 0.8) and bool((np.diff(count) >= 0).mean() > 0.9)
+    return (
+        bool(len(rises))
+        and bool(np.mean(count[rises + 1] > count[rises]) > 0.8)
+        and bool((np.diff(count) >= 0).mean() > 0.9)
+    )
 
 
 def _carry_steps(rows: list[Rows]) -> None:
     seq, order, _ = _merged(rows)
     if not len(seq):
         return
-    steps = np.concatenate([each.step if each.own_step and _counts(each) else np.full(len(each), np.nan) for each in rows])[order]
+    steps = np.concatenate(
+        [each.step if each.own_step and _counts(each) else np.full(len(each), np.nan) for each in rows]
+    )[order]
     epochs = np.concatenate([each.epoch for each in rows])[order]
     printed = np.concatenate([np.full(len(each), each.own_epoch) for each in rows])[order]
     known = np.where(np.isfinite(steps), np.arange(len(steps)), -1)
@@ -273,4 +296,3 @@ def _forward(values: Floats) -> Floats:
     known = np.where(np.isfinite(values), np.arange(len(values)), -1)
     last = np.maximum.accumulate(known)
     return np.where(last >= 0, values[np.maximum(last, 0)], np.nan)
-

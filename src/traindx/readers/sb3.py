@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -54,15 +53,15 @@ def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
 
 
 class _Episodes(Sink):
-    """Gathers the columns of one monitor file."""
+    """Gathers the episodes of one monitor file."""
 
     def __init__(self, source: Source) -> None:
         super().__init__(source, READER.name)
-        self.columns: dict[str, list[Floats]] = {}
+        self.parts: list[dict[str, Floats]] = []
 
     def add(self, frame: Frame) -> None:
-        for name, (values, _) in frame.numbers.items():
-            self.columns.setdefault(name, []).append(values)
+        if all(name in frame.numbers for name in _MONITOR):
+            self.parts.append({name: values for name, (values, _) in frame.numbers.items()})
 
 
 def _read_monitors(source: Source) -> list[Run]:
@@ -70,39 +69,35 @@ def _read_monitors(source: Source) -> list[Run]:
     builder = RunBuilder(source.name, READER.name)
     parts: list[dict[str, Floats]] = []
     for path in _siblings(source.path):
-        part, config, lost = _episodes(source if path == source.path else Source(path))
-        builder.config = {**config, **builder.config}
-        builder.lost.extend(lost)
-        if part:
-            parts.append(part)
+        file = source if path == source.path else Source(path)
+        layout = layout_of(file)
+        if layout is None or layout.names[:3] != _MONITOR:
+            continue
+        episodes = _Episodes(file)
+        read_table(file, episodes)
+        started = episodes.main.config.get("t_start")
+        offset = started if isinstance(started, int | float) else 0.0
+        parts.extend({**part, "t": part["t"] + offset} for part in episodes.parts)
+        builder.config = {**episodes.main.config, **builder.config}
+        builder.lost.extend(episodes.main.lost)
+    builder.declare("episode_reward", Meaning("reward", "", "max"))
+    builder.declare("episode_length", Meaning("other"))
+    if parts:
+        _add_episodes(builder, parts, parallel=len(_siblings(source.path)) > 1)
+    return builder.finish()
+
+
+def _add_episodes(builder: RunBuilder, parts: Sequence[dict[str, Floats]], *, parallel: bool) -> None:
     names = list(dict.fromkeys(name for part in parts for name in part))
     columns = {
         name: np.concatenate([part.get(name, np.full(len(part["r"]), np.nan)) for part in parts]) for name in names
     }
-    for name, meaning in (("episode_reward", Meaning("reward", "", "max")), ("episode_length", Meaning("other"))):
-        builder.declare(name, meaning)
-    if parts:
-        order = np.argsort(columns["ended"], kind="stable") if len(parts) > 1 else slice(None)
-        columns = {name: values[order] for name, values in columns.items()}
-        ended = columns.pop("ended")
-        columns.pop("t", None)
-        columns = {"episode_reward": columns.pop("r"), "episode_length": columns.pop("l"), **columns}
-        builder.table(columns, step=np.cumsum(np.nan_to_num(columns["episode_length"])), time=ended)
-    return builder.finish()
-
-
-def _episodes(source: Source) -> tuple[dict[str, Floats], dict[str, Any], list[str]]:
-    sink = _Episodes(source)
-    layout = layout_of(source)
-    if layout is None or layout.names[:3] != _MONITOR:
-        return {}, {}, []
-    read_table(source, sink)
-    columns = {name: np.concatenate(values) for name, values in sink.columns.items()}
-    if not columns:
-        return {}, dict(sink.main.config), sink.main.lost
-    started = sink.main.config.get("t_start")
-    columns["ended"] = columns["t"] + (started if isinstance(started, int | float) else 0.0)
-    return columns, dict(sink.main.config), sink.main.lost
+    order = np.argsort(columns["t"], kind="stable") if parallel else slice(None)
+    ordered = {name: values[order] for name, values in columns.items()}
+    ended, rewards, lengths = ordered.pop("t"), ordered.pop("r"), ordered.pop("l")
+    with np.errstate(over="ignore"):  # a damaged file can claim any length
+        step = np.cumsum(np.nan_to_num(lengths))
+    builder.table({"episode_reward": rewards, "episode_length": lengths, **ordered}, step=step, time=ended)
 
 
 def _siblings(path: Path) -> list[Path]:

@@ -14,18 +14,20 @@ import numpy as np
 
 from traindx.meaning import Split, meaning_of
 from traindx.readers.counters import Counter
-from traindx.readers.dialect import Dialect, dialect_classes
+from traindx.readers.dialect import Dialect, Handler, dialect_classes
 from traindx.readers.dumps import MAX_SETTINGS, Setting, settings_in
 from traindx.readers.events import EventLog
 from traindx.readers.keys import split_of
 from traindx.readers.lines import read_prefix
-from traindx.readers.pairs import Column, Plan, analyse, slots
+from traindx.readers.pairs import analyse
+from traindx.readers.plans import Column, Plan, slots
 from traindx.readers.shapes import Block, Places, Shape, thin_to_fit, wall_times
 from traindx.readers.tokens import HOLE, NUMBER, rebuild, to_floats
 from traindx.run import Floats
 
 _MAX_TEMPLATES = 50_000  # a log has a few hundred; prose and dumps have as many as lines
 _MAX_SHAPES = 5_000
+_MAX_LINE = 20_000  # characters; nothing longer is a log line
 # a line without any of these words measures nothing; asking first spares the analysis of prose and dumps
 _INTEREST = re.compile(
     r"loss|acc|err|epo|ep\b|step|iter|\bit\b|train|val|test|dev|lr|rate|rew|ret|score|ppl|perp|f1|f-1|map|\bap|iou|dice|bleu|"
@@ -33,7 +35,14 @@ _INTEREST = re.compile(
     r"episode|%\s?\||update|cost|obj|lik|bp[cdb]|fid|learn|tick|scale|overflow|pck|hella|return|eval|ce\b|energy|correct",
     re.IGNORECASE,
 )
-_GLUED = re.compile(r"\b(epochs?|ep|step|iter|iteration|batch|it)[_#-]{0,2}(?=\d)|\b(epoch|step|iteration|iter)\s#(?=\d)", re.IGNORECASE)
+_MAX_VARYING = 2_000
+_DIGIT = re.compile(r"\d")
+_VARYING = re.compile(
+    rf"(?<![^\s,;:=(\[{{'\"])[^\s{HOLE},;:=(\[{{'\"]*\d[^\s{HOLE},;:)\]}}'\"]*(?![^\s,;:)\]}}'\"])(?!\s*[:=]?\s*{HOLE})"
+)
+_GLUED = re.compile(
+    r"\b(epochs?|ep|step|iter|iteration|batch|it)[_#-]{0,2}(?=\d)|\b(epoch|step|iteration|iter)\s#(?=\d)", re.IGNORECASE
+)
 _SPLIT_HEADER = re.compile(
     r"[\W_]*(?:(?:running|run|start(?:ing)?|begin(?:ning)?|now|end of|performing|doing|entering|the)\s+)*"
     r"(?:train|training|valid|validation|validating|validate|val|evaluation|evaluating|evaluate|eval|testing|test|dev)"
@@ -69,6 +78,7 @@ class Scanner:
         self._pattern = pattern
         self._dialects = [make() for make in dialect_classes()] if dialects is None else dialects
         self._entries: dict[str, _Entry] = {}
+        self._general: dict[str, _Entry] = {}  # the same by template with its varying words blanked
         self._takes: list[_Take] = []
         self._base = 0  # numbers before the current block: a number's place in the file orders all rows
         self._place = 0
@@ -100,10 +110,14 @@ class Scanner:
         self._gather(to_floats(words))
         self._base += len(words)
         if len(self._entries) > _MAX_TEMPLATES:
-            self._entries = {template: entry for template, entry in self._entries.items() if entry[1] is not None or entry[2] is not None}
-            if len(self._entries) > _MAX_TEMPLATES:
-                self._entries.clear()
+            self._entries.clear()
+            if len(self._general) > _MAX_TEMPLATES:
+                self._general.clear()
                 self._takes.clear()
+
+    @property
+    def place(self) -> int:
+        return self._place
 
     def close(self) -> None:
         self._place = 2 * self._base
@@ -112,7 +126,8 @@ class Scanner:
         self.events.close(self._place)
 
     def emit(
-        self, values: Mapping[str, float], *, step: float | None = None, epoch: float | None = None, split: Split = "", dialect: str = ""
+        self, values: Mapping[str, float], *, step: float | None = None, epoch: float | None = None, split: Split = "",
+        dialect: str = "", place: int | None = None,
     ) -> None:  # fmt: skip
         """A row that a dialect has read by itself."""
         names = list(values)
@@ -121,7 +136,10 @@ class Scanner:
         if shape is None:
             if len(self.shapes) >= _MAX_SHAPES:
                 return
-            columns = tuple(Column(name, meaning_of(name), index, split="" if meaning_of(name).split else split) for index, name in enumerate(names))
+            columns = tuple(
+                Column(name, meaning_of(name), index, split="" if meaning_of(name).split else split)
+                for index, name in enumerate(names)
+            )
             given = len(names)
             plan = Plan(
                 columns,
@@ -132,8 +150,20 @@ class Scanner:
             )
             shape = self.shapes[ident] = Shape(plan, dialect, trusted=True)
         row = (*values.values(), *(count for count in (step, epoch) if count is not None))
-        shape.loose.append((self._place, row))
+        shape.loose.append((self._place if place is None else place, row))
         self._started = True
+
+    def count(self, *, step: float | None = None, epoch: float | None = None) -> None:
+        """A header that a dialect has read."""
+        plan = Plan(
+            (),
+            step=None if step is None else Counter("step", 0, rank=9),
+            epoch=None if epoch is None else Counter("epoch", int(step is not None)),
+            header=True,
+            ident=f"counted {step is None} {epoch is None}",
+        )
+        shape = self.shapes.setdefault(plan.ident, Shape(plan))
+        shape.loose.append((self._place, tuple(count for count in (step, epoch) if count is not None)))
 
     def plan(self, key: str, value: float) -> None:
         self.planned[key] = value
@@ -145,26 +175,34 @@ class Scanner:
         return self.events.listening
 
     def _learn(self, template: str, words: list[str], position: int) -> _Entry:
-        """Decide, once, what is to be done with lines of this template."""
-        count = template.count(HOLE)
-        line = rebuild(template, words, position)
-        append, act = self._decide(line, count)
-        entry = (count, append, act)
+        """Decide, once, what is to be done with lines of this template. Words with digits in them (file names, hashes)
+        differ from line to line without making another kind of line of it."""
+        general = _VARYING.sub("~", template) if len(template) < _MAX_VARYING and _DIGIT.search(template) else template
+        entry = self._general.get(general)
+        if entry is None:
+            append, act = self._decide(rebuild(template, words, position))
+            entry = self._general[general] = (template.count(HOLE), append, act)
         self._entries[template] = entry
         return entry
 
-    def _decide(self, line: str, count: int) -> tuple[_Append | None, _Act | None]:
+    def _decide(self, line: str) -> tuple[_Append | None, _Act | None]:
+        if len(line) > _MAX_LINE:
+            return None, None
+        acts: list[_Act] = []
         for dialect in self._dialects:
             handler = dialect.take(line)
             if handler is not None:
-                return None, _bound(handler, self)
+                acts.append(_bound(handler, self))
+                break
         happening = self.events.spot(line)
         if happening is not None:
-            rows = self._row_taker(line, count)
-            if rows is not None:  # 'Loss is nan, stopping training' is an event and a measurement
-                shape = rows.shape
-                return None, lambda text: (self.events.note(happening, text, self._place), self._add_single(text, shape))[0]
-            return None, lambda text: self.events.note(happening, text, self._place)
+            acts.append(lambda text: self.events.note(happening, text, self._place))
+            take = None if len(acts) > 1 else self._row_taker(line)
+            if take is not None:  # 'Loss is nan, stopping training' is an event and a measurement
+                shape = take.shape
+                acts.append(lambda text: self._add_single(text, shape))
+        if acts:
+            return None, acts[0] if len(acts) == 1 else _together(acts)
         start = read_prefix(line).end
         if not self._pattern.search(line, start):
             return None, self._without_numbers(line[start:])
@@ -173,14 +211,14 @@ class Scanner:
             return None, None
         if _GLUED.search(line):
             return None, self._unglued
-        take = self._row_taker(line, count)
+        take = self._row_taker(line)
         if take is None:
             self._configure(line)
             return None, None
         return take.hits.append, None
 
-    def _row_taker(self, line: str, count: int) -> _Take | None:
-        plan = analyse(line, self._pattern) if count else None
+    def _row_taker(self, line: str) -> _Take | None:
+        plan = analyse(line, self._pattern)
         if plan is None or not (plan.objective or plan.companion or plan.header or (plan.counters and plan.columns)):
             return None
         if not plan.counters:
@@ -254,5 +292,13 @@ class Scanner:
         thin_to_fit(list(self.shapes.values()))
 
 
-def _bound(handler: Callable[[str, Scanner], None], scanner: Scanner) -> _Act:
+def _together(acts: list[_Act]) -> _Act:
+    def act(line: str) -> None:
+        for each in acts:
+            each(line)
+
+    return act
+
+
+def _bound(handler: Handler, scanner: Scanner) -> _Act:
     return lambda line: handler(line, scanner)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from traindx.readers.pairs import Plan, slots
+from traindx.readers.plans import Plan, slots
 from traindx.run import Floats
 
 Places = NDArray[np.int64]
@@ -90,7 +90,7 @@ class Shape:
 def _kept(values: Floats, stride: int, first: int) -> NDArray[np.bool_]:
     """Every stride-th row counted from `first`, and the rows that must not be lost."""
     count = len(values)
-    keep = (np.arange(first, first + count) % stride) == 0
+    keep: NDArray[np.bool_] = (np.arange(first, first + count) % stride) == 0
     if not values.size:
         return keep
     finite = np.isfinite(values)
@@ -103,7 +103,8 @@ def _kept(values: Floats, stride: int, first: int) -> NDArray[np.bool_]:
         far = (away > _OUTLIER * spread) & (spread > 0) & finite
     # a value that is always far out (a counter, a total) is no outlier; one that rarely is, is one
     rare = far.mean(axis=0) < 0.01
-    return np.asarray(keep | turns | (far & rare).any(axis=1))
+    must: NDArray[np.bool_] = keep | turns | (far & rare).any(axis=1)
+    return must
 
 
 def thin_to_fit(shapes: list[Shape]) -> None:

@@ -149,6 +149,8 @@ class _TableReader:
 
     def _columns(self, data: bytes) -> Frame | None:
         """A block with text columns, cut into cells; None where its rows do not all have the header's cells."""
+        if not self._numeric:
+            return None
         length, width, merged = data.count(b"\n") + 1, self._width, 0
         if self._layout.delimiter == SPACES:
             rows = [line.split() for line in data.split(b"\n")]

@@ -38,6 +38,16 @@ def wrap(text: str, width: int) -> list[str]:
     return [*lines, line]
 
 
+def fitting(lead: str, words: Sequence[str], width: int) -> str:
+    """As many of the words as `width` cells hold, and how many more there are; never less than one."""
+    for shown in range(len(words), 1, -1):
+        more = f" and {len(words) - shown} more" if shown < len(words) else ""
+        line = f"{lead}{', '.join(words[:shown])}{more}"
+        if cell_len(line) <= width:
+            return line
+    return f"{lead}{', '.join(words[:1])}" + (f" and {len(words) - 1} more" if len(words) > 1 else "")
+
+
 def shorten(text: str, width: int) -> str:
     """At most `width` cells: what is too long loses its middle, since the ends of a path tell most."""
     if cell_len(text) <= width:

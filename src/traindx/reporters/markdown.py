@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from traindx.diagnosis import Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.base import Reporter
-from traindx.reporters.sparkline import caption, sparkline
+from traindx.reporters.sparkline import caption, curves_of, sparkline
 from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
@@ -93,7 +93,7 @@ def _page(diagnosis: Diagnosis) -> str:
 
 def _curves(diagnosis: Diagnosis) -> str:
     lines: list[str] = []
-    for curve in [curve for place, curve in enumerate(diagnosis.curves[:2]) if place == 0 or len(curve.values) > 1]:
+    for curve in curves_of(diagnosis):
         lines += [*sparkline(curve.steps, curve.values, columns=_CURVE_COLUMNS), caption(curve, diagnosis.run.axis)]
     return block(lines, "text") if lines else ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from traindx.diagnosis import Curve
+from traindx.diagnosis import Curve, Diagnosis
 from traindx.meaning import meaning_of
 from traindx.reporters.wording import apart, clean, count, number
 
@@ -14,6 +14,12 @@ LOG_FROM = 30.0  # a range wider than this would hide everything but its top on 
 _BLANK = 0x2800
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # [left, right][top … bottom] in Unicode
 _ACROSS, _DOWN = 2, 4  # dots in one character
+
+
+def curves_of(diagnosis: Diagnosis) -> list[Curve]:
+    """The curves worth drawing: the objective in any case, the second one when it is more than a single point."""
+    first, *others = diagnosis.curves or (None,)
+    return [curve for curve in (first, *others[:1]) if curve is not None and (curve is first or len(curve.values) > 1)]
 
 
 def is_log(values: Sequence[float]) -> bool:

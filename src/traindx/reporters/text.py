@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from traindx.diagnosis import Diagnosis, Hypothesis, Verdict
 from traindx.reporters.base import Reporter
-from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
-from traindx.reporters.sparkline import caption, label_width, sparkline
+from traindx.reporters.layout import Ink, Style, ends, fitting, hanging, narrowed, pad, shorten, table, wrap
+from traindx.reporters.sparkline import caption, curves_of, label_width, sparkline
 from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
@@ -44,8 +44,9 @@ _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o
 _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RUN_ROOM = 16  # the least a run's name is given in the summary
 _TITLE = 22  # where the name of an explanation begins
+_RAGGED = 16  # what wrapping leaves empty at the end of a line of ids
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
-_MOST = {"seen": 6, "for": 4, "against": 3, "do not": 2, "code": 8, "else": 4, "missing": 4, "notes": 4, "ids": 12}
+_MOST = {"seen": 6, "for": 4, "against": 3, "do not": 2, "code": 8, "else": 4, "missing": 4, "notes": 4}
 
 
 def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
@@ -100,7 +101,7 @@ class _Pages:
 
     def curves(self, diagnosis: Diagnosis) -> list[str]:
         """The objective and, smaller, the validation curve, on one scale of steps and with their labels aligned."""
-        shown = [curve for place, curve in enumerate(diagnosis.curves[:2]) if place == 0 or len(curve.values) > 1]
+        shown = curves_of(diagnosis)
         margin = max((label_width(curve.values) for curve in shown), default=0)
         columns = min(_CURVE_COLUMNS, self.width - margin - 5)
         lines: list[str] = []
@@ -210,11 +211,12 @@ class _Pages:
     def checked(self, diagnosis: Diagnosis) -> list[str]:
         """A healthy run: what was checked, what was not, and what is worth knowing all the same."""
         absent, unknown = ids_of(diagnosis, "absent"), ids_of(diagnosis, "unknown")
-        sure = f"{percent(diagnosis.hypotheses[0].confidence)} sure; " if diagnosis.hypotheses else ""
-        lines = self.section("Checked", [f"{sure}looked for and not found: {joined(absent, _MOST['ids'])}"])
-        lacking = ", ".join(clean(item.evidence) for item in wanted(diagnosis))
-        left_out = joined(unknown, _MOST["ids"]) + (f" (the log has no {lacking})" if lacking else "")
-        lines += self.section("Not checked", [left_out if unknown else "nothing was left out"])
+        room = 2 * (self.width - _SECTION) - _RAGGED
+        sure = f"{percent(diagnosis.hypotheses[0].confidence)} healthy; " if diagnosis.hypotheses else ""
+        lines = self.section("Checked", [fitting(f"{sure}{len(absent)} symptoms ruled out: ", absent, room)])
+        lacking = joined([clean(item.evidence) for item in wanted(diagnosis)], 2)
+        why = f"{len(unknown)} symptoms" + (f" (the log has no {lacking}): " if lacking else ": ")
+        lines += self.section("Not checked", [fitting(why, unknown, room) if unknown else "nothing was left out"])
         present = [f"{clean(s.id)}: {clean(s.evidence)}" for s in diagnosis.present()]
         return lines + self.section("Note", [*present, *notes_of(diagnosis)][: _MOST["notes"]])
 

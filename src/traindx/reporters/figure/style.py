@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from traindx.diagnosis import Verdict
+from traindx.reporters.sparkline import LOG_FROM
 from traindx.reporters.wording import clean, number
 from traindx.run import Floats
 
@@ -25,7 +26,6 @@ SERIES = (TRAIN, VALIDATION, RATE, NORM, SCORE, "#56B4E9", "#CC79A7", "#666666",
 PROBLEM, NOTE, QUIET, INK = "#C0392B", "#8A8F98", "#8A8F98", "#22262B"
 VERDICT: dict[Verdict, str] = {"healthy": "#1E8449", "unhealthy": PROBLEM, "inconclusive": "#B7791F"}
 DPI = 130
-LOG_FROM = 30.0  # as in the terminal: beyond this range a linear axis hides everything but its top
 TWO_DECADES = 100.0
 _RC: dict[Any, Any] = {
     "font.size": 9.5, "text.parse_math": False, "axes.spines.top": False, "axes.spines.right": False,

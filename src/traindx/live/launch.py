@@ -1,0 +1,89 @@
+"""Runs the user's command with the recorder in it and waits for its end, whatever that is.
+
+The command runs as a child process with its own terminal, signals, working directory and exit code; only the environment
+carries two more variables and one more directory on PYTHONPATH. Because the recording is on disk, a script that is killed
+leaves a diagnosis behind all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from traindx.errors import TraindxError
+from traindx.live.bootstrap import OPTIONS, RECORD
+
+HOOK = Path(__file__).parent / "hook"
+_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+
+
+def command_of(arguments: Sequence[str]) -> list[str]:
+    """What to run: a script or `-m module` with this Python, anything else as it stands."""
+    if not arguments:
+        raise TraindxError("Nothing to run.", "Give a script: traindx run train.py")
+    first = arguments[0]
+    if first == "-m":
+        if len(arguments) < 2:
+            raise TraindxError("No module after -m.", "For example: traindx run -m package.train")
+        return [sys.executable, *arguments]
+    if first.endswith(".py") or Path(first).is_file() and not os.access(first, os.X_OK):
+        if not Path(first).is_file():
+            raise TraindxError(f"{first} does not exist.", "Check the path of the script.")
+        return [sys.executable, *arguments]
+    return list(arguments)
+
+
+def name_of(arguments: Sequence[str]) -> str:
+    """A name for the recording: the script's or module's."""
+    if arguments and arguments[0] == "-m":
+        return arguments[1].rpartition(".")[2]
+    script = next((argument for argument in arguments if argument.endswith(".py")), arguments[0])
+    return Path(script).stem
+
+
+def launch(
+    command: Sequence[str], folder: Path, options: dict[str, float | int | None], tick: Callable[[], None] | None = None
+) -> int:
+    """Run the command to its end and give its exit code (128 + n when signal n ended it). `tick` is called about twice a
+    second while it runs."""
+    environment = dict(os.environ)
+    environment[RECORD] = str(folder.absolute())
+    environment[OPTIONS] = json.dumps(options)
+    paths = [str(HOOK), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    try:
+        child = subprocess.Popen(list(command), env=environment)
+    except OSError as error:
+        raise TraindxError(f"{command[0]} cannot be started: {error.strerror or error}.", "Check the command.") from error
+    old = _forward_signals(child)
+    try:
+        return _wait(child, tick)
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def _forward_signals(child: subprocess.Popen[bytes]) -> dict[int, signal.Handlers]:
+    """Ctrl-C reaches the child from the terminal itself; other signals are passed on."""
+    old: dict[int, signal.Handlers] = {signal.SIGINT: signal.signal(signal.SIGINT, lambda number, frame: None)}  # type: ignore[dict-item]
+    for name in _FORWARDED:
+        number = getattr(signal, name, None)
+        if number is not None:
+            old[number] = signal.signal(number, lambda received, frame: child.send_signal(received))  # type: ignore[assignment]
+    return old
+
+
+def _wait(child: subprocess.Popen[bytes], tick: Callable[[], None] | None) -> int:
+    while True:
+        try:
+            code = child.wait(timeout=0.5)
+        except subprocess.TimeoutExpired:
+            if tick is not None:
+                tick()
+            continue
+        return code if code >= 0 else 128 - code

@@ -1,0 +1,62 @@
+"""The loss of every step, the learning rate, the time a step takes, and the validation loss.
+
+The training loss is whatever `backward` is called on. The validation loss is the mean of what the same loss function returns
+while gradients are off, between two training steps.
+"""
+
+from __future__ import annotations
+
+import time
+
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.observer import Criterion, Observer
+
+
+class Objective(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._losses: list[torch.Tensor] = []
+        self._held: list[torch.Tensor] = []  # validation losses since the last training step
+        self._optimizers: dict[int, int] = {}
+        self._last = 0.0
+
+    def on_criterion(self, call: Criterion) -> None:
+        if call.output.requires_grad or call.output.numel() != 1 or torch.is_inference_mode_enabled() and call.input.requires_grad:
+            return
+        if self.hub.step:
+            self._held.append(call.output.detach())
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self._held:
+            self.hub.record("val_loss", torch.stack([value.float() for value in self._held]).mean())
+            self._held.clear()
+        if loss.numel() == 1:
+            self._losses.append(loss.detach().reshape(()))
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        number = self._optimizers.setdefault(id(optimizer), len(self._optimizers))
+        suffix = "" if number == 0 else f"/optimizer{number}"
+        now = time.perf_counter()
+        if self._losses:
+            # several backward calls before one step accumulate; what the step saw is their sum or their mean: the mean
+            # is what a log would show
+            total = self._losses[0] if len(self._losses) == 1 else torch.stack([v.float() for v in self._losses]).mean()
+            self.hub.record(f"train_loss{suffix}", total)
+            self._losses.clear()
+        for index, group in enumerate(optimizer.param_groups):
+            rate = group.get("lr")
+            if rate is not None and index < 4:
+                self.hub.record(f"lr{suffix}" if index == 0 else f"lr{suffix}/group{index}", rate)
+        if self._last:
+            self.hub.record("step_time", now - self._last)
+        self._last = now
+
+    def on_end(self) -> None:
+        if self._held:
+            self.hub.record("val_loss", torch.stack([value.float() for value in self._held]).mean())
+            self._held.clear()
+
+
+OBSERVER = Objective

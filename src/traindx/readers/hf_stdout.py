@@ -1,0 +1,44 @@
+"""Hugging Face Trainer on standard output: one Python dict a log step, between the frames of a progress bar.
+
+Version 4 prints numbers, version 5 prints them as quoted words; both are names and numbers to the general rules. What is
+added here: the planned length from the start banner, and the closing summary, which is an average over the whole
+training and no point of its curve.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+from traindx.readers.base import LIKELY, Reader
+from traindx.readers.dialect import Dialect, Handler, Sink
+from traindx.readers.lines import tidy
+from traindx.readers.source import Source
+from traindx.readers.text import read_text
+from traindx.readers.tokens import to_float
+
+NAME = "hf-stdout"
+_ROW = re.compile(r"\{'(?:eval_)?loss': '?[-\d.naif]+.*'epoch': '?[\d.]+'?\}")
+_SUMMARY = re.compile(r"\{'train_runtime': ")
+_PLANNED = re.compile(r"\b(Num Epochs|Total optimization steps) = ([\d,]+)")
+_KEYS = {"Num Epochs": "planned_epochs", "Total optimization steps": "planned_steps"}
+
+
+class TrainerLines(Dialect):
+    def take(self, line: str) -> Handler | None:
+        if _SUMMARY.search(line):
+            return lambda line, sink: None
+        return self.planned if _PLANNED.search(line) else None
+
+    def planned(self, line: str, sink: Sink) -> None:
+        match = _PLANNED.search(line)
+        if match:
+            sink.plan(_KEYS[match.group(1)], to_float(match.group(2)))
+
+
+def sniff(source: Source) -> float:
+    return LIKELY if source.is_text and _ROW.search(tidy(source.text_head)) else 0.0
+
+
+DIALECT = TrainerLines
+READER = Reader(NAME, "Hugging Face Trainer output", sniff, partial(read_text, format=NAME))

@@ -1,0 +1,26 @@
+"""Symptoms that a recording sees directly: the fact itself is the observation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+
+
+def from_fact(identifier: str, otherwise: Callable[[Signals], Observation] | None = None) -> Callable[[Signals], Observation]:
+    """A detector that reports the recorded fact of this name; without one it asks `otherwise`, else it is unknown."""
+    return partial(_observed, identifier, otherwise)
+
+
+def _observed(identifier: str, otherwise: Callable[[Signals], Observation] | None, signals: Signals) -> Observation:
+    fact = signals.run.facts.get(identifier)
+    if fact is None:
+        if otherwise is not None:
+            return otherwise(signals)
+        return Observation(identifier, "unknown", "Only a recording of the training from the inside shows this.")
+    place = None if fact.step is None else (fact.step, fact.step)
+    return Observation(
+        identifier, "present" if fact.present else "absent", fact.evidence, place, fact.where, fact.clarity
+    )

@@ -1,0 +1,138 @@
+"""Damaged, hostile and senseless input, thrown at every reader: no traceback, no hang, no silent 'healthy'."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reading import GOLDEN
+
+from traindx.engine import diagnose
+from traindx.errors import TraindxError
+from traindx.readers import readers
+from traindx.readers.base import Reader
+from traindx.readers.find import find_runs
+from traindx.readers.source import Source
+
+FILES = sorted(
+    path for path in GOLDEN.rglob("*") if path.is_file() and "make" not in path.parts and 200 < path.stat().st_size < 100_000
+)
+SAMPLES = {
+    "csv": b"epoch,train_loss,val_loss\n" + b"".join(b"%d,%.4f,%.4f\n" % (i, 2 / (i + 1), 2.2 / (i + 1)) for i in range(40)),
+    "decimal commas": b"epoch;loss;val_loss\n" + b"".join(b"%d;%d,%04d;%d,%04d\n" % (i, 2, 9000 - i, 2, 9500 - i) for i in range(40)),
+    "jsonl": b"".join(b'{"step": %d, "loss": %.4f}\n' % (i, 2 / (i + 1)) for i in range(40)),
+    "text": b"".join(b"Epoch %d/40 loss: %.4f - val_loss: %.4f\n" % (i, 2 / (i + 1), 2.2 / (i + 1)) for i in range(40)),
+    "python dicts": b"".join(b"{'loss': '%.4f', 'learning_rate': '1e-4', 'epoch': '%.2f'}\n" % (2 / (i + 1), i / 9) for i in range(40)),
+    "tqdm": b"\r".join(b"%3d%%|##   | %d/100 [00:01<00:09, 9.9it/s, loss=%.3f]" % (i, i, 2 / (i + 1)) for i in range(100)),
+}
+
+Mutation = Callable[[bytes, random.Random], bytes]
+
+
+def truncated(data: bytes, dice: random.Random) -> bytes:
+    return data[: dice.randrange(len(data))]
+
+
+def flipped(data: bytes, dice: random.Random) -> bytes:
+    changed = bytearray(data)
+    for _ in range(dice.choice([1, 3, 30])):
+        changed[dice.randrange(len(changed))] ^= 1 << dice.randrange(8)
+    return bytes(changed)
+
+
+def stuffed(data: bytes, dice: random.Random) -> bytes:
+    place = dice.randrange(len(data))
+    junk = dice.choice([b"\x00" * 50, b"\xff\xfe\xfd", b"\r\r\n", b"nan,-nan,inf,", b"\x1b[31m", b"A" * 300_000, "λ✓".encode()])
+    return data[:place] + junk + data[place:]
+
+
+def shuffled(data: bytes, dice: random.Random) -> bytes:
+    lines = data.split(b"\n")
+    dice.shuffle(lines)
+    return b"\n".join(lines)
+
+
+def doubled(data: bytes, dice: random.Random) -> bytes:
+    return data + data[dice.randrange(len(data)) :]
+
+
+def recoded(data: bytes, dice: random.Random) -> bytes:
+    return data.decode("latin-1").encode(dice.choice(["utf-16", "utf-16-be", "utf-8-sig", "cp037"]), errors="ignore")
+
+
+MUTATIONS: list[Mutation] = [truncated, flipped, stuffed, shuffled, doubled, recoded]
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS, ids=lambda mutation: mutation.__name__)
+@pytest.mark.parametrize("reader", readers(), ids=lambda reader: reader.name)
+def test_every_reader_survives_every_damage(reader: Reader, mutate: Mutation, tmp_path: Path) -> None:
+    """Also content that the reader would never be given: its own sniff may be fooled by the next file."""
+    dice = random.Random(f"{reader.name} {mutate.__name__}")
+    path = tmp_path / "log"
+    for data in [*SAMPLES.values(), *(path.read_bytes() for path in dice.sample(FILES, 4))]:
+        path.write_bytes(mutate(data, dice))
+        source = Source(path)
+        assert 0.0 <= reader.sniff(source) <= 1.0
+        try:
+            for run in reader.read(source):
+                diagnose(run)
+        except TraindxError as error:
+            assert error.message
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(GOLDEN)))
+def test_damaged_golden_files_are_read_as_far_as_they_go(path: Path, tmp_path: Path) -> None:
+    dice = random.Random(str(path.relative_to(GOLDEN)))
+    copy = tmp_path / path.name
+    for mutate in (truncated, flipped, stuffed):
+        copy.write_bytes(mutate(path.read_bytes(), dice))
+        try:
+            for run in find_runs([copy]):
+                diagnose(run)
+        except TraindxError as error:
+            assert error.message
+            assert error.hint
+
+
+@given(st.binary(max_size=4000))
+@settings(max_examples=40)
+def test_random_bytes_are_never_healthy(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("random") / "file"
+    path.write_bytes(data)
+    try:
+        verdicts = {diagnose(run).verdict for run in find_runs([path])}
+    except TraindxError:
+        return
+    assert "healthy" not in verdicts
+
+
+@given(st.text(alphabet="lossepochtrain :=,.0123456789-naif|[]{}\"'\n\t\r", max_size=600))
+@settings(max_examples=120)
+def test_text_that_almost_looks_like_a_log(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    path = tmp_path_factory.mktemp("almost") / "file"
+    path.write_text(text)
+    try:
+        for run in find_runs([path]):
+            diagnose(run)
+    except TraindxError as error:
+        assert error.hint
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_samples_themselves_are_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(SAMPLES[name])
+    (run,) = find_runs([path])
+    assert len(run.of("loss")[0]) >= 35
+
+
+def test_binary_without_a_format_says_what_was_looked_for(tmp_path: Path) -> None:
+    path = tmp_path / "weights.bin"
+    path.write_bytes(random.Random(0).randbytes(5000))
+    with pytest.raises(TraindxError, match="looked for") as caught:
+        find_runs([path])
+    assert "binary data" in caught.value.message
