@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from traindx.meaning import meaning_of
-from traindx.run import Event, Run, Series
+from traindx.run import Event, Fact, Run, Series
 
 
-def run_of(series: Mapping[str, Any], config: Mapping[str, Any] | None = None, events: Sequence[Event] = ()) -> Run:
+def run_of(
+    series: Mapping[str, Any],
+    config: Mapping[str, Any] | None = None,
+    events: Sequence[Event] = (),
+    facts: Sequence[Fact] = (),
+) -> Run:
     """A run from values, or from (steps, values), by logged name."""
-    run = Run("memory", "memory", config=dict(config or {}), events=list(events))
+    run = Run("memory", "memory", config=dict(config or {}), events=list(events), facts={fact.id: fact for fact in facts})
     for name, given in series.items():
         steps, values = given if isinstance(given, tuple) else (range(len(given)), given)
         run.series[name] = Series(name, meaning_of(name), np.array(steps, float), np.array(values, float))

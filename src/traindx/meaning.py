@@ -153,6 +153,7 @@ def meaning_of(name: str) -> Meaning:
     return _objective(name, words, bag, bare, split, scale, stat)
 
 
+@lru_cache(maxsize=8192)
 def step_rank(name: str) -> int:
     """How good a step counter this name is; 0 when it is none."""
     words = tokens_of(name)

@@ -61,6 +61,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "targets-beyond-output-range": "always",
         "plateau": "usually",
         "underfitting": "usually",
         "saturated-units": "usually",

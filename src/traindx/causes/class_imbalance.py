@@ -58,6 +58,7 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "labels-imbalanced": "usually",
         "prediction-collapse": "usually",
         "loss-at-chance": "often",
         "plateau": "often",

@@ -53,6 +53,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "sigmoid-as-logits": "always",
         "plateau": "usually",
         "underfitting": "usually",
         "slow-convergence": "often",

@@ -56,6 +56,8 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "one-label-only": "often",
+        "labels-out-of-range": "often",
         "loss-at-chance": "often",
         "plateau": "often",
         "underfitting": "often",

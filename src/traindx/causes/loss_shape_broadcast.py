@@ -55,6 +55,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="occasional",
     predicts={
+        "shapes-broadcast": "always",
         "loss-at-chance": "usually",
         "prediction-collapse": "always",
         "plateau": "usually",

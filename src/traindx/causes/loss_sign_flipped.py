@@ -57,6 +57,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "loss-maximised": "always",
         "divergence": "often",
         "negative-loss": "often",
         "exploding-gradients": "often",

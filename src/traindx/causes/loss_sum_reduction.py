@@ -47,6 +47,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "loss-summed": "always",
         "high-initial-loss": "always",
         "exploding-gradients": "usually",
         "huge-updates": "often",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "classes-regressed": "always",
         "slow-convergence": "often",
         "plateau": "often",
         "underfitting": "often",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "scores-as-log-probabilities": "always",
         "negative-loss": "always",
         "nonfinite-loss": "often",
         "still-improving": "often",

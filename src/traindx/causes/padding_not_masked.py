@@ -56,6 +56,7 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "padding-in-loss": "usually",
         "suspiciously-good": "often",
         "prediction-collapse": "often",
         "plateau": "often",

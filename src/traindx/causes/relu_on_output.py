@@ -52,6 +52,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "relu-cuts-output": "always",
         "plateau": "usually",
         "underfitting": "usually",
         "dead-units": "usually",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="occasional",
     predicts={
+        "probabilities-as-logits": "always",
         "plateau": "usually",
         "underfitting": "usually",
         "slow-convergence": "often",

@@ -53,6 +53,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "softmax-over-one-output": "always",
         "flat-from-start": "always",
         "prediction-collapse": "always",
         "unchanged-weights": "usually",

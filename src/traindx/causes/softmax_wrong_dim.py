@@ -57,6 +57,7 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "softmax-over-wrong-dim": "always",
         "plateau": "usually",
         "underfitting": "often",
         "high-initial-loss": "often",

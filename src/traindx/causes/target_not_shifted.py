@@ -56,6 +56,7 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "targets-not-next-token": "always",
         "suspiciously-good": "usually",
         "underfitting": "sometimes",
         "plateau": "sometimes",

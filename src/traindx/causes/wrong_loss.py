@@ -60,6 +60,8 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "classes-regressed": "sometimes",
+        "targets-no-distribution": "often",
         "prediction-collapse": "often",
         "plateau": "often",
         "underfitting": "often",

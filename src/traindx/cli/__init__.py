@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from traindx import __version__
-from traindx.cli import diagnose, explain, listing, plot
+from traindx.cli import diagnose, explain, listing, plot, run
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 
@@ -34,6 +34,7 @@ app.command("diagnose")(diagnose.command)
 app.command("explain")(explain.command)
 app.command("list")(listing.command)
 app.command("plot")(plot.command)
+app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run.command)
 
 
 def _version(asked: bool) -> None:

@@ -96,6 +96,13 @@ def report(diagnoses: Sequence[Diagnosis], reporter: Reporter, output: Path | No
     emit(reporter.render(diagnoses, color=color, width=width), output)
 
 
+def report_to_stderr(diagnosis: Diagnosis) -> None:
+    """Show one diagnosis beside the output of a script, whose stdout is its own."""
+    color, width = color_wanted(sys.stderr), width_of(sys.stderr)
+    sys.stderr.write(reporters()[DEFAULT_FORMAT].render([diagnosis], color=color, width=width))
+    sys.stderr.flush()
+
+
 def exit_code(diagnoses: Sequence[Diagnosis]) -> int:
     sick = any(diagnosis.verdict == "unhealthy" for diagnosis in diagnoses)
     return EXIT_PROBLEM_FOUND if sick else EXIT_OK

@@ -150,6 +150,6 @@ def _notes(signals: Signals) -> tuple[str, ...]:
         notes.append(_RL_NOTE)
     if signals.kind == "gan":
         notes.append(_GAN_NOTE)
-    notes += [f"{event.text} (step {event.step:g})" for event in signals.run.events if event.kind == "restart" and event.step is not None]
+    notes += [f"Resumed: the log {event.text}." for event in signals.run.events if event.kind == "restart"]
     notes += [f"Not read: {sentence}" for sentence in signals.run.lost]
     return tuple(dict.fromkeys(notes))

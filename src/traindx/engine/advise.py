@@ -22,7 +22,7 @@ HOW: Mapping[str, str] = {
     "validation score or loss": "log a validation loss once per epoch and run `traindx diagnose` again",
     "number of classes": "traindx diagnose {source} --classes N",
     "learning rate": "log scheduler.get_last_lr()[0] with each loss and run `traindx diagnose` again",
-    "gradient norm": "log the value that torch.nn.utils.clip_grad_norm_(model.parameters(), float('inf')) returns",
+    "gradient norm": "traindx run train.py records it (or log what torch.nn.utils.clip_grad_norm_ returns)",
     "planned steps or epochs": "traindx diagnose {source} --config config.yaml",
     "training loss": "log the training loss every few steps and run `traindx diagnose` again",
     "loss": "log the training loss every few steps and run `traindx diagnose` again",

@@ -95,7 +95,7 @@ def _weigh(
         if odds > TELLING and observation.state == "present":
             entry.supports.append((odds, observation.evidence))
         elif odds < -TELLING:
-            text = observation.evidence if observation.state == "present" else f"no {symptom.title}: {observation.evidence}"
+            text = observation.evidence if observation.state == "present" else f"{symptom.id} not seen: {observation.evidence}"
             entry.contradicts.append((-odds, text))
     entry.log_weight += words.TEMPERATURE * sum(best + worst for best, worst in voices.values())
     return entry

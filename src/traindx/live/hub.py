@@ -23,6 +23,8 @@ from traindx.live.patches import Patches
 from traindx.live.store import Store
 from traindx.live.values import Values
 
+FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says
+HOOK_SECONDS = 2e-6  # what a module hook costs beyond the observers' own time (measured, CPython 3.11, torch 2.13)
 FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
 CRITERIA = (
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
@@ -40,6 +42,7 @@ class Hub:
     def __init__(self, open_store: Callable[[], Store], observers: Sequence[type[Observer]], budget: float, steps: int | None) -> None:
         self.step = 0
         self.deep = True
+        self.grad = True  # gradients were on when the event that is being told happened
         self.budget = budget
         self.stop_after = steps
         self.models: dict[int, torch.nn.Module] = {}  # whole models seen, by id
@@ -55,6 +58,8 @@ class Hub:
         self._deep_spent = 0.0
         self._depth = 0
         self._inside = False  # an observer is running: what it does itself is not observed
+        self._glancing = False  # whole models are reported, their layers are not
+        self._glances = 0
         self._unhook: list[Any] = []
         self._ended = False
 
@@ -68,6 +73,11 @@ class Hub:
             if self._store.broken:
                 self.warn(f"not recording: {self._store.broken}")
         return self._store
+
+    @property
+    def inside(self) -> bool:
+        """An observer is at work, or the recording has ended: what happens now is not the training's doing."""
+        return self._inside or self._ended
 
     @property
     def cost(self) -> float:
@@ -92,6 +102,14 @@ class Hub:
     def config(self, **settings: Any) -> None:
         self.store.line("config", **settings)
 
+    def glance(self) -> None:
+        """Have the calls of whole models told by `on_glance` until the next `backward`, if the budget allows it. Deep steps
+        tell them by `on_forward` anyway."""
+        if not self.deep and not self._glancing and (self._glances < FIRST_GLANCES or self.cost < self.budget):
+            self._glancing = True
+            self._glances += 1
+            self._install_hooks()
+
     def event(self, kind: str, text: str) -> None:
         self.store.line("event", event=kind, text=text, step=self.step)
 
@@ -107,6 +125,7 @@ class Hub:
             return
         began = time.perf_counter()
         self._inside = True
+        self.grad = torch.is_grad_enabled()
         try:
             with torch.no_grad():
                 for observer in tuple(self._observers):
@@ -158,6 +177,8 @@ class Hub:
             if self._inside or torch.compiler.is_compiling():
                 return original(tensors, *args, **kwargs)
             losses = [tensors] if isinstance(tensors, torch.Tensor) else [t for t in tensors if isinstance(t, torch.Tensor)]
+            if self._glancing:
+                self._look_closely(self.deep)
             for loss in losses:
                 self.observe("on_backward", loss)
             result = original(tensors, *args, **kwargs)
@@ -207,18 +228,27 @@ class Hub:
     def _look_closely(self, deep: bool) -> None:
         """Install or remove the hooks that see every layer."""
         self.deep = deep
+        self._glancing = False
         self._depth = 0
         while self._unhook:
             self._unhook.pop().remove()
         if deep:
-            self._unhook = [
-                torch_module.register_module_forward_pre_hook(self._enter),
-                torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
-            ]
+            self._install_hooks()
+
+    def _install_hooks(self) -> None:
+        self._depth = 0
+        self._unhook = [
+            torch_module.register_module_forward_pre_hook(self._enter),
+            torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
+        ]
 
     def _enter(self, module: torch.nn.Module, args: Any) -> None:
-        if not self._inside and not torch.compiler.is_compiling():
-            self._depth += 1
+        if self._inside or torch.compiler.is_compiling():
+            return
+        outermost = self._depth == 0 and not self._glancing and id(module) not in self.models
+        if outermost and not isinstance(module, torch.nn.modules.loss._Loss):
+            self._meet(module)
+        self._depth += 1
 
     def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         if self._inside or torch.compiler.is_compiling() or self._depth == 0:
@@ -226,8 +256,12 @@ class Hub:
         self._depth -= 1
         if output is None:  # the call ended in an exception
             return
-        if self._depth == 0 and id(module) not in self.models and not isinstance(module, torch.nn.modules.loss._Loss):
-            self._meet(module)
+        if self._glancing:
+            self._spent += HOOK_SECONDS
+            # a glance may begin in the middle of a forward pass: only models known from a deep step are whole
+            if self._depth == 0 and id(module) in self.models:
+                self.observe("on_glance", module, args, kwargs, output)
+            return
         if self._depth > 0 or not isinstance(module, torch.nn.modules.loss._Loss):
             self.observe("on_module", module, self.name_of(module), args, output)
         if self._depth == 0 and not isinstance(module, torch.nn.modules.loss._Loss):

@@ -39,7 +39,11 @@ class Observer:
         """A DataLoader handed out a batch after waiting `seconds` for it."""
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        """A whole model was called (deep steps only). `torch.is_grad_enabled()` and `model.training` tell the phase."""
+        """A whole model was called (deep steps only). `hub.grad` and `model.training` tell the phase."""
+
+    def on_glance(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        """A whole model was called outside a deep step, after an observer asked for it with `hub.glance()`. No device may be
+        synchronised here."""
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         """A layer was called (deep steps only)."""

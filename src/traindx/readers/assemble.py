@@ -122,13 +122,13 @@ def _measurements(rows: list[Rows], scanner: Scanner) -> list[Rows]:
                 chosen.append(each)
         elif each.plan.counters and any(_most_of(each.plan, plan) for plan in named):
             chosen.append(each)  # the same line with its loss left out, as when a step was skipped
-        elif (each.plan.companion or each.plan.header) and not each.plan.objective and _is_companion(each, epochs):
+        elif (each.plan.companion or (each.plan.header and each.own_epoch)) and not each.plan.objective and _is_companion(each, epochs):
             chosen.append(each)
     return sorted(chosen, key=lambda each: int(each.block.seq[0]))
 
 
 def _is_terse(rows: Rows) -> bool:
-    return rows.plan.prose <= _FEW_WORDS and _reads_like_names(rows)
+    return not rows.plan.bar and rows.plan.prose <= _FEW_WORDS and _reads_like_names(rows)
 
 
 def _reads_like_names(rows: Rows) -> bool:
@@ -388,7 +388,8 @@ def _settings(
         if epochs is not None:
             builder.config["planned_epochs"] = epochs
         within = each.unrolled or epochs is not None
-        if steps is not None and not within and each.plan.split not in ("val", "test"):
+        training = each.plan.objective or (not each.plan.columns and _distinct(each.step) > 1)
+        if steps is not None and not within and training and each.plan.split not in ("val", "test"):
             builder.config["planned_steps"] = steps
         elif steps is not None and each.own_epoch:
             builder.config["steps_per_epoch"] = steps

@@ -21,6 +21,7 @@ from traindx.run import Axis, Event, Floats, Run, Series
 NAN = float("nan")
 _MAX_RESTARTS = 100  # more than these in one run are noise in the counter
 _FALLING = 5  # so many rows on end that only count down are no accident
+_MAX_RUNS = 1_000  # a counter that starts over more often does not count trainings
 _MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
 
 
@@ -136,8 +137,13 @@ class RunBuilder:
             if column is None:
                 continue
             mask = None if present is None else present.get(name)
-            column.rows.extend(rows if mask is None else rows[mask])
-            column.values.extend(values if mask is None else values[mask])
+            if mask is None:
+                column.rows.extend(rows)
+                column.values.extend(values)
+            else:
+                places = np.flatnonzero(mask)
+                column.rows.extend(places + start)
+                column.values.extend(values[places])
 
     def series(self, name: str, steps: Floats, values: Floats, times: Floats) -> None:
         """More points of one metric, in the order they were logged, for formats that keep every metric apart with its
@@ -202,7 +208,7 @@ class RunBuilder:
         reference = _reference(columns)
         clock = steps if np.isfinite(steps).sum() >= np.isfinite(epochs).sum() * 0.5 and np.isfinite(steps).any() else epochs
         segments: list[_Segment] = []
-        bounds = [0, *self._cuts, total]
+        bounds = [0, *(self._cuts if len(self._cuts) <= _MAX_RUNS else []), total]
         for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
             segments.extend(self._split(start, stop, clock, reference))
         return [segment for segment in segments if segment.stop > segment.start] or [_Segment(0, total, [])]
@@ -210,12 +216,16 @@ class RunBuilder:
     def _split(self, start: int, stop: int, clock: Floats, reference: NDArray[np.int64]) -> list[_Segment]:
         """Cut [start, stop) where the clock of the reference series falls back to its beginning; a fall to the middle
         is a resumed run and stays inside it."""
+        if _rising(clock[start:stop]):
+            return [_Segment(start, stop, [])]
         rows = reference[(reference >= start) & (reference < stop)]
         rows = rows[np.isfinite(clock[rows])]
         if len(rows) < 2:
             return [_Segment(start, stop, [])]
         ticks = clock[rows]
         falls = np.flatnonzero(np.diff(ticks) < 0) + 1
+        if len(falls) > _MAX_RUNS:
+            return [_Segment(start, stop, [])]
         segments: list[_Segment] = []
         begin_row, begin = start, 0
         events: list[Event] = []
@@ -274,8 +284,15 @@ class RunBuilder:
 
 def _newest_first(clock: Floats) -> bool:
     """Whether the log is written upside down: its counter only ever falls."""
+    if not len(clock) or clock[-1] >= clock[0]:
+        return False
     ticks = clock[np.isfinite(clock)]
     return len(ticks) >= _FALLING and bool((ticks[1:] <= ticks[:-1]).all()) and bool(ticks[0] - ticks[-1] >= _FALLING - 1)
+
+
+def _rising(clock: Floats) -> bool:
+    """Whether every row has a tick and none falls back: the usual log, worth a short way round what follows."""
+    return bool((clock[1:] >= clock[:-1]).all())
 
 
 def _as_slice(rows: NDArray[np.int64]) -> NDArray[np.int64] | slice:
@@ -310,6 +327,8 @@ def _reference(columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]])
 
 def _unroll(steps: Floats, epochs: Floats, within: bool) -> Floats:
     """A counter that starts again every epoch becomes one that runs through."""
+    if _rising(steps):
+        return steps
     known = np.flatnonzero(np.isfinite(steps))
     if len(known) < 2:
         return steps
@@ -328,7 +347,7 @@ def _unroll(steps: Floats, epochs: Floats, within: bool) -> Floats:
         # a counter that already runs through the epochs needs no help, however often it is repeated
         if not within and np.all(np.diff(np.maximum.accumulate(ticks)) >= 0) and _mostly_rising(ticks, per_epoch):
             return steps
-    elif within:
+    elif within or len(falls) > _MAX_RUNS:
         length = ticks.max() + (1 if ticks.min() == 0 else 0)
         index = np.zeros(len(ticks))
         index[falls] = 1

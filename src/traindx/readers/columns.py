@@ -12,6 +12,7 @@ from traindx.meaning import Split, meaning_of
 from traindx.readers.cells import number_of
 from traindx.readers.dialect import Dialect, Handler, Sink
 from traindx.readers.keys import OBJECTIVES, meaning_in_text
+from traindx.readers.tokens import NUMBER
 
 NAME = "table"
 _REACH = 60  # lines below a header within which its first row must come
@@ -142,7 +143,7 @@ class Tables(Dialect):
 def header_of(line: str) -> list[str]:
     """The names of a table's header, [] when the line is none."""
     bare = _BAR.sub("", line).strip().strip("|").strip()
-    if not bare or bare[0].isdigit():
+    if not bare or NUMBER.search(bare):
         return []
     for cells in (_CELLS.split(bare), bare.split()):
         names = _tidy(cells)

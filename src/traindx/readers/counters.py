@@ -29,9 +29,10 @@ _TOTAL = re.compile(r"\s*(?:/|of|out of)\s*", re.IGNORECASE)
 _WHOLE = re.compile(r"\d+(?:,\d{3})*(?:\.0+)?")
 # 'epochs: 100' alone is a setting, and 'num_epochs' always is one
 _SETTING = re.compile(
-    r"(?:epochs|steps|iterations|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]",
+    r"(?:epochs|steps|iterations|iters|updates|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]",
     re.IGNORECASE,
 )
+_AMOUNTS = frozenset({"number", "total number", "the number", "count", "total", "out"})  # 'number of iterations' counts none
 _PROGRESS = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -62,6 +63,8 @@ def counted(phrase: str, index: int, text: str, unit: str) -> Counted | None:
     if unit and unit not in ("k", "K", "M", "kit", "it") and not _ORDINAL.match(unit):
         return None
     match = _PHRASE.fullmatch(phrase.strip())
+    if match and (match.group("subject") or "").lower() in _AMOUNTS:
+        return None
     word = match.group("word").lower() if match else ""
     if match is None:
         kind = meaning_of(phrase).kind

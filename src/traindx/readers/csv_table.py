@@ -10,9 +10,9 @@ from pathlib import Path
 from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
-from traindx.readers.frames import VALUE_NAMES, Frame, Sink
+from traindx.readers.frames import VALUE_NAMES, Frame, Sink, role_of
 from traindx.readers.source import Source
-from traindx.readers.table_layout import layout_of
+from traindx.readers.table_layout import Layout, layout_of
 from traindx.readers.tables import read_table
 from traindx.run import Run
 
@@ -26,7 +26,9 @@ def sniff(source: Source) -> float:
     layout = layout_of(source)
     if layout is None:
         return 0.0
-    return POSSIBLE if layout.names_objective or _is_wandb_export(layout.names) else FALLBACK
+    if layout.names_objective or _is_wandb_export(layout.names) or _is_long(layout):
+        return POSSIBLE
+    return FALLBACK
 
 
 def read(source: Source) -> list[Run]:
@@ -59,6 +61,12 @@ class _ExportSink(Sink):
 
 def _is_wandb_export(names: Sequence[str]) -> bool:
     return any(_WANDB_BOUND.search(name) for name in names) and any(_WANDB_COLUMN.match(name) for name in names)
+
+
+def _is_long(layout: Layout) -> bool:
+    """A column of names beside one of values."""
+    tags = any(role_of(layout.names[index]) == "tag" for index in layout.text_columns)
+    return tags and any(name.lower() in VALUE_NAMES for name in layout.names)
 
 
 def _without_bounds(names: Sequence[str]) -> list[str]:

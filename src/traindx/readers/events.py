@@ -20,7 +20,8 @@ _EXCEPTION = re.compile(
     r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()"
 )
 _SIGNS: tuple[tuple[EventKind, str], ...] = (
-    ("oom", r"out of memory|OutOfMemoryError|\bOOM\b(?!.{0,20}(?:score|prevent|avoid))|RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom-kill"),
+    ("oom", r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory|^\W*out of memory|OutOfMemoryError|"
+            r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom-kill"),
     ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
     ("killed", r"^\s*Killed\s*$|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
                r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)"),
@@ -78,7 +79,7 @@ class EventLog:
                 and not re.search(r"trigger|stopp(?:ed|ing) (?:early|train)", line, re.IGNORECASE)
             ):
                 continue
-            if kind == "finished" and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end):
+            if kind == "finished" and "Trainer.fit" not in line and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end):
                 continue
             if kind == "warning" and _BORING.search(line):
                 continue

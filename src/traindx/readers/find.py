@@ -14,10 +14,15 @@ from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES
 from traindx.readers import readers
 from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
+from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.run import Run, Series
 
 Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
+SETTINGS = (
+    "config.yaml", "config.yml", "hparams.yaml", "args.yaml", "opt.yaml", "params.yaml", "config.json", "args.json",
+    "hparams.json", "params.json", "training_args.json", ".hydra/config.yaml", "config/config.yaml",
+)  # fmt: skip
 _SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", "site-packages"})
 _MAX_FILES = 200_000
 _LOOKED_FOR = (
@@ -33,7 +38,18 @@ def find_runs(paths: Sequence[Path], *, progress: Progress | None = None) -> lis
         if not path.exists():
             raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to.")
         runs.extend(_in_directory(path, progress) if path.is_dir() else _in_file(path, str(path), progress))
+    for run in runs:
+        _add_settings_beside(run)
     return runs
+
+
+def _add_settings_beside(run: Run) -> None:
+    """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself wins."""
+    folder = Path(run.source).parent
+    for name in SETTINGS:
+        if (folder / name).is_file():
+            run.config = {**load_settings(folder / name), **run.config}
+            return
 
 
 def runs_from_stream(stream: BinaryIO, name: str = "<stdin>") -> list[Run]:
@@ -107,14 +123,15 @@ def _in_directory(folder: Path, progress: Progress | None) -> list[Run]:
     for path in files:
         if path not in taken:
             runs.extend(_any_run(path, progress, damaged))
-    runs = _without_copies([run for run in runs if _tells(run) or run.of(*OBJECTIVES)])
+    found = sorted((run for run in runs if _tells(run) or run.of(*OBJECTIVES)), key=lambda run: run.source)
+    runs = _without_copies(found)
     if not runs:
         detail = f" ({damaged[0]})" if damaged else ""
         raise TraindxError(
             f"{folder} holds no training log: looked through {len(files)} files for {_LOOKED_FOR}{detail}.",
             "Point traindx at the directory the run wrote to.",
         )
-    return sorted(runs, key=lambda run: run.source)
+    return [run for run in found if any(run is kept for kept in runs)]
 
 
 def _claimed(reader: Reader, folder: Path, files: Sequence[Path]) -> list[Bundle]:

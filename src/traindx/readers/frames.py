@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -89,9 +90,15 @@ class Frame:
         )
 
 
+@lru_cache(maxsize=4096)
+def _joined(name: str) -> str:
+    return "".join(tokens_of(name))
+
+
+@lru_cache(maxsize=4096)
 def role_of(name: str) -> str:
     """What a text column of this name is for: 'split', 'tag', 'run', 'time', or '' for nothing."""
-    joined = "".join(tokens_of(name))
+    joined = _joined(name)
     for role, names in (("split", SPLIT_NAMES), ("tag", TAG_NAMES), ("run", RUN_NAMES), ("time", _STAMP_NAMES)):
         if joined in names:
             return role
@@ -216,7 +223,7 @@ class Sink:
                     return seconds
         for name, (values, _) in frame.numbers.items():
             meaning = meaning_of(name)
-            if meaning.kind == "stamp" and "".join(tokens_of(name)) in _STAMP_NAMES:
+            if meaning.kind == "stamp" and _joined(name) in _STAMP_NAMES:
                 return values
             if name not in self._elapsed and meaning.kind in ("time", "step_time"):
                 self._elapsed[name] = set(tokens_of(name)) <= _ELAPSED_WORDS and _keeps_rising(values)
@@ -311,7 +318,7 @@ def _long_columns(frame: Frame) -> tuple[Labels | None, Column | None]:
     metrics = [
         name for name in frame.numbers if not _is_counter(name) and meaning_of(name).kind not in ("time", "stamp")
     ]
-    values = [name for name in metrics if "".join(tokens_of(name)) in VALUE_NAMES]
+    values = [name for name in metrics if _joined(name) in VALUE_NAMES]
     value = (
         values[0] if values else metrics[0] if len(metrics) == 1 and meaning_of(metrics[0]).kind == "other" else None
     )
@@ -322,7 +329,7 @@ def _run_column(frame: Frame) -> str:
     """The column that tells runs apart: named like one, with few values that repeat."""
     has_value = _long_columns(frame)[0] is not None
     for name, label in frame.labels.items():
-        joined = "".join(tokens_of(name))
+        joined = _joined(name)
         if (
             joined in RUN_NAMES
             and not (has_value and joined in TAG_NAMES)
@@ -330,7 +337,7 @@ def _run_column(frame: Frame) -> str:
         ):
             return name
     for name, (values, here) in frame.numbers.items():
-        if "".join(tokens_of(name)) in _NUMERIC_RUN_NAMES and here is None and np.all(values == np.floor(values)):
+        if _joined(name) in _NUMERIC_RUN_NAMES and here is None and np.all(values == np.floor(values)):
             others = [other for other in frame.numbers if other != name and _is_counter(other)]
             if others and len(np.unique(values)) * 2 <= max(frame.length, 2):
                 return name

@@ -21,14 +21,31 @@ NAME = "hf-stdout"
 _ROW = re.compile(r"\{'(?:eval_)?loss': '?[-\d.naif]+.*'epoch': '?[\d.]+'?\}")
 _SUMMARY = re.compile(r"\{'train_runtime': ")
 _PLANNED = re.compile(r"\b(Num Epochs|Total optimization steps) = ([\d,]+)")
+_BAR = re.compile(r"\s*\d+%\|[^|]*\| (\d+)/(\d+) \[[^\]]*\]\s*$")  # the Trainer's bar has no description
 _KEYS = {"Num Epochs": "planned_epochs", "Total optimization steps": "planned_steps"}
 
 
 class TrainerLines(Dialect):
+    def __init__(self) -> None:
+        self.seen = False  # a row of the Trainer was met: bars without a description are its own
+        self.total = 0.0
+
     def take(self, line: str) -> Handler | None:
+        self.seen = self.seen or _ROW.search(line) is not None
         if _SUMMARY.search(line):
             return lambda line, sink: None
+        if _BAR.match(line):
+            return self.bar
         return self.planned if _PLANNED.search(line) else None
+
+    def bar(self, line: str, sink: Sink) -> None:
+        match = _BAR.match(line)
+        if match and float(match.group(1)) > 0:
+            self.total = max(self.total, float(match.group(2)))
+
+    def close(self, sink: Sink) -> None:
+        if self.seen and self.total:
+            sink.plan("planned_steps", self.total)
 
     def planned(self, line: str, sink: Sink) -> None:
         match = _PLANNED.search(line)

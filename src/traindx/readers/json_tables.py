@@ -13,7 +13,7 @@ import numpy as np
 from traindx.meaning import meaning_of
 from traindx.readers.cells import number_of
 from traindx.readers.frames import Column, Frame, Labels, Sink
-from traindx.readers.jsonrows import frame_of, head_rows
+from traindx.readers.jsonrows import frames_of, head_rows
 from traindx.readers.jsontext import parse_document
 from traindx.readers.source import Source
 from traindx.run import Floats, flatten
@@ -175,12 +175,12 @@ def _feed(found: Curves, sink: Sink, run: str) -> None:
     if not run:
         sink.main.config.update(flatten(found.settings))
     for path, rows in found.rows.items():
-        frame = frame_of(rows)
         split = meaning_of(path).split if path else ""
-        if split:
-            frame.labels["split"] = Labels(np.zeros(frame.length, dtype=np.intp), [split])
-        if frame.length:
-            sink.feed(run, frame)
+        for frame in frames_of(rows):
+            if split:
+                frame.labels["split"] = Labels(np.zeros(frame.length, dtype=np.intp), [split])
+            if frame.length:
+                sink.feed(run, frame)
     columns = _without_common_root(found.columns)
     counters = {name: column for name, column in columns.items() if meaning_of(_leaf(name)).kind in ("step", "epoch")}
     metrics = {name: column for name, column in columns.items() if name not in counters}

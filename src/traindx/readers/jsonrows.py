@@ -24,10 +24,12 @@ from traindx.run import flatten
 
 _MAX_KEYS = 1024  # rows with more keys than this are read one by one
 _HEAD_ROWS = 60
+_MAX_CELLS = 1 << 20  # of one frame: 8 MB
 _FLUSH_VALUES = 1 << 17  # numbers gathered before they go on: some megabytes
 # numbers that no log holds stand in for what JSON cannot write, and for keys a row does not have
 _MISSING, _NAN, _INF, _MINUS_INF = -6e22, -7e22, -8e22, -9e22
 _ODD_VALUE = re.compile(rb"(?<=[:\s])(-?)(NaN|Infinity|nan|inf)(?=\s*[,}])")
+_KINDS: dict[type, Any] = {float: float, int: float, str: str, bool: bool, type(None): float}
 _UNFIT_KEY = re.compile(r'[\\"\x00-\x1f]')  # a struct's field cannot be called that
 _CONFIG_KEYS = frozenset(
     {"config", "args", "hparams", "hyperparameters", "hyper_parameters", "params", "settings", "cfg"}
@@ -80,7 +82,7 @@ class _RowReader:
         self._skipped = 0
         self._keys: dict[str, type] = {}
         self._decoder: msgspec.json.Decoder[list[Any]] | None = None
-        self._flat = True
+        self._fits = True
         self._rows: list[Any] = []  # decoded, not yet handed on
         self._learn(sample)
 
@@ -117,28 +119,27 @@ class _RowReader:
             self._sink.main.lost.append(f"lines that are no JSON objects: {self._skipped}")
 
     def _learn(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Take up keys not seen before; give up on structs where one key holds now a number, now something else."""
+        """Take up keys not seen before; give up on structs where a row does not fit one."""
         known = len(self._keys)
-        for row in rows if self._flat else ():
-            self._flat = self._flat and not _is_config(row)
-            for key, value in row.items():
-                kind = float if type(value) in (int, float) else type(value)
-                if kind is type(None) or kind is bool:
-                    continue
-                if key not in self._keys and _UNFIT_KEY.search(key):
-                    self._flat = False
-                quoted = kind is str and number_of(value) is not None
-                if quoted or kind not in (float, str) or self._keys.setdefault(key, kind) is not kind:
-                    self._flat = False
-        if not self._flat or len(self._keys) > _MAX_KEYS:
-            self._decoder = None
-        elif len(self._keys) > known:
+        for row in rows if self._fits else ():
+            self._fits = not _is_config(row) and all(self._takes(key, value) for key, value in row.items())
+            if not self._fits or len(self._keys) > _MAX_KEYS:
+                self._fits, self._decoder = False, None
+                return
+        if len(self._keys) > known:
             fields: list[tuple[str, Any, Any]] = []
             for index, (key, kind) in enumerate(self._keys.items()):
-                default = _MISSING if kind is float else ""
+                default = _MISSING if kind is float else None
                 fields.append((f"f{index}", kind | None, msgspec.field(name=key, default=default)))
             row_type = msgspec.defstruct("Row", fields, forbid_unknown_fields=True, gc=False)
             self._decoder = msgspec.json.Decoder(row_type)
+
+    def _takes(self, key: str, value: Any) -> bool:
+        """Whether the value is of the kind this key has had so far. A null may yet become a number."""
+        kind = _KINDS.get(type(value))
+        if kind is None or _UNFIT_KEY.search(key) or (kind is str and number_of(value) is not None):
+            return False
+        return self._keys.setdefault(key, kind) is kind or value is None
 
     def _flush(self) -> None:
         rows, self._rows = self._rows, []
@@ -147,7 +148,7 @@ class _RowReader:
             cells = map(attrgetter(f"f{index}"), rows)
             if kind is float:
                 frame.numbers[key] = _column(list(cells))
-            elif role_of(key):
+            elif kind is str and role_of(key):
                 frame.labels[key] = Labels.of([cell or "" for cell in cells])
         self._sink.add(frame)
 
@@ -158,15 +159,19 @@ class _RowReader:
                 self._sink.main.config.update(flatten(_config_of(row)))
             else:
                 measured.append(row)
-        self._sink.add(frame_of(measured))
+        for frame in frames_of(measured):
+            self._sink.add(frame)
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]]) -> Frame:
-    """Rows of any shape as a frame."""
+def frames_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Frame]:
+    """Rows of any shape as frames; a new one begins where rows that share few keys would make it too large."""
     numbers: dict[str, tuple[list[int], list[float]]] = {}
     words: dict[str, list[str]] = {}
     length = 0
     for row in rows:
+        if len(numbers) * length > _MAX_CELLS:
+            yield _filled(length, numbers, words)
+            numbers, words, length = {}, {}, 0
         row_numbers, row_words = flat_row(row)
         for name, value in row_numbers.items():
             column = numbers.get(name)
@@ -181,6 +186,10 @@ def frame_of(rows: Iterable[Mapping[str, Any]]) -> Frame:
         for texts in words.values():
             if len(texts) < length:
                 texts.append("")
+    yield _filled(length, numbers, words)
+
+
+def _filled(length: int, numbers: Mapping[str, tuple[list[int], list[float]]], words: Mapping[str, list[str]]) -> Frame:
     frame = Frame(length)
     for name, (places, values) in numbers.items():
         array = np.full(length, NAN)

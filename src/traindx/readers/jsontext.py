@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -48,7 +49,9 @@ def _python_literal(text: str) -> Any:
     """A dict as Python prints it. Only literals are read, nothing is run."""
     plain = _BARE_WORD.sub(_python_word, _CALL.sub(r"\1", text))
     try:
-        return ast.literal_eval(plain)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about backslashes in somebody's paths
+            return ast.literal_eval(plain)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
 

@@ -85,6 +85,8 @@ _STAMPS = tuple(
         rf"[\s\[(<|]*(?:Time:\s*|NeMo\s[IWED]\s)?(?P<Y>\d{{4}})[-/.](?P<M>\d{{1,2}})[-/.](?P<D>\d{{1,2}})[ T_\-,]\s*{_TIME}"
         r"(?:Z|\s?[+-]\d{2}:?\d{2})?",
         rf"[\s\[(<|]*(?P<M>\d{{1,2}})/(?P<D>\d{{1,2}})/(?P<Y>\d{{4}})[ ,T]\s*{_TIME}",
+        # a year of two digits leaves open which of the others is the month: only the time of day is kept
+        rf"[\s\[(<|]*\d{{1,2}}/\d{{1,2}}/\d{{2}}[ ,T]\s*{_TIME}",
         rf"[\s\[(<|]*(?P<M>\d{{1,2}})[-/](?P<D>\d{{1,2}})\s{_TIME}",
         rf"[\s\[(<|]*{_TIME}(?=[\s\])|,])",
         rf"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\s+)?[A-Z][a-z]{{2}}\s+(?P<D>\d{{1,2}})\s{_TIME}(?:\s\d{{4}}|\s\S+\s\S+\[\d+\]:)?",

@@ -245,7 +245,7 @@ def _take_nameless(bare: str, number: _Number, right: str, reading: _Reading) ->
         reading.last == ""
         and not reading.columns
         and whole
-        and bare in ("", "[", "(", "|")
+        and bare in ("", "[", "(", "|", "-")
         and re.match(r"\s*[/\])|:]|\s", right)
     ):
         # '0 train 10.9', '100: 2.3', '[10] train-logloss', '12/100 loss 0.5': a whole number that opens the message
@@ -327,6 +327,7 @@ def _add(name: str, number: _Number, right: str, reading: _Reading) -> None:
     meaning = meaning_in_text(name)
     reading.last = "dropped"
     if is_not_measured(name) or meaning.kind in ("step", "epoch", "stamp"):
+        reading.said.append(name)
         return
     rate = rate_after(right)
     timed = seconds_after(right)

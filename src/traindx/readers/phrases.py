@@ -35,7 +35,7 @@ _BRACKET_LABEL = re.compile(r"^\s*[\[(]([^\])]{1,40})[\])]\s*[:|-]?\s*(?=\S)")
 _CONTINUES = re.compile(r"(?:\s[A-Za-z][\w@.\-/]*){1,5}\s*[:=]\s*")
 _NOT_MEASURED = re.compile(
     r"\bbest|\blowest|\bhighest|\bmax(?:imum)?[ _]acc|\bimproved?\b|\bdecreased\b|\bincreased\b|\bfrom\b|\bos error\b|\berrno\b|"
-    r"[\"'=<>]|最佳|最好",
+    r"[\"=<>]|(?<!\w)'|'(?!\w)|最佳|最好",
     re.IGNORECASE,
 )
 
@@ -88,7 +88,8 @@ def phrase_before(left: str) -> Phrase:
 def _without_numbers(name: str) -> str:
     """A number inside the name counts something ('the 10000 test images'), one at its end is part of it ('AP .75')."""
     end = len(name.rstrip())
-    return re.sub(r"\s+", " ", NUMBER.sub(lambda match: match.group() if match.end() == end else " ", name))
+    kept = NUMBER.sub(lambda match: match.group() if match.end() == end or match.group().isalpha() else " ", name)
+    return re.sub(r"\s+", " ", kept)
 
 
 def _is_name(name: str) -> bool:

@@ -56,6 +56,7 @@ def rows_of(shape: Shape) -> Rows:
     if (block.ranks >= 0).any():
         block = block.take(block.ranks <= block.ranks[block.ranks >= 0].min())
     block = _once(block, bool(plan.counters)) if plan.columns else block
+    block = _of_one_rank(block, plan)
     place = sum(len(column.indices) for column in plan.columns)
     blank = np.full(len(block.seq), np.nan)
     found: dict[str, Floats] = {}
@@ -86,6 +87,19 @@ def _once(block: Block, counted: bool) -> Block:
     if len(block.seq) >= 4 and len(block.seq) % 2 == 0 and same[::2].all() and not same[1::2].all():
         return block.take(np.arange(len(block.seq)) % 2 == 0)
     return block
+
+
+def _of_one_rank(block: Block, plan: Plan) -> Block:
+    """Every process printed every step, without saying which it is: each step comes the same number of times, and the
+    first one is kept."""
+    if plan.step is None or not plan.objective or plan.item is not None or len(block.seq) < 4:
+        return block
+    place = sum(len(column.indices) for column in plan.columns)
+    steps = block.values[:, place]
+    starts = np.append(True, steps[1:] != steps[:-1])
+    times = np.diff(np.append(np.flatnonzero(starts), len(steps)))
+    usual = np.median(times)
+    return block.take(starts) if usual >= 2 and len(times) >= 3 and np.mean(times == usual) > 0.9 else block
 
 
 def prepare(rows: list[Rows]) -> None:
@@ -225,8 +239,9 @@ def _length(count: Floats, total: Floats) -> float:
 
 
 def _restarts_with_epoch(step: Floats, epoch: Floats) -> bool:
-    falls = np.flatnonzero(np.diff(step) < 0)
-    return bool(len(falls)) and bool(np.mean(epoch[falls + 1] > epoch[falls]) > 0.8)
+    """Whether the step begins anew whenever the epoch goes up: it falls, or is again what it was."""
+    rises = np.flatnonzero(np.diff(epoch) > 0)
+    return bool(len(rises)) and bool(np.mean(step[rises + 1] <= step[rises]) > 0.8)
 
 
 def _runs_through(count: Floats, epoch: Floats) -> bool:

@@ -177,16 +177,18 @@ class Scanner:
     def _learn(self, template: str, words: list[str], position: int) -> _Entry:
         """Decide, once, what is to be done with lines of this template. Words with digits in them (file names, hashes)
         differ from line to line without making another kind of line of it."""
-        general = _VARYING.sub("~", template) if len(template) < _MAX_VARYING and _DIGIT.search(template) else template
+        line = rebuild(template, words, position)
+        varies = len(template) < _MAX_VARYING and _DIGIT.search(template) and read_prefix(line).rank is None
+        general = _VARYING.sub("~", template) if varies else template
         entry = self._general.get(general)
         if entry is None:
-            append, act = self._decide(rebuild(template, words, position))
+            append, act = self._decide(line)
             entry = self._general[general] = (template.count(HOLE), append, act)
         self._entries[template] = entry
         return entry
 
     def _decide(self, line: str) -> tuple[_Append | None, _Act | None]:
-        if len(line) > _MAX_LINE:
+        if len(line) > _MAX_LINE or line.startswith("wandb:"):  # W&B's closing summary repeats the last values
             return None, None
         acts: list[_Act] = []
         for dialect in self._dialects:

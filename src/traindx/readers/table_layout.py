@@ -11,10 +11,12 @@ from functools import lru_cache
 
 from traindx.meaning import OBJECTIVES, meaning_of
 from traindx.readers.cells import is_blank, number_of
-from traindx.readers.source import HEAD_BYTES, Source
+from traindx.readers.source import HEAD_BYTES, Source, read_up_to
 
 SPACES = " "  # runs of white space
 _DELIMITERS = (",", ";", "\t", "|")
+_ENOUGH_LINES = 4
+_WIDE_HEAD_BYTES = 1 << 21  # tables with thousands of columns
 _SAMPLE_LINES = 120
 _MAX_PREAMBLE = 30  # lines of talk before a table begins
 _MAX_NAME = 120  # a longer 'name' is a sentence
@@ -50,14 +52,23 @@ def layout_of(source: Source) -> Layout | None:
     """The layout of the table this file holds, None when it holds none."""
     if not source.is_text:
         return None
-    text = source.text_head.replace("\ufeff", "")
+    text = _long_head(source).replace("\ufeff", "")
     if text.lstrip()[:1] in ("{", "["):
         return None  # JSON has commas too
     ends = "\n" if "\n" in text else "\r"
     lines = text.split(ends)
-    if len(source.head) >= HEAD_BYTES:
+    if len(source.head) >= HEAD_BYTES and len(lines) > 1:
         lines = lines[:-1]  # the head ends in the middle of it
     return find_layout([line.replace("\r", "") for line in lines[:_SAMPLE_LINES]])
+
+
+def _long_head(source: Source) -> str:
+    """The head of the file; of one with very long lines enough to see several."""
+    head = source.head
+    if len(head) < HEAD_BYTES or head.count(b"\n") + head.count(b"\r") >= _ENOUGH_LINES:
+        return source.text_head
+    with source.open() as file:
+        return read_up_to(file, _WIDE_HEAD_BYTES)[0].decode(source.encoding, errors="replace")
 
 
 def find_layout(lines: Sequence[str]) -> Layout | None:
@@ -170,10 +181,11 @@ def _names(header: Sequence[str], width: int, rows: Sequence[Sequence[str]]) -> 
         ends_blank = all(not row[-1].strip() for row in rows)
         cells = [*cells, ""] if ends_blank else ["", *cells]
     names: list[str] = []
+    seen: Counter[str] = Counter()
     for cell in cells[:width] + [""] * (width - len(cells)):
         name = "" if _PANDAS_INDEX.match(cell) else cell
-        twin = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({twin + 1})" if name and twin and name in names else name)
+        seen[name] += 1
+        names.append(f"{name} ({seen[name]})" if name and seen[name] > 1 else name)
     return tuple(names)
 
 

@@ -151,20 +151,29 @@ class _TableReader:
         """A block with text columns, cut into cells; None where its rows do not all have the header's cells."""
         if not self._numeric:
             return None
-        length, width, merged = data.count(b"\n") + 1, self._width, 0
+        width, merged = self._width, 0
         if self._layout.delimiter == SPACES:
             rows = [line.split() for line in data.split(b"\n")]
             if any(len(row) != width for row in rows):
                 return None
             cells = list(chain.from_iterable(rows))
-        elif 0 in self._text_columns or width - 1 in self._text_columns:
+        elif not self._text_columns or self._text_columns & {0, width - 1}:
             cells = data.replace(b"\n", self._delimiter).split(self._delimiter)
         else:  # the last cell of a row and the first of the next can stay together: fewer pieces
             cells = data.split(self._delimiter)
             width, merged = width - 1, 1
-        if len(cells) != length * width + merged:
+        length, rest = divmod(len(cells) - merged, width)
+        if rest:
             return None
         labels = {self._names[index]: Labels.of(cells[index::width]) for index in self._text}
+        # rows out of step put a line's end into a text cell; where not all of those are looked at, the ends are counted
+        seen = merged and len(self._text) == len(self._text_columns)
+        if (
+            any("\n" in word for label in labels.values() for word in label.words)
+            if seen
+            else data.count(b"\n") + 1 != length
+        ):
+            return None
         for place, index in enumerate(sorted(self._text_columns)):
             del cells[index - place :: width - place]
         joined = b",".join(cells).replace(b"\n", b",")
@@ -308,15 +317,20 @@ def _spell_out(cells: bytes) -> bytes | None:
     return None if unknown else result
 
 
-def _restored(values: Floats) -> Column:
+def _restored(column: Floats) -> Column:
     """The column with its stand-ins taken back."""
-    odd = values <= _BLANK
-    if not odd.any():
+    values = column.copy()
+    odd = np.flatnonzero(values <= _BLANK)
+    if not len(odd):
         return values, None
-    restored = values.copy()
-    restored[values == _BLANK] = NAN
-    restored[values == _NAN] = NAN
-    restored[values == _INF] = INF
-    restored[values == _MINUS_INF] = -INF
-    here = values != _BLANK
-    return restored, None if here.all() else here
+    found = values[odd]
+    meant = np.full(len(odd), NAN)
+    meant[found == _INF] = INF
+    meant[found == _MINUS_INF] = -INF
+    values[odd] = meant
+    blank = odd[found == _BLANK]
+    if not len(blank):
+        return values, None
+    here = np.ones(len(values), dtype=np.bool_)
+    here[blank] = False
+    return values, here

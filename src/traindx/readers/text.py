@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from traindx.errors import TraindxError
 from traindx.readers.assemble import assemble
-from traindx.readers.base import FALLBACK, Reader
+from traindx.readers.base import FALLBACK, POSSIBLE, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.lines import blocks, tidy
+from traindx.readers.pairs import analyse
 from traindx.readers.scan import Scanner
 from traindx.readers.source import Source
-from traindx.readers.tokens import NUMBER, NUMBER_WITH_COMMA, uses_decimal_comma
+from traindx.readers.tokens import HOLE, NUMBER, NUMBER_WITH_COMMA, uses_decimal_comma
 from traindx.run import Run
+
+_CRASHES = ("traceback", "oom", "dataloader")
+_LOG_LINES = POSSIBLE + 0.1  # lines that count and name an objective are no table and no JSON
+_SAMPLED = 200  # lines of the head
+_ANALYSED = 20  # kinds of them, the most frequent first
+_CONTROL = re.compile(r"[\x01-\x06\x0e-\x1a\x1c-\x1f]")
 
 
 def read_text(source: Source, format: str = "text") -> list[Run]:
@@ -22,7 +32,7 @@ def read_text(source: Source, format: str = "text") -> list[Run]:
         scanner.feed(block)
     scanner.close()
     builder = RunBuilder(source.name, format)
-    if assemble(scanner, builder) or any(event.kind in ("traceback", "oom", "dataloader") for event in builder.events):
+    if assemble(scanner, builder) or any(event.kind in _CRASHES for event in builder.events):
         return builder.finish()
     raise TraindxError(
         f"{source.name} holds no training metrics: {scanner.lines} lines were read, and none of them repeats a named number "
@@ -32,7 +42,28 @@ def read_text(source: Source, format: str = "text") -> list[Run]:
 
 
 def sniff(source: Source) -> float:
-    return FALLBACK if source.is_text and any(letter.isdigit() for letter in source.text_head) else 0.0
+    """Any text will do; one whose lines count and measure is most likely a log. Bytes of a foreign encoding are no
+    reason to refuse a text, control characters are."""
+    text = source.text_head.rstrip("\x00")
+    if not text or not any(letter.isdigit() for letter in text):
+        return 0.0
+    size = len(text)
+    if text.count("\x00") > 0.01 * size or len(_CONTROL.findall(text)) > 0.02 * size or text.count("\ufffd") > 0.6 * size:
+        return 0.0
+    return _LOG_LINES if _measures(tidy(text)) else FALLBACK
+
+
+def _measures(text: str) -> bool:
+    """Whether a good part of the first lines with numbers are measurements."""
+    lines = [line for line in text.split("\n")[:_SAMPLED] if len(line) < 1000 and NUMBER.search(line)]
+    kinds = Counter(NUMBER.sub(HOLE, line) for line in lines)
+    samples = {NUMBER.sub(HOLE, line): line for line in lines}
+    found = 0
+    for template, times in kinds.most_common(_ANALYSED):
+        line = samples[template]
+        plan = None if line.lstrip().startswith(("{", "#")) else analyse(line)
+        found += times if plan is not None and plan.objective and plan.counters and not plan.told else 0
+    return found >= 3 and found >= 0.3 * len(lines)
 
 
 READER = Reader("text", "text log", sniff, read_text)

@@ -77,8 +77,10 @@ def amount(value: int, noun: str) -> str:
 
 
 def length_of(diagnosis: Diagnosis) -> str:
-    """'412 steps', '9 epochs', or '' for a run without any."""
-    return amount(diagnosis.run.steps, diagnosis.run.axis) if diagnosis.run.steps else ""
+    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any."""
+    length = amount(diagnosis.run.steps, diagnosis.run.axis) if diagnosis.run.steps else ""
+    cost = diagnosis.run.config.get("recording.cost")
+    return f"{length}, recorded at {cost * 100:.1f} % cost" if isinstance(cost, float) and length else length
 
 
 def span(steps: tuple[float, float] | None, unit: str = "step") -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from traindx.diagnosis import Observation, State
-from traindx.run import Event, Floats
+from traindx.run import Event, Fact, Floats
 from traindx.signals import Signals
 
 DOC_HEADINGS = ("## What is observed", "## How it is measured", "## Healthy range", "## What it usually means")
@@ -22,9 +22,10 @@ class Case:
 
     story: str
     state: State
-    series: Callable[[], Mapping[str, Values]]
+    series: Callable[[], Mapping[str, Values]] = dict
     config: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,8 @@ def num(value: float) -> str:
     """A number for a sentence: four significant digits, no trailing zeros."""
     if value != value:
         return "NaN"
+    if 1e4 <= abs(value) < 1e9 and value.is_integer():
+        return f"{value:.0f}"
     if abs(value) >= 1e6 or (value != 0 and abs(value) < 1e-4):
         return f"{value:.2e}"
     return f"{value:.4g}"

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import partial
 
 from traindx.diagnosis import Observation
+from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.symptoms.base import Case
 
 
 def from_fact(identifier: str, otherwise: Callable[[Signals], Observation] | None = None) -> Callable[[Signals], Observation]:
@@ -23,4 +25,13 @@ def _observed(identifier: str, otherwise: Callable[[Signals], Observation] | Non
     place = None if fact.step is None else (fact.step, fact.step)
     return Observation(
         identifier, "present" if fact.present else "absent", fact.evidence, place, fact.where, fact.clarity
+    )
+
+
+def cases_of(identifier: str, seen: str, not_seen: str) -> tuple[Case, ...]:
+    """The three cases of a symptom that only a recording shows: seen, looked for and not seen, never looked for."""
+    return (
+        Case("a recording saw it", "present", facts=(Fact(identifier, True, seen, "train.py:42", 3.0),)),
+        Case("a recording looked for it", "absent", facts=(Fact(identifier, False, not_seen, step=3.0),)),
+        Case("a log alone", "unknown"),
     )

@@ -32,6 +32,7 @@ class Objective(Observer):
         if self._held:
             self.hub.record("val_loss", torch.stack([value.float() for value in self._held]).mean())
             self._held.clear()
+            self._last = 0.0  # the time since the last step went into validation
         if loss.numel() == 1:
             self._losses.append(loss.detach().reshape(()))
 

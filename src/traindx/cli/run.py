@@ -1,0 +1,103 @@
+"""`traindx run`: run a training with the recorder in it, then say what is wrong and what to do."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from traindx.cli.diagnose import report_to_stderr
+from traindx.cli.talk import check_writable, emit, is_terminal, say
+from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
+from traindx.reporters import reporters
+
+
+def command(
+    arguments: Annotated[
+        list[str], typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py")
+    ],
+    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the diagnosis as JSON here.")] = None,
+    gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a problem is found, for CI.")] = False,
+    budget: Annotated[str, typer.Option(metavar="PERCENT", help="How much of the time recording may take.")] = "1%",
+    steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N optimiser steps.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line, no alerts, no page.")] = False,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the recording goes; NAME.traindx here.")] = None,
+) -> int:
+    """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
+    from traindx.live.launch import command_of, launch, name_of
+    from traindx.live.store import fresh_folder
+
+    check_writable(json)
+    share = budget_of(budget)
+    what = command_of(arguments)
+    folder = to if to is not None else fresh_folder(name_of(arguments), Path.cwd())
+    status = Status(folder, quiet)
+    code = launch(what, folder, {"budget": share, "steps": steps}, status.tick)
+    status.clear()
+    sick = _conclude(folder, json, quiet)
+    return EXIT_PROBLEM_FOUND if gate and sick and code == EXIT_OK else code
+
+
+def budget_of(text: str) -> float:
+    """'1%', '0.5 %' or '0.01' as a share of the time."""
+    try:
+        share = float(text.rstrip("% ")) / (100 if "%" in text else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 < share <= 0.5:
+        raise typer.BadParameter(f"{text!r} is no share of the time; give for example 1%.", param_hint="--budget")
+    return share
+
+
+def _conclude(folder: Path, json: Path | None, quiet: bool) -> bool:
+    """Diagnose what was recorded; whether a problem was found."""
+    from traindx.engine import diagnose
+    from traindx.readers.find import find_runs
+
+    if not folder.exists():
+        say("nothing was recorded: no optimiser step of torch was seen in the script.")
+        return False
+    try:
+        page = diagnose(find_runs([folder])[0])
+    except TraindxError:
+        say(f"nothing to diagnose: {folder} holds no training step.")
+        return False
+    if json is not None:
+        emit(reporters()["json"].render([page], color=False, width=100), json)
+    if not quiet:
+        report_to_stderr(page)
+        say(f"recorded in {folder}; again any time: traindx diagnose {folder}")
+    return page.verdict == "unhealthy"
+
+
+class Status:
+    """One line that is rewritten in place on a terminal, and alerts that stay."""
+
+    def __init__(self, folder: Path, quiet: bool) -> None:
+        from traindx.live.monitor import Monitor
+
+        self.monitor = Monitor(folder)
+        self.quiet = quiet
+        self.shown = False
+
+    def tick(self) -> None:
+        if self.quiet:
+            return
+        self.monitor.update()
+        for alert in self.monitor.alerts():
+            self.clear()
+            say(alert)
+        if is_terminal(sys.stderr) and self.monitor.step:
+            rate = self.monitor.step / max(time.monotonic() - self.monitor.began, 1e-9)
+            sys.stderr.write(f"\r\033[Ktraindx: step {self.monitor.step}  loss {self.monitor.loss:.4g}  {rate:.1f} steps/s")
+            sys.stderr.flush()
+            self.shown = True
+
+    def clear(self) -> None:
+        if self.shown:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+            self.shown = False

@@ -1,0 +1,124 @@
+"""The autograd graph behind a loss, read without touching it: which parameters it reaches, and which activation functions
+lie on the way, whether they were called as modules or as functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+MOST_NODES = 40_000  # a graph larger than this (an unrolled loop) is read in part
+NEAR = 12  # nodes upstream of an activation within which its layer is looked for
+ACTIVATIONS = {
+    "ReluBackward0": "relu", "ReluBackward1": "relu", "ThresholdBackward0": "relu", "SigmoidBackward0": "sigmoid",
+    "TanhBackward0": "tanh",
+}  # fmt: skip
+# Operations that keep a network linear in its input, however many there are. Max pooling and batch norm are none, but nobody
+# means them as the activation function.
+_LINEAR = frozenset(
+    "Addmm Mm Bmm Baddbmm Add Sub Neg T Transpose Permute View UnsafeView ReshapeAlias AsStrided Squeeze Unsqueeze Expand "
+    "Convolution MkldnnConvolution CudnnConvolution Linear MkldnnLinear ToCopy Clone Select Slice Split Cat Stack AvgPool2D "
+    "AvgPool1D Alias Mv ConstantPadNd AdaptiveAvgPool2D Mean Mul Div NativeDropout MaxPool2DWithIndices MaxPool1D Sum "
+    "NativeBatchNorm CudnnBatchNorm MkldnnReshape".split()
+)
+_LAYERS = frozenset({"Addmm", "Mm", "Bmm", "Convolution", "MkldnnConvolution", "CudnnConvolution", "Linear", "MkldnnLinear"})
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """One call of an activation function. `hidden`: a layer follows it. `gate`: it multiplies something else."""
+
+    kind: str
+    node: Any
+    hidden: bool
+    gate: bool
+
+
+@dataclass(slots=True)
+class Graph:
+    """`leaves` will receive a gradient; `activations` come output side first; `layers` counts multiplications by weights,
+    and `linear` says that nothing non-linear lies between them."""
+
+    leaves: list[torch.Tensor] = field(default_factory=list)
+    activations: list[Activation] = field(default_factory=list)
+    layers: int = 0
+    linear: bool = True
+    whole: bool = True
+
+
+def graph_of(loss: torch.Tensor) -> Graph:
+    """Everything reachable from a loss, breadth first."""
+    graph = Graph()
+    if loss.grad_fn is None:
+        return graph
+    seen = {loss.grad_fn}
+    level: list[tuple[Any, Any, bool]] = [(loss.grad_fn, None, False)]
+    while level:
+        following: list[tuple[Any, Any, bool]] = []
+        for node, child, below in level:
+            if len(seen) > MOST_NODES:
+                graph.whole = graph.linear = False
+                return graph
+            variable = getattr(node, "variable", None)
+            if variable is not None:
+                graph.leaves.append(variable)
+                continue
+            below = _visit(graph, node, child, below)
+            for parent, _ in node.next_functions:
+                if parent is not None and parent not in seen:
+                    seen.add(parent)
+                    following.append((parent, node, below))
+        level = following
+    return graph
+
+
+def _visit(graph: Graph, node: Any, child: Any, below: bool) -> bool:
+    """Note one operation; whether a layer lies between it and the loss."""
+    name = node.name()
+    kind = name.rstrip("0123456789").removesuffix("Backward")
+    if name in ACTIVATIONS:
+        graph.activations.append(Activation(ACTIVATIONS[name], node, below, _multiplies(child)))
+    if kind in _LAYERS and any(_is_weight(parent) for parent, _ in node.next_functions):
+        graph.layers += 1
+        return True
+    if below and (kind not in _LINEAR or kind in _LAYERS or (kind in ("Mul", "Div") and _multiplies(node))):
+        graph.linear = False
+    return below
+
+
+def nearest_leaf(node: Any) -> torch.Tensor | None:
+    """The first parameter upstream of a node: for an activation, a parameter of the layer it belongs to."""
+    level, count = [node], 0
+    while level and count < NEAR:
+        following = []
+        for near in level:
+            count += 1
+            variable = getattr(near, "variable", None)
+            if variable is not None:
+                found: torch.Tensor = variable
+                return found
+            following += [parent for parent, _ in near.next_functions if parent is not None]
+        level = following
+    return None
+
+
+def _multiplies(node: Any) -> bool:
+    """Whether an operation is a product (or quotient) of two things that both depend on the parameters."""
+    if node is None or not node.name().startswith(("Mul", "Div")):
+        return False
+    return sum(parent is not None for parent, _ in node.next_functions) > 1
+
+
+def _is_weight(node: Any) -> bool:
+    """Whether a node is a parameter, possibly transposed or cast."""
+    for _ in range(4):
+        if node is None:
+            return False
+        if getattr(node, "variable", None) is not None:
+            return True
+        parents = [parent for parent, _ in node.next_functions if parent is not None]
+        if len(parents) != 1:
+            return False
+        node = parents[0]
+    return False

@@ -1,0 +1,87 @@
+"""Follows a recording while it is being written: where the training stands, and what is confidently wrong so far."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SURE = 0.8  # clarity of a fact, or probability of a cause, from which an alert is worth a line
+EVERY_SECONDS = 4.0  # between whole diagnoses, at least
+SHARE = 0.02  # of one core that those may take
+
+
+@dataclass
+class Monitor:
+    """Reads what is new with each call of `update`; `alerts` hands out each finding once."""
+
+    folder: Path
+    step: int = 0
+    loss: float = math.nan
+    began: float = field(default_factory=time.monotonic)
+    _offset: int = 0
+    _told: set[str] = field(default_factory=set)
+    _pending: list[str] = field(default_factory=list)
+    _next_look: float = EVERY_SECONDS
+    _rest: bytes = b""
+
+    def update(self) -> None:
+        """Take in the lines written since the last call."""
+        try:
+            with (self.folder / "rank-0.jsonl").open("rb") as file:
+                file.seek(self._offset)
+                data = file.read()
+        except OSError:
+            return
+        self._offset += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            try:
+                self._take(json.loads(line))
+            except ValueError:
+                continue
+
+    def _take(self, entry: dict[str, Any]) -> None:
+        if entry.get("k") == "rows" and entry.get("rows"):
+            last = entry["rows"][-1]
+            self.step = max(self.step, int(last[0]))
+            if "train_loss" in entry["names"]:
+                place = entry["names"].index("train_loss") + 1
+                self.loss = last[place]
+                bad = next((row for row in entry["rows"] if not math.isfinite(row[place])), None)
+                if bad is not None:
+                    self._tell("nonfinite-loss", f"step {bad[0]:g}: the loss is {bad[place]}")
+        elif entry.get("k") == "fact" and entry.get("present") and entry.get("clarity", 1.0) >= SURE:
+            self._tell(entry["id"], f"step {entry.get('step', 0)}: {entry['evidence']}")
+
+    def _tell(self, identifier: str, text: str) -> None:
+        if identifier not in self._told:
+            self._told.add(identifier)
+            self._pending.append(f"{text} ({identifier})")
+
+    def alerts(self) -> list[str]:
+        """What became certain since the last call. Now and then the whole recording is diagnosed for it."""
+        elapsed = time.monotonic() - self.began
+        if elapsed >= self._next_look and self.step >= 20:
+            cost = self._look()
+            self._next_look = time.monotonic() - self.began + max(EVERY_SECONDS, cost / SHARE)
+        told, self._pending = self._pending, []
+        return told
+
+    def _look(self) -> float:
+        from traindx.engine import diagnose
+        from traindx.errors import TraindxError
+        from traindx.readers.find import find_runs
+
+        began = time.process_time()
+        try:
+            page = diagnose(find_runs([self.folder])[0])
+        except TraindxError:
+            return time.process_time() - began
+        top = page.hypotheses[0]
+        if page.verdict == "unhealthy" and top.confidence >= SURE and top.cause not in self._told:
+            self._tell(top.cause, f"step {self.step}: {top.confidence:.0%} {top.title}: {page.headline}")
+        return time.process_time() - began

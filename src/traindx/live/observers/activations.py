@@ -1,0 +1,196 @@
+"""What activation functions do: units that are off for every input, units at the flat ends of a sigmoid or tanh, outputs that
+no longer depend on the input, and networks without any activation function between their layers.
+
+All of it is read from the autograd graph of the loss on deep steps, so that `F.relu`, `x.relu()` and `nn.ReLU` are the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from traindx.live.graph import Activation, Graph, graph_of, nearest_leaf
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.naming import layer_of, listed, model_parameters
+from traindx.live.observer import Criterion, Observer
+from traindx.live.rows import watchable
+
+WINDOW = 5  # looks over which a unit must be off to count as dead
+LOOKS = 3
+ROWS = 96  # samples (and positions) seen in the window before a unit is called dead
+FLAT_TANH = 0.97
+FLAT_SIGMOID = 0.03  # and its mirror image: both leave a tenth of the slope
+SAMPLE = 1 << 20  # elements looked at in one activation
+SAMPLE_ROWS = 4096
+LINEAR_LOOKS = 2
+CONSTANT = 1e-4  # spread over the batch by the size of the output
+COLLAPSED = 3  # looks in a row
+SETTLED = 10  # updates before an output may be expected to depend on the input
+_RECURRENT = re.compile(r"_(ih|hh)_l\d|_(ih|hh)$")
+
+
+class Activations(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._names: dict[int, str] = {}
+        self._models = -1
+        self._alive: dict[str, deque[tuple[int, torch.Tensor]]] = {}
+        self._linear: list[int] = []
+        self._linear_told = False
+        self._hooked = False  # saved tensors are packed (checkpointing, offloading): reading them would run code
+        self._constant = 0
+        self._varied = False
+        self._collapse_told: bool | None = None
+
+    def attach(self) -> None:
+        self.hub.patch(torch.autograd.graph.saved_tensors_hooks, "__enter__", self._around_hooks)
+
+    def _around_hooks(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __enter__(hooks: Any) -> Any:
+            self._hooked = True
+            return original(hooks)
+
+        return __enter__
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if not self.hub.deep or not watchable(loss.detach()):
+            return
+        graph = graph_of(loss)
+        self._look_for_linearity(graph)
+        if not self._hooked:
+            self._look_at_units(graph)
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.hub.deep:
+            self._later.poll()
+
+    # --- units --------------------------------------------------------------------------------------------------------
+
+    def _look_at_units(self, graph: Graph) -> None:
+        if self._models != len(self.hub.models):
+            self._models = len(self.hub.models)
+            self._names = {identity: name for identity, (name, _) in model_parameters(self.hub).items()}
+        alive: dict[str, tuple[int, torch.Tensor]] = {}
+        flat: dict[str, list[torch.Tensor]] = {}
+        for activation in graph.activations:
+            leaf = nearest_leaf(activation.node)
+            parameter = self._names.get(id(leaf)) if leaf is not None else None
+            if not activation.hidden or activation.gate or leaf is None or parameter is None or _RECURRENT.search(parameter):
+                continue
+            output = _output_of(activation)
+            if output is None:
+                continue
+            name = f"{layer_of(parameter)}.{activation.kind}"
+            if activation.kind == "relu":
+                rows, on = _units_on(output, leaf)
+                if name in alive and alive[name][1].shape == on.shape:
+                    rows, on = rows + alive[name][0], on | alive[name][1]
+                alive[name] = (rows, on)
+            else:
+                flat.setdefault(name, []).append(_flat_share(output, activation.kind))
+        for name, look in alive.items():
+            self._note_units(name, look)
+        for name, shares in flat.items():
+            self.hub.record(f"saturated/{name}", torch.stack(shares).mean())
+
+    def _note_units(self, name: str, look: tuple[int, torch.Tensor]) -> None:
+        window = self._alive.setdefault(name, deque(maxlen=WINDOW))
+        if window and window[-1][1].shape != look[1].shape:
+            window.clear()
+        window.append(look)
+        if len(window) >= LOOKS and sum(rows for rows, _ in window) >= ROWS:
+            ever = torch.stack([on for _, on in window]).any(0)
+            self.hub.record(f"dead/{name}", 1 - ever.float().mean())
+
+    # --- the whole network --------------------------------------------------------------------------------------------
+
+    def _look_for_linearity(self, graph: Graph) -> None:
+        if self._linear_told or not graph.whole or graph.layers < 2:
+            return
+        self._linear.append(graph.layers if graph.linear else 0)
+        if len(self._linear) < LINEAR_LOOKS:
+            return
+        self._linear_told = True
+        if all(self._linear):
+            layers = [layer_of(name) for leaf in graph.leaves if leaf.dim() > 1 and (name := self._names.get(id(leaf)))]
+            self.hub.fact(
+                "no-nonlinearity", True,
+                f"{graph.layers} layers with weights follow one another ({listed(dict.fromkeys(reversed(layers)))}) and there is no activation "
+                "function between any two of them: together they are one linear layer.",
+                where=layers[-1] if layers else None, clarity=1.0 if graph.layers >= 3 else 0.85,
+            )  # fmt: skip
+        else:
+            self.hub.fact("no-nonlinearity", False, "There are non-linear functions between the layers.")
+
+    def on_criterion(self, call: Criterion) -> None:
+        """Do the predictions still depend on the input?"""
+        if not self.hub.deep or not call.output.requires_grad or self.hub.step < SETTLED or not watchable(call.input.detach()):
+            return
+        prediction, target = call.input.detach(), call.target.detach()
+        if prediction.dim() < 1 or len(prediction) < 8 or len(target) != len(prediction) or not prediction.is_floating_point():
+            return
+        few = prediction[:512].flatten(1).float() if prediction.dim() > 1 else prediction[:512].float().unsqueeze(1)
+        goals = target[:512].flatten(1).float() if target.dim() > 1 else target[:512].float().unsqueeze(1)
+        if few.shape[1] > 4096 or goals.shape[1] > 4096:
+            few, goals = few[:, :4096], goals[:, :4096]
+        spread = torch.stack([few.std(0).max(), few.abs().mean(), goals.std(0).max()])
+        self._later.ask(spread.double(), self._judge_spread)
+
+    def _judge_spread(self, numbers: list[float]) -> None:
+        spread, size, wanted = numbers
+        if not (spread == spread and wanted > 0):
+            return
+        collapsed = spread <= CONSTANT * max(size, 1e-12)
+        self._constant = self._constant + 1 if collapsed else 0
+        self._varied = self._varied or not collapsed
+        verdict = self._constant >= COLLAPSED
+        if (verdict or not collapsed) and verdict != self._collapse_told:
+            self._collapse_told = verdict
+            text = (
+                f"The outputs are the same for every sample of a batch (spread {spread:.2g}, size {size:.2g}) in {self._constant} looks in a row."
+                if verdict
+                else f"The outputs differ from sample to sample (spread {spread:.2g}, size {size:.2g})."
+            )
+            self.hub.fact("prediction-collapse", verdict, text)
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+
+
+def _output_of(activation: Activation) -> torch.Tensor | None:
+    """What the function returned, as autograd kept it for the backward pass."""
+    try:
+        output = activation.node._saved_result
+    except (AttributeError, RuntimeError):  # another kind of node, or freed already
+        return None
+    return output.detach() if isinstance(output, torch.Tensor) and output.numel() and watchable(output.detach()) else None
+
+
+def _units_on(output: torch.Tensor, leaf: torch.Tensor) -> tuple[int, torch.Tensor]:
+    """How many rows were looked at, and for each unit whether it was above zero in any of them."""
+    width = leaf.shape[0] if leaf.dim() else 1
+    channel = 1 if output.dim() >= 3 and output.shape[1] == width and (leaf.dim() != 2 or output.shape[-1] != width) else -1
+    rows = output.movedim(channel, -1).reshape(-1, output.shape[channel])
+    if rows.numel() > SAMPLE or len(rows) > SAMPLE_ROWS:
+        # spread over the whole batch; an odd stride does not fall in step with the positions of an image
+        stride = (max(len(rows) // SAMPLE_ROWS, rows.numel() // SAMPLE) + 1) | 1
+        rows = rows[::stride]
+    return len(rows), (rows > 0).any(0)
+
+
+def _flat_share(output: torch.Tensor, kind: str) -> torch.Tensor:
+    few = output.reshape(-1)
+    if few.numel() > SAMPLE:
+        few = few[:: (few.numel() // SAMPLE + 1) | 1]
+    if kind == "tanh":
+        return (few.abs() > FLAT_TANH).float().mean()
+    return ((few < FLAT_SIGMOID) | (few > 1 - FLAT_SIGMOID)).float().mean()
+
+
+OBSERVER = Activations

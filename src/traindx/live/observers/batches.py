@@ -1,0 +1,229 @@
+"""What the model is fed: scale of inputs and targets, wild batches, their size and order, and the wait for them.
+
+Inputs are judged where they meet the first weights, so that whatever the model does to them before counts. That is seen on
+deep steps; targets and the loader are seen on all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from typing import Any
+
+import torch
+from torch.utils.data import RandomSampler, SequentialSampler
+
+from traindx.live.findings import Finding, Findings
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.observer import Criterion, Observer
+from traindx.live.rows import watchable
+from traindx.live.tensors import columns, tensors_in
+
+LARGE = 20.0  # |mean| or standard deviation of a feature; normalised data has 0 and 1, images in 0..1 stay below 1
+PLAIN = 300.0
+UNEVEN = 1e3  # largest feature scale over the smallest: pressure in Pa beside a humidity in 0..1
+SAMPLES = 12  # deep steps whose inputs are summed up
+NORMALISING = (
+    torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm, torch.nn.RMSNorm, torch.nn.LocalResponseNorm,
+)  # fmt: skip
+REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+TARGET_LARGE = 20.0
+TARGET_PLAIN = 200.0
+SMALL_OUTPUT = 0.2  # of the targets' size, at the start
+TINY_BATCH = 2
+TINY_STEPS = 60
+NOISY = 0.8  # standard deviation of the loss over its mean
+WILD = 50.0  # times the usual largest value of an input batch
+RUN_BATCHES = 40  # batches whose labels are looked at for their order
+ONE_CLASS = 0.9  # of a batch belongs to one class
+
+
+class Batches(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._waited = 0.0
+        self._loaders: set[int] = set()
+        self._entries = 0
+        self._scales: list[list[float]] = []  # for each sample: largest |mean| or std, smallest scale, column of the largest
+        self._targets: list[tuple[float, float, float]] = []
+        self._rows: int | None = None  # in a training batch
+        self._tabular = False
+        self._backwards = 0  # since the last update
+        self._judged_size = False
+        self._losses: deque[torch.Tensor] = deque(maxlen=TINY_STEPS)
+        self._tops: list[tuple[int, float]] = []  # update, largest input value
+        self._majorities: list[float] = []
+        self._classes: set[int] = set()
+        self._sequential: bool | None = None
+        self._findings = Findings(hub)
+
+    # --- the loader ---------------------------------------------------------------------------------------------------
+
+    def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        self._waited += seconds
+        if id(loader) not in self._loaders and len(self._loaders) < 16:
+            first = not self._loaders
+            self._loaders.add(id(loader))
+            if first:
+                self._sequential = _order(loader)
+                self.hub.config(
+                    batch_size=getattr(loader, "batch_size", None), num_workers=getattr(loader, "num_workers", None),
+                    pin_memory=getattr(loader, "pin_memory", None), shuffle=None if self._sequential is None else not self._sequential,
+                )  # fmt: skip
+
+    # --- inputs -------------------------------------------------------------------------------------------------------
+
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        """Data meets weights: a layer with parameters of its own whose input no parameter has touched."""
+        if not self.hub.grad or self._entries >= SAMPLES or not args or not isinstance(args[0], torch.Tensor):
+            return
+        data = args[0]
+        if data.requires_grad or not data.is_floating_point() or not watchable(data) or next(module.children(), None) is not None:
+            return
+        if next(module.parameters(), None) is None or not any(t.requires_grad for t in tensors_in(output)):
+            return
+        if self._rows is None and data.dim() > 1:
+            self._rows, self._tabular = data.shape[0], data.dim() == 2
+        self._entries += 1
+        if isinstance(module, NORMALISING):
+            self._tell("inputs-unscaled", False, f"The data goes through {name} first, which normalises it.", where=name)
+            return
+        table = columns(data).float()
+        means = table.mean(0)
+        stds = table.std(0) if table.shape[0] > 1 else torch.zeros_like(means)
+        scales = torch.maximum(means.abs(), stds)
+        moving = torch.where(stds > 0, scales, torch.full_like(scales, math.inf))  # a constant feature has no scale
+        top, column = scales.max(0)
+        summary = torch.stack([top, moving.min(), column.float(), means[column], stds[column], table.abs().amax()])
+        self._later.ask(summary, lambda values, name=name, step=self.hub.step: self._summed_up(values, name, step))
+
+    def _summed_up(self, values: list[float], name: str, step: int) -> None:
+        if not all(math.isfinite(value) for value in (values[0], *values[3:])):
+            return
+        self._scales.append(values)
+        top, least, column, mean, std, _ = (sorted(each)[len(self._scales) // 2] for each in zip(*self._scales, strict=True))
+        spread = top / least if 0 < least < math.inf else 1.0
+        if len(self._scales) < 3:
+            return
+        if top > LARGE:
+            size = math.log10(top / LARGE) / math.log10(PLAIN / LARGE)
+            uneven = f"; the features differ {spread:.2g}-fold in scale" if spread > UNEVEN else ""
+            self._tell(
+                "inputs-unscaled", True,
+                f"Data reaches layer {name} with mean {mean:.4g} and standard deviation {std:.4g} in feature {int(column)}{uneven} "
+                "(normalised: 0 and 1).", where=name, clarity=min(1.0, 0.3 + 0.7 * size),
+            )  # fmt: skip
+        else:
+            self._tell("inputs-unscaled", False, f"Data reaches layer {name} with means and deviations of at most {top:.3g}.", where=name)
+        self._wild(values[5], name, step)
+
+    def _wild(self, top: float, name: str, step: int) -> None:
+        """One batch far out of the range of the others."""
+        usual = sorted(value for _, value in self._tops)[len(self._tops) // 2] if len(self._tops) >= 5 else 0.0
+        self._tops.append((step, top))
+        if usual and top > WILD * usual:
+            self._tell(
+                "outlier-batch", True,
+                f"The batch of update {step + 1} holds a value of {top:.3g}; the usual largest is {usual:.3g}.", where=name,
+            )  # fmt: skip
+
+    # --- targets, size and order ----------------------------------------------------------------------------------------
+
+    def on_criterion(self, call: Criterion) -> None:
+        if not self.hub.grad or not call.output.requires_grad or not watchable(call.target):
+            return
+        if call.name in REGRESSION and self.hub.step < 3 and len(self._targets) < 3 and call.target.is_floating_point():
+            numbers = torch.stack([call.target.float().mean(), call.target.float().std(correction=0), call.input.float().square().mean().sqrt()])
+            self._later.ask(numbers, lambda values, where=call.where: self._target(values, where))
+        if len(self._majorities) < RUN_BATCHES and not call.target.is_floating_point() and call.target.dim() == 1:
+            self._labels(call.target)
+
+    def _target(self, values: list[float], where: str) -> None:
+        if not all(map(math.isfinite, values)):
+            return
+        self._targets.append((values[0], values[1], values[2]))
+        mean, std, output = self._targets[0]
+        size = max(abs(mean), std)
+        if size > TARGET_LARGE and output < SMALL_OUTPUT * size:
+            clearness = 0.3 + 0.7 * math.log10(size / TARGET_LARGE) / math.log10(TARGET_PLAIN / TARGET_LARGE)
+            self._tell(
+                "targets-unscaled", True,
+                f"The targets have mean {mean:.4g} and standard deviation {std:.4g}; the untrained model gives values around "
+                f"{output:.2g}.", where=where, clarity=min(1.0, clearness),
+            )  # fmt: skip
+        else:
+            self._tell("targets-unscaled", False, f"The targets have mean {mean:.3g} and standard deviation {std:.3g}.", where=where)
+
+    def _labels(self, labels: torch.Tensor) -> None:
+        """How much of each batch is of one class: in shuffled data about the share of the largest class."""
+        rows = labels.shape[0]
+        if rows < 8:
+            return
+        top = labels.mode().values
+        self._later.ask(torch.stack([top.double(), (labels == top).double().mean()]), self._majority)
+
+    def _majority(self, values: list[float]) -> None:
+        self._majorities.append(values[1])
+        self._classes.add(int(values[0]))
+        if len(self._majorities) != RUN_BATCHES:
+            return
+        pure = sum(share >= ONE_CLASS for share in self._majorities) / RUN_BATCHES
+        if pure > 0.6 and len(self._classes) >= 3 or pure > 0.6 and len(self._classes) == 2 and self._sequential:
+            how = "; the loader does not shuffle" if self._sequential else ""
+            self._tell(
+                "data-in-order", True,
+                f"{pure * 100:.0f} % of the first {RUN_BATCHES} training batches hold one class almost only, while {len(self._classes)} classes take "
+                f"turns{how}.",
+            )  # fmt: skip
+        else:
+            self._tell("data-in-order", False, f"Of the first {RUN_BATCHES} training batches {pure * 100:.0f} % hold one class only.")
+
+    # --- by the update ------------------------------------------------------------------------------------------------
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self._backwards += 1
+        if not self._judged_size and self._rows is not None and self._rows <= TINY_BATCH and loss.numel() == 1:
+            self._losses.append(loss.detach())
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._waited:
+            self.hub.record("data_time", self._waited)
+            self._waited = 0.0
+        self._later.poll()
+        if self.hub.step == 0 and self._rows is not None and not self._loaders:
+            self.hub.config(batch_size=self._rows)
+        self._judged_size = self._judged_size or self._backwards > 1  # small batches that are accumulated are not small
+        self._backwards = 0
+        if len(self._losses) == TINY_STEPS and not self._judged_size:
+            self._judged_size = True
+            losses = torch.stack([loss.float().reshape(()) for loss in self._losses])
+            self._later.ask(torch.stack([losses.mean(), losses.std()]), self._noise)
+            self._losses.clear()
+
+    def _noise(self, values: list[float]) -> None:
+        mean, std = values
+        scatter = std / max(abs(mean), 1e-12)
+        if math.isfinite(mean) and scatter > NOISY:
+            # large images and long sequences often leave no choice
+            self._tell(
+                "tiny-batches", True,
+                f"Each update sees {self._rows} sample{'s' if self._rows != 1 else ''}, and the loss of {TINY_STEPS} updates scatters by "
+                f"{scatter * 100:.0f} % of its mean.", clarity=0.9 if self._tabular else 0.5,
+            )  # fmt: skip
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+
+    def _tell(self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0) -> None:
+        self._findings.add(Finding(identifier, present, evidence, clarity), where)
+
+
+def _order(loader: Any) -> bool | None:
+    """Whether the loader goes through the data in order; None where it cannot be known."""
+    sampler = getattr(loader, "sampler", None)
+    return True if isinstance(sampler, SequentialSampler) else False if isinstance(sampler, RandomSampler) else None
+
+
+OBSERVER = Batches

@@ -1,0 +1,125 @@
+"""Whether gradients are cleared between updates, and whether several backward passes before one update are averaged."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.optim import Optimizer
+
+from traindx.live.hub import Hub, user_line
+from traindx.live.observer import Observer
+
+STALE = 2  # updates with gradients left over from the one before, before it is called a fault
+STALE_SHARE = 0.6  # of the updates looked at
+CLEAN = 3
+ACCUMULATED = 3  # updates that all took several backward passes
+_REDUCED = ("NllLoss", "MseLoss", "BinaryCrossEntropy", "L1Loss", "SmoothL1Loss", "HuberLoss", "Mean", "CrossEntropy")
+
+
+class _Watched:
+    """One optimiser: whether its gradients were cleared since its last update."""
+
+    def __init__(self) -> None:
+        self.sample: torch.Tensor | None = None  # a parameter that had a gradient at the last update
+        self.cleared = True
+        self.stale = self.clean = 0
+        self.last_norm = 0.0
+
+
+class Clearing(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._watched: weakref.WeakKeyDictionary[Optimizer, _Watched] = weakref.WeakKeyDictionary()
+        self._passes: list[str] = []  # where backward was called since the last update
+        self._counts: list[int] = []
+        self._said: dict[str, bool] = {}
+
+    def attach(self) -> None:
+        self.hub.patch(Optimizer, "zero_grad", self._around_optimizer)
+        self.hub.patch(torch.nn.Module, "zero_grad", self._around_module)
+
+    def _around_optimizer(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def zero_grad(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
+            seen = self._watched.get(optimizer)
+            if seen is not None:
+                seen.cleared = True
+            return original(optimizer, *args, **kwargs)
+
+        return zero_grad
+
+    def _around_module(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def zero_grad(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+            for seen in self._watched.values():
+                seen.cleared = True
+            return original(module, *args, **kwargs)
+
+        return zero_grad
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        for seen in self._watched.values():
+            if not seen.cleared and seen.sample is not None:
+                gradient = seen.sample.grad
+                # zeroed by hand: only worth a look (it waits for the device) on the steps that may cost something
+                seen.cleared = gradient is None or (self.hub.deep and not bool(gradient.any()))
+        if self.hub.deep and len(self._passes) < 1000:
+            self._passes.append(user_line() if _is_plain_mean(loss) else "")
+
+    def on_step(self, optimizer: Optimizer) -> None:
+        seen = self._watched.get(optimizer)
+        if seen is None:
+            seen = self._watched[optimizer] = _Watched()
+        elif self.hub.deep:
+            seen.clean += seen.cleared
+            seen.stale += not seen.cleared
+            self._judge_clearing(seen)
+        if seen.sample is None or seen.sample.grad is None:
+            seen.sample = next((p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None)
+        seen.cleared = seen.sample is None
+        self._judge_accumulation(optimizer)
+
+    def _judge_clearing(self, seen: _Watched) -> None:
+        looked = seen.stale + seen.clean
+        if seen.stale >= STALE and seen.stale >= STALE_SHARE * looked:
+            self._tell(
+                "gradients-not-cleared", True,
+                f"At {seen.stale} of {looked} updates looked at, the gradients of earlier updates had not been cleared: each backward "
+                "pass adds to all those before.",
+            )  # fmt: skip
+        elif seen.clean >= CLEAN and seen.stale <= 0.2 * looked:
+            self._tell("gradients-not-cleared", False, f"Gradients were cleared before each of {seen.clean} updates looked at.")
+
+    def _judge_accumulation(self, optimizer: Optimizer) -> None:
+        """Several passes from one line of the script, each on a plain mean over its batch."""
+        passes, self._passes = self._passes, []
+        if not self.hub.deep or not passes or len(self._watched) != 1:
+            return
+        self._counts.append(len(passes) if len(set(passes)) == 1 and passes[0] else 1)
+        if len(self._counts) < ACCUMULATED:
+            return
+        few = min(self._counts)
+        if few > 1:
+            # Adam does not see the size of a gradient, so that the fault costs little there
+            clarity = 0.5 if "Adam" in type(optimizer).__name__ else 0.8
+            self._tell(
+                "accumulation-unscaled", True,
+                f"{few} backward passes add up before each update, each on a mean that is not divided by {few}: the gradient is "
+                f"{few} times that of one batch.", passes[0], clarity,
+            )  # fmt: skip
+        elif max(self._counts) == 1:
+            self._tell("accumulation-unscaled", False, "One backward pass for each update, or each is scaled.")
+
+    def _tell(self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0) -> None:
+        if self._said.get(identifier) != present:
+            self._said[identifier] = present
+            self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
+
+
+def _is_plain_mean(loss: torch.Tensor) -> bool:
+    """The loss is what a loss function returned, not divided or weighted afterwards."""
+    return loss.grad_fn is not None and loss.grad_fn.name().startswith(_REDUCED)
+
+
+OBSERVER = Clearing

@@ -1,0 +1,209 @@
+"""Do training and validation speak of the same things: inputs of one scale, labels of one meaning?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import torch
+
+from traindx.live.findings import Finding, Findings
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.observer import Criterion, Observer
+from traindx.live.rows import watchable
+from traindx.live.tensors import first_input, wants_gradients
+
+SAMPLES = 12  # batches of each side that are summed up
+LEAST_BATCHES = 2
+OTHER_SCALE = 3.0  # ratio of standard deviations, or distance of means in training deviations
+PLAIN_SCALE = 10.0
+MOST_CLASSES = 200
+LEAST_LABELS = 40
+OWN_CLASS = 0.6  # of a class's samples go to one predicted class: the model knows the class, whatever it is called
+CLASSIFIERS = {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
+
+
+@dataclass(slots=True)
+class _Scale:
+    """Mean and standard deviation of some batches of one model's inputs."""
+
+    rows: tuple[int, ...] = ()
+    batches: list[tuple[float, float]] = field(default_factory=list)
+    asked: int = 0
+
+
+@dataclass(slots=True)
+class _Confusion:
+    """Counts of (label, prediction) of one evaluation, or of the last training batches."""
+
+    classes: int = 0
+    counts: dict[tuple[int, int], float] = field(default_factory=dict)
+
+    def add(self, classes: int, flat: list[float], keep: float) -> None:
+        if classes != self.classes:
+            self.classes, self.counts = classes, {}
+        self.counts = {key: value * keep for key, value in self.counts.items()}
+        for index, count in enumerate(flat):
+            if count:
+                key = divmod(index, classes)
+                self.counts[key] = self.counts.get(key, 0.0) + count
+
+    def total(self) -> float:
+        return sum(self.counts.values())
+
+    def accuracy(self) -> float:
+        return sum(count for (label, guess), count in self.counts.items() if label == guess) / max(self.total(), 1e-9)
+
+    def mapping(self) -> dict[int, int]:
+        """For each label with enough samples the class it is mostly taken for, where there is one."""
+        labels: dict[int, dict[int, float]] = {}
+        for (label, guess), count in self.counts.items():
+            labels.setdefault(label, {})[guess] = count
+        found = {}
+        for label, guesses in labels.items():
+            top = max(guesses, key=lambda guess: guesses[guess])
+            if sum(guesses.values()) >= 4 and guesses[top] >= OWN_CLASS * sum(guesses.values()):
+                found[label] = top
+        return found
+
+
+class Comparison(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._findings = Findings(hub)
+        self._train: dict[int, _Scale] = {}
+        self._held: dict[int, _Scale] = {}
+        self._train_labels = _Confusion()
+        self._held_labels = _Confusion()
+        self._seen_labels: set[int] = set()
+
+    # --- inputs -------------------------------------------------------------------------------------------------------
+
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        data = first_input(args, kwargs)
+        if data is None or not data.is_floating_point() or data.requires_grad or not watchable(data) or data.dim() < 2:
+            return
+        if self.hub.grad and wants_gradients(output):
+            side = self._train.setdefault(id(model), _Scale())
+        elif self.hub.step and not self.hub.grad and id(model) in self._train:
+            side = self._held.setdefault(id(model), _Scale())
+        else:
+            return
+        if side.asked < SAMPLES and len(self._train) <= 8:
+            side.asked += 1
+            side.rows = tuple(data.shape[1:])
+            values = data.float()
+            self._later.ask(torch.stack([values.mean(), values.std(correction=0)]), partial(self._scaled, id(model), side))
+
+    on_glance = on_forward
+
+    def _scaled(self, model: int, side: _Scale, values: list[float]) -> None:
+        if all(map(math.isfinite, values)):
+            side.batches.append((values[0], values[1]))
+        train, held = self._train.get(model), self._held.get(model)
+        if side is not held or train is None or held is None:
+            return
+        if len(train.batches) < LEAST_BATCHES or len(held.batches) < LEAST_BATCHES or train.rows[-1:] != held.rows[-1:]:
+            return
+        mean, std = (_middle([batch[k] for batch in train.batches]) for k in (0, 1))
+        other = [batch for batch in held.batches if _distance(batch, mean, std) > OTHER_SCALE]
+        if std <= 0:
+            return
+        if len(other) >= max(LEAST_BATCHES, 0.5 * len(held.batches)):
+            there = tuple(_middle([batch[k] for batch in other]) for k in (0, 1))
+            size = _distance((there[0], there[1]), mean, std)
+            clearness = min(1.0, 0.5 + 0.5 * math.log(size / OTHER_SCALE) / math.log(PLAIN_SCALE / OTHER_SCALE))
+            self._findings.add(Finding(
+                "val-inputs-differ", True,
+                f"Inputs in evaluation have mean {there[0]:.3g} and standard deviation {there[1]:.3g}, in training {mean:.3g} and "
+                f"{std:.3g} ({len(other)} of {len(held.batches)} batches).", clearness,
+            ))  # fmt: skip
+        elif len(held.batches) >= LEAST_BATCHES and not other:
+            self._findings.add(Finding(
+                "val-inputs-differ", False, f"Inputs have one scale in training and evaluation (standard deviation {std:.3g})."
+            ))  # fmt: skip
+
+    # --- labels -------------------------------------------------------------------------------------------------------
+
+    def on_criterion(self, call: Criterion) -> None:
+        if call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
+            return
+        training = self.hub.grad and call.output.requires_grad
+        if training and not self.hub.deep or not training and (self.hub.grad or not self.hub.step):
+            return
+        counted = _confusion(call)
+        if counted is None:
+            return
+        classes, flat = counted
+        side = self._train_labels if training else self._held_labels
+        self._later.ask(flat, partial(self._counted, side, classes))
+
+    def _counted(self, side: _Confusion, classes: int, flat: list[float]) -> None:
+        side.add(classes, flat, keep=0.8 if side is self._train_labels else 1.0)
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self._later.poll()
+        if self._held_labels.counts:
+            self._compare_labels()
+            self._held_labels = _Confusion()
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+        self._compare_labels()
+
+    def _compare_labels(self) -> None:
+        """The model knows the classes of the validation data, but by other names: a permutation, not confusion."""
+        train, held = self._train_labels, self._held_labels
+        if held.total() < LEAST_LABELS or held.classes != train.classes or train.accuracy() < OWN_CLASS:
+            return
+        mapping = held.mapping()
+        moved = {label: guess for label, guess in mapping.items() if label != guess}
+        distinct = len(set(mapping.values())) == len(mapping)
+        if len(moved) >= 2 and distinct and len(mapping) >= 0.7 * train.classes and held.accuracy() < 0.5:
+            pairs = ", ".join(f"{label} for {guess}" for label, guess in sorted(moved.items())[:3])
+            self._findings.add(Finding(
+                "val-labels-differ", True,
+                f"Validation labels are permuted: the model takes class {pairs}, each consistently, while it is right on "
+                f"{train.accuracy() * 100:.0f} % of the training labels.",
+            ))  # fmt: skip
+        elif held.accuracy() >= OWN_CLASS:
+            self._findings.add(Finding(
+                "val-labels-differ", False, f"The model is right on {held.accuracy() * 100:.0f} % of the validation labels."
+            ))  # fmt: skip
+
+
+def _middle(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2]
+
+
+def _distance(batch: tuple[float, float], mean: float, std: float) -> float:
+    """How far a batch is from the usual: the ratio of the deviations, or the distance of the means in deviations."""
+    least = max(std, 1e-12)
+    ratio = max(batch[1], 1e-12) / least
+    return max(ratio, 1 / ratio, abs(batch[0] - mean) / least)
+
+
+def _confusion(call: Criterion) -> tuple[int, torch.Tensor] | None:
+    """Counts by label and prediction, flat, on the device of the output."""
+    scores, labels = call.input, call.target
+    if call.name in ("cross_entropy", "nll_loss"):
+        if scores.dim() != 2 or labels.dim() != 1 or labels.is_floating_point() or not 1 < scores.shape[1] <= MOST_CLASSES:
+            return None
+        classes, guesses = scores.shape[1], scores.argmax(1)
+    else:
+        if scores.shape != labels.shape or scores.numel() != scores.shape[0]:
+            return None
+        classes, guesses = 2, (scores.reshape(-1) > (0.5 if call.name == "binary_cross_entropy" else 0.0)).long()
+        labels = (labels.reshape(-1) > 0.5).long()
+    known = (labels >= 0) & (labels < classes)
+    pairs = torch.where(known, labels.long() * classes + guesses, classes * classes)
+    flat = torch.zeros(classes * classes + 1, device=scores.device)
+    flat.scatter_add_(0, pairs, torch.ones_like(pairs, dtype=flat.dtype))
+    return classes, flat[:-1]
+
+
+OBSERVER = Comparison

@@ -1,0 +1,58 @@
+"""Does what goes into the loss function fit it, and is the loss that `backward` gets the right way up and of the right size?"""
+
+from __future__ import annotations
+
+import torch
+
+from traindx.live.findings import Findings
+from traindx.live.hub import Hub
+from traindx.live.losses import Losses
+from traindx.live.observer import Criterion, Observer
+from traindx.live.outputs import Site, check
+from traindx.live.rows import watchable
+
+FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
+LATER = 16  # every so many
+MOST_SITES = 32
+
+
+class OutputsAndLoss(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._findings = Findings(hub)
+        self._sites: dict[tuple[str, str], Site] = {}
+        self._losses = Losses()
+
+    def on_criterion(self, call: Criterion) -> None:
+        if not self.hub.deep or not call.output.requires_grad or not watchable(call.input) or not watchable(call.target):
+            return
+        self._losses.criterion(call)
+        key = (call.name, call.where)
+        site = self._sites.get(key)
+        if site is None:
+            if len(self._sites) >= MOST_SITES:
+                return
+            site = self._sites[key] = Site()
+        site.looks += 1
+        if site.looks > FIRST_LOOKS and site.looks % LATER:
+            return
+        for finding in check(call, site):
+            self._findings.add(finding, call.where)
+
+    def on_forward(self, model: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object) -> None:
+        first = next((one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one.dim()), None)
+        if first is not None:
+            self._losses.batch = first.shape[0]
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self.hub.deep and watchable(loss) and loss.numel() == 1:
+            for finding in self._losses.backward(loss):
+                self._findings.add(finding, self._losses.where)
+
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.hub.deep:
+            for finding in self._losses.step(optimizer, self.hub.step):
+                self._findings.add(finding, self._losses.where)
+
+
+OBSERVER = OutputsAndLoss

@@ -1,0 +1,114 @@
+"""The weights a training starts from: all equal, or of a size that no layer of that width bears."""
+
+from __future__ import annotations
+
+import math
+import re
+from statistics import median
+
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.naming import listed, model_parameters
+from traindx.live.observer import Observer
+from traindx.live.rows import watchable
+
+LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
+NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
+MOST = 200  # matrices looked at
+SAMPLE = 1 << 16  # numbers of one matrix
+LARGE, LARGE_PLAIN = 3.5, 6.0  # std · √fan-in; 1.4 for He, 1 for Xavier, 0.6 for torch's own
+SMALL, SMALL_PLAIN = 0.05, 0.01
+CONSTANT_SHARE = 0.5  # of the hidden matrices
+_ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
+
+
+class Initialisation(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._done = False
+
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._done or not self.hub.models:
+            return
+        self._done = True
+        held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+        matrices = self._matrices(held)
+        if matrices:
+            self._judge(matrices)
+
+    def _matrices(self, held: set[int]) -> list[tuple[str, torch.Tensor, int]]:
+        """The weight matrices that are about to be trained, with their fan-in, in the order of the model."""
+        owners = {
+            id(layer.weight): layer for model in self.hub.models.values() for layer in model.modules() if isinstance(layer, LAYERS)
+        }
+        norms = {id(p) for m in self.hub.models.values() for layer in m.modules() if isinstance(layer, torch.nn.Embedding) for p in layer.parameters()}
+        found = []
+        for identity, (name, parameter) in model_parameters(self.hub).items():
+            if identity not in held or identity in norms or not parameter.requires_grad or not watchable(parameter):
+                continue
+            own = identity in owners and not owners_transposed(owners[identity])
+            raw = identity not in owners and parameter.dim() == 2 and min(parameter.shape) >= 2
+            if (own or raw) and not _ON_PURPOSE.search(name):
+                fan_in = parameter[0].numel() if own else max(parameter.shape)
+                found.append((name, parameter.detach(), fan_in))
+        return found[:MOST]
+
+    def _judge(self, matrices: list[tuple[str, torch.Tensor, int]]) -> None:
+        rows = []
+        for _, weight, _ in matrices:
+            flat = weight.flatten(1)
+            few = flat[:, : max(1, SAMPLE // len(flat))].float()
+            rows.append(torch.stack([few.std(unbiased=False), (few - few[:1]).abs().max(), few.abs().max()]))
+        numbers = torch.stack(rows).tolist()
+        self._judge_symmetry(matrices, numbers)
+        self._judge_size(matrices, numbers)
+
+    def _judge_symmetry(self, matrices: list[tuple[str, torch.Tensor, int]], numbers: list[list[float]]) -> None:
+        """All units of a layer start with the same weights. The last layer may: its units differ by their targets."""
+        hidden = list(zip(matrices, numbers, strict=True))[:-1]
+        hidden = [entry for entry in hidden if len(entry[0][1]) >= 2]
+        if not hidden:
+            return
+        equal = [(name, most) for (name, _, _), (_, apart, most) in hidden if apart == 0]
+        nonzero = [name for name, most in equal if most > 0]
+        if len(equal) < CONSTANT_SHARE * len(hidden) and not nonzero:
+            zero = f" ({len(equal)} start at zero, as residual branches do)" if equal else ""
+            self.hub.fact("equal-initial-weights", False, f"The units of {len(hidden) - len(equal)} of {len(hidden)} hidden layers start from different weights{zero}.")
+            return
+        names = [name for name, _ in equal]
+        self.hub.fact(
+            "equal-initial-weights", True,
+            f"In {len(equal)} of {len(hidden)} hidden weight matrices all units start with the same weights ({listed(names)}"
+            f"{'' if nonzero else ', all zero'}): they will stay copies of each other.",
+            where=names[0], clarity=1.0 if len(equal) >= CONSTANT_SHARE * len(hidden) else 0.7,
+        )  # fmt: skip
+
+    def _judge_size(self, matrices: list[tuple[str, torch.Tensor, int]], numbers: list[list[float]]) -> None:
+        scales = [std * math.sqrt(fan_in) for (_, _, fan_in), (std, apart, _) in zip(matrices, numbers, strict=True) if apart > 0]
+        if not scales:
+            return
+        middle = median(scales)
+        text = f"The initial weights have a standard deviation of {middle:.2g}/√fan-in in the middle of {len(scales)} layers (usual 0.3 to 1.5)"
+        worst = matrices[max(range(len(matrices)), key=lambda i: numbers[i][0])][0]
+        self.hub.fact(
+            "initial-weights-large", middle > LARGE, f"{text}.", where=worst if middle > LARGE else None,
+            clarity=_ramp(middle, LARGE, LARGE_PLAIN),
+        )  # fmt: skip
+        normed = any(isinstance(layer, NORMS) for model in self.hub.models.values() for layer in model.modules())
+        self.hub.fact(
+            "initial-weights-small", middle < SMALL, f"{text}.", where=matrices[0][0] if middle < SMALL else None,
+            clarity=_ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN)) * (0.5 if normed else 1.0),
+        )  # fmt: skip
+
+
+def owners_transposed(layer: torch.nn.Module) -> bool:
+    return isinstance(layer, torch.nn.modules.conv._ConvTransposeNd)
+
+
+def _ramp(value: float, start: float, plain: float) -> float:
+    """0.4 at the threshold, 1 where it is plain."""
+    return min(1.0, max(0.4, 0.4 + 0.6 * (value - start) / (plain - start)))
+
+
+OBSERVER = Initialisation

@@ -1,0 +1,154 @@
+"""Are the targets what the loss takes them for: in range, a distribution, the next token, and not padding?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from traindx.live.findings import Finding, Findings
+from traindx.live.hub import Hub
+from traindx.live.observer import Criterion, Observer
+from traindx.live.rows import watchable
+
+FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
+LATER = 16  # every so many
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+SEVERAL_LABELS = 1.5  # sum of a target row: label smoothing and mixing of samples keep it at 1
+SEVERAL_ROWS = 0.05
+LEAST_TOKENS = 64
+SAME = 0.99  # of the targets equal the input tokens at one offset
+REPEATING = 0.5  # neighbours that are equal: a text that repeats itself shows no offset
+PADDING = 0.3  # of all targets
+PADDED_ROWS = 0.5  # of the sequences end in padding
+MOST_TOKENS = 1 << 18
+
+
+class Labels(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._findings = Findings(hub)
+        self._looks: dict[tuple[str, str], int] = {}
+        self._tokens: list[tuple[torch.Tensor, int]] = []  # what went into embeddings since the last backward, and their size
+        self._offsets: dict[str, list[int]] = {}  # by place: offsets at which targets were found among the inputs
+
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        if not isinstance(module, torch.nn.Embedding) or not self.hub.grad or not args or len(self._tokens) >= 4:
+            return
+        ids = args[0]
+        if isinstance(ids, torch.Tensor) and ids.dim() == 2 and ids.shape[1] > 1:
+            self._tokens.append((ids, module.num_embeddings))
+
+    def on_criterion(self, call: Criterion) -> None:
+        if not self.hub.deep or not call.output.requires_grad or not watchable(call.target) or not watchable(call.input):
+            return
+        key = (call.name, call.where)
+        looks = self._looks[key] = self._looks.get(key, 0) + 1
+        if looks > FIRST_LOOKS and looks % LATER:
+            return
+        for finding in self._check(call):
+            self._findings.add(finding, call.where)
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self._tokens.clear()
+
+    def _check(self, call: Criterion) -> Iterator[Finding]:
+        if call.name in BINARY:
+            yield from _range(call)
+        elif call.name == "cross_entropy" and call.target.is_floating_point():
+            yield from _distribution(call)
+        elif call.name in ("cross_entropy", "nll_loss"):
+            yield from self._sequences(call)
+
+    def _sequences(self, call: Criterion) -> Iterator[Finding]:
+        """Targets beside the tokens that went in."""
+        classes = call.input.shape[1] if call.input.dim() > 1 else 0
+        same_size = [ids for ids, size in self._tokens if size == classes and ids.device == call.target.device]
+        texts = [ids for ids in same_size if watchable(ids) and ids.numel() >= LEAST_TOKENS]
+        if len(texts) != 1:  # none, or an encoder and a decoder: what the targets should be is not known
+            return
+        ids = texts[0]
+        rows, length = ids.shape
+        wide = call.target.numel() // rows
+        if wide * rows != call.target.numel() or wide not in (length, length - 1):
+            return
+        few = max(1, MOST_TOKENS // length)
+        ids, targets = ids[:few], call.target.detach().reshape(rows, wide)[:few]
+        ignored = call.options.get("ignore_index", -100)
+        yield from self._offset(call, ids, targets, ignored)
+        if call.options.get("reduction", "mean") != "none":
+            yield from _padding(call, ids, targets, ignored)
+
+    def _offset(self, call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> Iterator[Finding]:
+        name = "targets-not-next-token"
+        counted = targets != ignored
+        shares = []
+        for offset in (0, 1, 2):
+            count = min(targets.shape[1], ids.shape[1] - offset)
+            here = counted[:, :count]
+            same = (targets[:, :count] == ids[:, offset : offset + count]) & here
+            shares.append(same.sum() / here.sum().clamp(min=1))
+        repeats = (ids[:, 1:] == ids[:, :-1]).float().mean()
+        *agree, repeated, left = torch.stack([*shares, repeats, counted.float().mean()]).tolist()
+        if repeated > REPEATING or left < 0.5:
+            return
+        best = max(range(3), key=lambda offset: agree[offset])
+        if agree[best] < SAME:
+            return
+        found = self._offsets.setdefault(call.where, [])
+        found.append(best)
+        if len(found) < 2 or set(found) != {best}:
+            return
+        if best == 1:
+            yield Finding(name, False, f"The targets of {call.name} are the next tokens of the input.")
+        elif best == 0:
+            yield Finding(name, True, f"The targets of {call.name} equal the input tokens at the same position ({agree[0]:.0%}): the model only has to copy.", 0.9)
+        else:
+            yield Finding(name, True, f"The targets of {call.name} are the input tokens two positions ahead ({agree[2]:.0%}): shifted twice.", 0.9)
+
+
+def _range(call: Criterion) -> Iterator[Finding]:
+    name = "labels-out-of-range"
+    low, high = torch.stack(call.target.detach().float().aminmax()).tolist()
+    if low < -1e-3 or high > 1 + 1e-3:
+        yield Finding(name, True, f"{call.name} is given targets from {low:.4g} to {high:.4g}; it is defined for 0 to 1.")
+    elif low == low and high == high:
+        yield Finding(name, False, f"The targets of {call.name} lie between 0 and 1.")
+
+
+def _distribution(call: Criterion) -> Iterator[Finding]:
+    name = "targets-no-distribution"
+    target = call.target.detach()
+    if target.dim() < 2 or target.shape != call.input.shape:
+        return
+    share = float((target.float().sum(1) >= SEVERAL_LABELS).float().mean())
+    if share >= SEVERAL_ROWS:
+        yield Finding(name, True, f"{share:.0%} of the target rows of cross_entropy sum to {SEVERAL_LABELS:g} or more: several labels for one sample, but it expects one.")
+    else:
+        yield Finding(name, False, "The target rows of cross_entropy sum to 1.")
+
+
+def _padding(call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> Iterator[Finding]:
+    name = "padding-in-loss"
+    pad, filler = targets[:, -1].median(), ids[:, -1].median()  # what more than half of the rows end with, if anything is
+    runs, fillers = _run(targets == pad), _run(ids == filler)
+    numbers = [runs.sum() / targets.numel(), (runs >= 2).float().mean(), (runs.amax() > runs.amin()).float()]
+    share, padded, uneven, filled, token = torch.stack([*numbers, fillers.sum() / ids.numel(), pad.double()]).tolist()
+    weight = call.options.get("weight")
+    token = int(token)
+    masked = token == ignored or (isinstance(weight, torch.Tensor) and 0 <= token < len(weight) and float(weight[token]) == 0)
+    if share < PADDING or padded < PADDED_ROWS or not uneven or filled < 0.7 * share:
+        yield Finding(name, False, f"The targets of {call.name} do not end in long runs of one token.")
+    elif masked:
+        yield Finding(name, False, f"{share:.0%} of the targets of {call.name} are padding, and they do not count.")
+    else:
+        yield Finding(name, True, f"{share:.0%} of the targets of {call.name} are token {token} at the ends of the sequences, where the input is padding too, and it is not ignore_index ({ignored}).", 0.9)
+
+
+def _run(hits: torch.Tensor) -> torch.Tensor:
+    """The length of the run of hits at the end of each row."""
+    return hits.long().flip(1).cumprod(1).sum(1)
+
+
+OBSERVER = Labels

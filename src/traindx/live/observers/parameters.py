@@ -1,0 +1,185 @@
+"""Who learns: parameters that receive a gradient but belong to no optimiser, that are frozen in a model made from scratch,
+or that are given to an optimiser and never receive a gradient."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from traindx.live.graph import graph_of
+from traindx.live.hub import FIRST_DEEP, Hub
+from traindx.live.naming import layer_of, listed, model_parameters, optimized
+from traindx.live.observer import Observer
+from traindx.live.observers.optimizers import built
+
+LOOKS = 3  # deep steps before anything is said
+SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
+LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.RNNBase, torch.nn.MultiheadAttention)
+FROZEN = 0.5  # of the weights in layers
+FROZEN_PLAIN = 0.9
+SILENT = 0.2  # of the trainable weights: less is a head or a pooler that nobody uses
+SAMPLE = 64  # numbers of a parameter that are compared to see it move
+_PRETRAINED = ("transformers", "timm", "peft", "safetensors", "open_clip", "sentence_transformers")
+_ADAPTER = re.compile(r"lora|adapter|prefix|prompt", re.IGNORECASE)
+
+
+class Parameters(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._said: dict[str, tuple[bool, float]] = {}
+        self._looks: dict[int, int] = {}  # deep updates by optimiser
+        self._reached: dict[int, torch.nn.Parameter] = {}  # parameters some loss has reached
+        self._first: dict[int, torch.Tensor] = {}  # a few numbers of those no optimiser holds, when first seen
+        self._silent: dict[int, int] = {}  # deep updates without a gradient, by parameter
+        self._heard: set[int] = set()
+        self._called: set[int] = set()  # parameters of layers that ran with gradients on
+        self._loaded = False
+
+    def attach(self) -> None:
+        self.hub.patch(torch.nn.Module, "load_state_dict", self._around_load)
+        self.hub.patch(torch, "load", self._around_load)
+
+    def _around_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def load(*args: Any, **kwargs: Any) -> Any:
+            self._loaded = self._loaded or not self.hub.inside
+            return original(*args, **kwargs)
+
+        return load
+
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        if self.hub.grad and self.hub.step < 50:
+            self._called.update(id(p) for p in module._parameters.values() if p is not None)
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self.hub.deep and self.hub.step < 10 * FIRST_DEEP:
+            for leaf in graph_of(loss).leaves:
+                if isinstance(leaf, torch.nn.Parameter):
+                    self._reached[id(leaf)] = leaf
+
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if not self.hub.deep:
+            return
+        self._looks[id(optimizer)] = self._looks.get(id(optimizer), 0) + 1
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._heard.add(id(parameter))
+                    self._silent.pop(id(parameter), None)
+                elif parameter.requires_grad and id(parameter) not in self._heard:
+                    self._silent[id(parameter)] = self._silent.get(id(parameter), 0) + 1
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.hub.deep and self._looks.get(id(optimizer), 0) >= LOOKS and self._looks[id(optimizer)] <= 4 * SURE_LOOKS:
+            self._judge()
+
+    def on_end(self) -> None:
+        if self.hub.step >= LOOKS:
+            self._judge(last=True)
+
+    def _judge(self, last: bool = False) -> None:
+        named = model_parameters(self.hub)
+        left_out = self._not_optimized(named)
+        self._frozen(named)
+        if not left_out:
+            self._without_gradient(named, SURE_LOOKS if not last else LOOKS)
+
+    def _not_optimized(self, named: dict[int, tuple[str, torch.nn.Parameter]]) -> bool:
+        """Parameters some loss reaches and no optimiser holds, and that nothing else moves either."""
+        held = optimized(built)
+        missing: dict[str, torch.nn.Parameter] = {}
+        for identity, parameter in self._reached.items():
+            if identity in held or not parameter.requires_grad or not parameter.is_leaf:
+                continue
+            few = parameter.detach().flatten()[:SAMPLE]
+            before = self._first.setdefault(identity, few.clone())
+            if torch.equal(before, few):
+                missing[named[identity][0] if identity in named else f"a parameter of shape {tuple(parameter.shape)}"] = parameter
+        total = sum(p.numel() for p in self._reached.values())
+        if not missing:
+            if self._reached:
+                self._tell("parameters-not-optimized", False, f"All {len(self._reached)} parameters with a gradient belong to an optimiser.")
+            return False
+        share = sum(p.numel() for p in missing.values()) / max(total, 1)
+        unregistered = not any(id(p) in named for p in missing.values())
+        # an optimiser over the head alone saves the trouble of freezing the rest: wasteful, but often meant
+        head_only = not unregistered and self._only_the_last(named, held) and self._pretrained()
+        self._tell(
+            "parameters-not-optimized", True,
+            f"{len(missing)} of {len(self._reached)} parameters ({share * 100:.2g} % of the weights) receive a gradient, but no "
+            f"optimiser holds them: {listed(missing)}"
+            + ("; they are not registered in the model (a plain list of layers?)." if unregistered else "."),
+            next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
+        )  # fmt: skip
+        return True
+
+    def _only_the_last(self, named: dict[int, tuple[str, torch.nn.Parameter]], held: dict[int, torch.Tensor]) -> bool:
+        mine = [layer_of(name) for identity, (name, _) in named.items() if identity in held]
+        return len(set(mine)) <= 1 and bool(mine) and layer_of(list(named.values())[-1][0]) == mine[-1]
+
+    def _frozen(self, named: dict[int, tuple[str, torch.nn.Parameter]]) -> None:
+        """Most of the weights of layers are frozen although no weights were loaded: they stay random."""
+        frozen, total, names = 0, 0, []
+        for model in self.hub.models.values():
+            inside = list(model.parameters())
+            if all(not p.requires_grad for p in inside) or not any(id(p) in self._reached for p in inside):
+                continue  # a teacher or a copy that is never trained
+            for layer in model.modules():
+                if not isinstance(layer, LAYERS):
+                    continue
+                for parameter in layer.parameters(recurse=False):
+                    if parameter.dim() < 2 or id(parameter) not in self._called:
+                        continue
+                    total += parameter.numel()
+                    if not parameter.requires_grad:
+                        frozen += parameter.numel()
+                        names.append(named[id(parameter)][0] if id(parameter) in named else "")
+        if not total:
+            return
+        share = frozen / total
+        trainable = [name for name, p in named.values() if p.requires_grad]
+        if share < FROZEN or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
+            why = " (weights were loaded: fine-tuning)" if share >= FROZEN else ""
+            self._tell("frozen-weights", False, f"{share * 100:.0f} % of the weights in layers are frozen{why}.")
+            return
+        self._tell(
+            "frozen-weights", True,
+            f"{share * 100:.0f} % of the weights in layers have requires_grad=False ({listed(names)}), and no weights were "
+            f"loaded: they stay at their random start. Trainable: {listed(trainable)}.",
+            names[0], 1.0 if share >= FROZEN_PLAIN else 0.7,
+        )  # fmt: skip
+
+    def _without_gradient(self, named: dict[int, tuple[str, torch.nn.Parameter]], looks: int) -> None:
+        """Trainable parameters of layers that ran, held by an optimiser, that no gradient has ever reached."""
+        if not self._heard and not self._silent or max(self._looks.values(), default=0) < looks:
+            return
+        known = {i: named[i] for i in (*self._heard, *self._silent) if i in named}
+        silent = {
+            name: p for i, (name, p) in known.items()
+            if self._silent.get(i, 0) >= looks and i in self._called and i not in self._reached
+        }  # fmt: skip
+        share = sum(p.numel() for p in silent.values()) / max(sum(p.numel() for _, p in known.values()), 1)
+        if share < SILENT:
+            rest = f" (except {listed(silent)})" if silent else ""
+            self._tell("no-gradient", False, f"The parameters of the layers that run receive a gradient{rest}.")
+            return
+        self._tell(
+            "no-gradient", True,
+            f"{len(silent)} of {len(known)} parameters ({share * 100:.0f} % of the trainable weights) run in the forward pass and "
+            f"never receive a gradient: {listed(silent)}.", next(iter(silent)), 1.0 if share >= 0.5 else 0.8,
+        )  # fmt: skip
+
+    def _pretrained(self) -> bool:
+        return self._loaded or any(name in sys.modules for name in _PRETRAINED)
+
+    def _tell(self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0) -> None:
+        """Say what is new: the last word counts, so a layer that is unfrozen later takes the finding back."""
+        if self._said.get(identifier) != (present, clarity):
+            self._said[identifier] = (present, clarity)
+            self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
+
+
+OBSERVER = Parameters

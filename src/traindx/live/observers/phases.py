@@ -1,0 +1,193 @@
+"""Training and evaluating: is the model in the right mode for each, and do both see the same kind of data?
+
+The mode during training is read at every update (an attribute, no hook). Evaluation is noticed by what begins it: gradients
+switched off or `model.eval()`; a glance then shows the model's calls until training goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from traindx.live.findings import Finding, Findings
+from traindx.live.hub import Hub
+from traindx.live.observer import Criterion, Observer
+from traindx.live.tensors import first_input, wants_gradients
+
+_DROPOUT = torch.nn.modules.dropout._DropoutNd
+_BATCHNORM = torch.nn.modules.batchnorm._BatchNorm
+EVAL_STEPS = 5  # updates in eval mode before it is called a fault
+SURE_STEPS = 30  # updates after which its absence is told
+MODELS = 8
+SURE = 0.95
+TRAINED_SHARE = 0.5  # of the weights: a frozen backbone in eval mode under a new head is good practice
+RARE = 3  # updates between two evaluations at least
+GAPS = 2  # breaks between updates in which evaluation in train mode was seen, before it is called a fault
+
+
+class _Watched:
+    """What is known of one model: the layers that act differently in training and evaluation."""
+
+    def __init__(self, model: torch.nn.Module) -> None:
+        self.model = model
+        self.dropouts = [m for m in model.modules() if isinstance(m, _DROPOUT) and m.p > 0]
+        self.batchnorms = [m for m in model.modules() if isinstance(m, _BATCHNORM) and m.track_running_stats]
+        self.trained: bool | None = None
+        self.updates = self.eval_updates = 0
+        self.first_eval = 0
+        self.gap_calls = 0  # evaluation calls in train mode since the last update
+        self.gaps = 0
+        self.last_gap = 0  # the update before the last break with calls
+        self.right_calls = 0  # evaluation calls in eval mode
+        self.wrong_calls = 0
+
+    @property
+    def layers(self) -> str:
+        parts = [f"{len(self.dropouts)} dropout"] if self.dropouts else []
+        parts += [f"{len(self.batchnorms)} batch-norm"] if self.batchnorms else []
+        return f"{' and '.join(parts)} layer{'s' if len(self.dropouts) + len(self.batchnorms) > 1 else ''}"
+
+    def acts_as_training(self) -> bool:
+        return any(layer.training for layer in (*self.dropouts, *self.batchnorms))
+
+
+class Phases(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._watched: dict[int, _Watched] = {}
+        self._between = False  # after an update and before the next backward
+        self._batch: tuple[int, tuple[int, ...]] | None = None  # what the last training call was given
+        self._criterion_in_gap = False
+        self._findings = Findings(hub)
+
+    def attach(self) -> None:
+        for kind in (torch.no_grad, torch.inference_mode):
+            self.hub.patch(kind, "__enter__", self._around_enter)
+        self.hub.patch(torch.nn.Module, "train", self._around_train)
+
+    def _around_enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __enter__(context: Any) -> Any:
+            if self._between and not self.hub.inside:
+                self.hub.glance()
+            return original(context)
+
+        return __enter__
+
+    def _around_train(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def train(module: torch.nn.Module, mode: bool = True) -> Any:
+            if self._between and not mode and not self.hub.inside:
+                self.hub.glance()
+            return original(module, mode)
+
+        return train
+
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        seen = self._meet(model)
+        if seen is None:
+            return
+        data = first_input(args, kwargs)
+        given = (data.data_ptr(), tuple(data.shape)) if data is not None else None
+        if self.hub.grad and wants_gradients(output):
+            self._batch = given
+        elif self._between and not self.hub.grad and seen.trained and (seen.dropouts or seen.batchnorms):
+            self._evaluated(seen, given)
+
+    on_glance = on_forward
+
+    def on_criterion(self, call: Criterion) -> None:
+        if self._between and not self.hub.grad:
+            self._criterion_in_gap = True
+            self.hub.glance()
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self._between = False
+        for seen in self._watched.values():
+            self._close_gap(seen)
+        self._criterion_in_gap = False
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._between = True
+        for seen in self._watched.values():
+            if seen.trained is None:
+                seen.trained = _trains(optimizer, seen.model) or None
+            if seen.trained and (seen.dropouts or seen.batchnorms):
+                self._updated(seen)
+
+    def on_end(self) -> None:
+        for seen in self._watched.values():
+            self._close_gap(seen)
+
+    def _meet(self, model: torch.nn.Module) -> _Watched | None:
+        seen = self._watched.get(id(model))
+        if seen is None and len(self._watched) < MODELS:
+            seen = self._watched[id(model)] = _Watched(model)
+        return seen
+
+    def _updated(self, seen: _Watched) -> None:
+        """One update of a model whose mode matters."""
+        seen.updates += 1
+        name = type(seen.model).__name__
+        # batch norm alone in eval mode under a model in train mode is a deliberate freeze
+        if not seen.model.training and not seen.acts_as_training():
+            seen.first_eval = seen.first_eval or self.hub.step + 1
+            seen.eval_updates += 1
+            if seen.eval_updates == EVAL_STEPS:
+                self._tell(
+                    "trained-in-eval-mode", True,
+                    f"{name} was in eval mode in {EVAL_STEPS} of {seen.updates} updates (first in update {seen.first_eval}): its "
+                    f"{seen.layers} did not act as in training.", name,
+                )  # fmt: skip
+        elif seen.updates == SURE_STEPS and not seen.eval_updates:
+            self._tell("trained-in-eval-mode", False, f"{name} was in train mode in its first {SURE_STEPS} updates.", name)
+
+    def _evaluated(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> None:
+        """The model was called with gradients off, between two updates."""
+        if not seen.acts_as_training():
+            seen.right_calls += 1
+            if seen.right_calls == 1:
+                name = type(seen.model).__name__
+                self._tell("evaluated-in-train-mode", False, f"{name} was in eval mode when it was evaluated.", name)
+        elif not self._is_training_batch(seen, given):
+            seen.gap_calls += 1
+
+    def _is_training_batch(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> bool:
+        """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every update."""
+        if given is None or self._batch is None:
+            return given is None
+        return given == self._batch or given[1] == self._batch[1] and seen.updates - seen.last_gap < RARE
+
+    def _close_gap(self, seen: _Watched) -> None:
+        """Training goes on: was that an evaluation in train mode?"""
+        calls, seen.gap_calls = seen.gap_calls, 0
+        if calls:
+            seen.last_gap = seen.updates
+        # without a loss it may have been anything, such as samples drawn from a generator
+        if not calls or seen.right_calls or not (self._criterion_in_gap or len(self._watched) == 1):
+            return
+        seen.gaps += 1
+        seen.wrong_calls += calls
+        if (calls >= GAPS and self._criterion_in_gap) or seen.gaps >= GAPS:
+            name = type(seen.model).__name__
+            self._tell(
+                "evaluated-in-train-mode", True,
+                f"{name} was called {seen.wrong_calls} times with gradients off and in train mode: its {seen.layers} acted as in "
+                "training.", name,
+            )  # fmt: skip
+
+    def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:
+        self._findings.add(Finding(identifier, present, evidence, SURE), where)
+
+
+def _trains(optimizer: torch.optim.Optimizer, model: torch.nn.Module) -> bool:
+    """The optimiser updates most of this model's weights."""
+    held = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    total = mine = 0
+    for parameter in model.parameters():
+        total += parameter.numel()
+        mine += parameter.numel() if id(parameter) in held and parameter.requires_grad else 0
+    return mine > TRAINED_SHARE * total
+
+
+OBSERVER = Phases

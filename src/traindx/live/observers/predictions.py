@@ -1,0 +1,219 @@
+"""How many predictions are right, in training and in validation, and whether they are all the same."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.nodes import ending
+from traindx.live.observer import Criterion, Observer
+from traindx.live.rows import class_rows, watchable
+
+CLASSIFICATION = ("cross_entropy", "nll_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+MOST_CLASSES = 100_000  # beyond this it is no number of classes
+COUNTED_CLASSES = 1000
+COUNTS = 1 << 20  # comparisons of one look
+EVERY = 10  # steps between two looks at small outputs, and at large ones
+EVERY_LARGE = 50
+LARGE = 1 << 16
+LAST = 5  # looks that must agree
+SETTLED = 100  # steps before predictions are judged: at the start they are all alike in good runs too
+LEAST = 64  # predictions
+SPREAD = 0.01  # spread of the outputs over that of the targets
+IMBALANCE = 10.0  # most frequent class over the rarest that occurs
+ONE_LABEL_LOOKS, ONE_LABEL_TARGETS = 8, 200
+
+
+@dataclass
+class _Site:
+    """What one place of the code that calls a loss has shown."""
+
+    name: str
+    where: str
+    classes: int
+    weighted: bool
+    last: deque[tuple[int, list[float], list[float]]] = field(default_factory=lambda: deque(maxlen=LAST))  # step, predicted, true
+    true: list[float] = field(default_factory=list)
+    looks: int = 0
+    next_look: int = 0
+
+
+class Predictions(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._sites: dict[tuple[str, str], _Site] = {}
+        self._spreads: dict[tuple[str, str], deque[list[float]]] = {}
+        self._right: list[tuple[torch.Tensor, torch.Tensor]] = []  # right and counted predictions since the last training step
+        self._optimizers: set[int] = set()
+        self._told: dict[str, bool] = {}
+        self._classes = 0
+
+    def on_criterion(self, call: Criterion) -> None:
+        if not watchable(call.input) or not watchable(call.target):
+            return
+        if call.name in REGRESSION:
+            if call.output.requires_grad and self.hub.deep:
+                self._spread(call)
+            return
+        classes = _classes(call)
+        if not classes:
+            return
+        if not call.output.requires_grad:
+            if self.hub.step and self._sites:
+                predicted, true, counted = _answers(call, 4096)
+                self._right.append((((predicted == true) & counted).sum(), counted.sum()))
+            return
+        key = (call.name, call.where)
+        site = self._sites.get(key)
+        if site is None:
+            if len(self._sites) >= 16:
+                return
+            weight = call.options.get("weight")
+            site = self._sites[key] = _Site(call.name, call.where, classes, weight is not None or call.options.get("pos_weight") is not None)
+        if self.hub.deep or self.hub.step >= site.next_look:
+            site.next_look = self.hub.step + (EVERY if call.input.numel() <= LARGE else EVERY_LARGE)
+            self._look(call, site)
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self._flush()
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._optimizers.add(id(optimizer))
+        self._later.poll()
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+        self._flush()
+        self._judge()
+
+    def _look(self, call: Criterion, site: _Site) -> None:
+        if site.classes > COUNTED_CLASSES:
+            predicted, true, counted = _answers(call, 4096)
+            self.hub.record("train_accuracy", ((predicted == true) & counted).sum() / counted.sum().clamp(min=1))
+            self._say_classes(site.classes)
+            return
+        predicted, true, counted = _answers(call, max(16, COUNTS // site.classes))
+        codes = torch.arange(site.classes, device=true.device)
+        hits = (true.unsqueeze(1) == codes) & counted.unsqueeze(1)
+        answers = ((predicted.unsqueeze(1) == codes) & counted.unsqueeze(1)).sum(0)
+        right = ((predicted == true) & counted).sum().reshape(1)
+        self._later.ask(torch.cat([right, answers, hits.sum(0)]), lambda numbers: self._counted(site, numbers))
+
+    def _counted(self, site: _Site, numbers: list[float]) -> None:
+        answers, true = numbers[1 : 1 + site.classes], numbers[1 + site.classes :]
+        site.looks += 1
+        site.true = [old + new for old, new in zip(site.true or [0.0] * site.classes, true, strict=True)]
+        site.last.append((self.hub.step, answers, true))
+        total = sum(true)
+        several = sum(count > 0 for count in site.true) > 1
+        if total and several and (site.name in CLASSIFICATION or sum(count > 0 for count in true) > 1):
+            self.hub.record("train_accuracy", numbers[0] / total)
+            self._say_classes(site.classes)
+        if site.looks % 8 == 0:
+            self._judge()
+
+    def _say_classes(self, classes: int) -> None:
+        if not self._classes and classes <= MOST_CLASSES:
+            self._classes = classes
+            self.hub.config(num_classes=classes)
+
+    def _flush(self) -> None:
+        """The validation accuracy since the last training step."""
+        if self._right:
+            right = torch.stack([one.double() for one, _ in self._right]).sum()
+            total = torch.stack([one.double() for _, one in self._right]).sum()
+            self._right.clear()
+            if self._classes:
+                self.hub.record("val_accuracy", right / total.clamp(min=1))
+
+    # --- are they all the same? ---------------------------------------------------------------------------------------
+
+    def _spread(self, call: Criterion) -> None:
+        """Of a regression: how far outputs differ between samples, beside the targets."""
+        output, target = call.input.detach(), call.target.detach()
+        if output.shape[0] < 8 or output.shape[0] != target.shape[0]:
+            return
+        few = max(8, COUNTS // max(1, output.numel() // output.shape[0]))
+        spreads = [one[:few].float().flatten(1).std(0).mean() if one.dim() > 1 else one[:few].float().std() for one in (output, target)]
+        past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
+        self._later.ask(torch.stack(spreads), past.append)
+
+    def _judge(self) -> None:
+        if self.hub.step < SETTLED or len(self._optimizers) > 1:
+            return
+        for site in self._sites.values():
+            if site.last:
+                self._judge_labels(site)
+                self._judge_predictions(site)
+        for (name, where), past in self._spreads.items():
+            if len(past) < LAST or not all(target > 0 for _, target in past):
+                continue
+            most = max(output / target for output, target in past)
+            if most < SPREAD:
+                self._tell("prediction-collapse", True, f"The outputs given to {name} spread {most:.2g} times as far as the targets in the last {LAST} looks: nearly one answer for everything.", where)
+            elif most > 10 * SPREAD:
+                self._tell("prediction-collapse", False, f"The outputs given to {name} spread {most:.2g} times as far as the targets.", where)
+
+    def _judge_predictions(self, site: _Site) -> None:
+        answers = [sum(column) for column in zip(*(predicted for _, predicted, _ in site.last), strict=True)]
+        total, kinds = sum(answers), sum(count > 0 for count in answers)
+        mixed = sum(sum(count > 0 for count in true) > 1 for _, _, true in site.last)
+        if len(site.last) < LAST or total < LEAST or mixed < LAST:
+            return
+        if kinds > 1:
+            self._tell("prediction-collapse", False, f"{kinds} of {site.classes} classes are predicted in the last {LAST} looks at {site.name}.", site.where)
+            self._tell("labels-imbalanced", False, f"{kinds} of {site.classes} classes are predicted.", site.where)
+            return
+        only = answers.index(max(answers))
+        share = site.true[only] / sum(site.true)
+        self._tell("prediction-collapse", True, f"All {total:g} predictions in the last {LAST} looks at {site.name} are class {only}, which {share:.0%} of the targets are.", site.where)
+        rarest = min(count for count in site.true if count > 0)
+        if not site.weighted and site.true[only] == max(site.true) > IMBALANCE * rarest:
+            self._tell("labels-imbalanced", True, f"Class {only} has {share:.0%} of {sum(site.true):g} targets, {site.true[only] / rarest:.0f} times as many as the rarest class, and is all that is predicted.", site.where)
+
+    def _judge_labels(self, site: _Site) -> None:
+        total, kinds = sum(site.true), sum(count > 0 for count in site.true)
+        if kinds > 1:
+            self._tell("one-label-only", False, f"{kinds} of {site.classes} classes occur among the targets of {site.name}.", site.where)
+        elif kinds == 1 and len(self._sites) == 1 and site.looks >= ONE_LABEL_LOOKS and total >= ONE_LABEL_TARGETS:
+            self._tell("one-label-only", True, f"All {total:g} targets in {site.looks} looks at {site.name} are class {site.true.index(max(site.true))}, of {site.classes}.", site.where)
+
+    def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:
+        """Predictions may recover, so the last word counts; it is repeated only when it changes."""
+        if self._told.get(identifier) != present:
+            self._told[identifier] = present
+            self.hub.fact(identifier, present, evidence, where=where or None)
+
+
+def _classes(call: Criterion) -> int:
+    """How many classes this loss tells apart; 0 where targets are not class labels."""
+    target = call.target
+    if call.name in CLASSIFICATION:
+        plain = not target.is_floating_point() and call.input.dim() >= 1
+        width = call.input.shape[1 if call.input.dim() > 1 else 0] if plain else 0
+        return width if 1 < width <= MOST_CLASSES else 0
+    single = call.name in BINARY and target.dim() >= 1 and target.numel() == target.shape[0] == call.input.numel()
+    return 2 if single else 0
+
+
+def _answers(call: Criterion, limit: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Predicted classes, true classes and whether they count, of the first samples."""
+    if call.name in BINARY:
+        scores, target = call.input.detach().reshape(-1)[:limit], call.target.detach().reshape(-1)[:limit]
+        squeezed = call.name == "binary_cross_entropy" or ending(call.input).kind == "Sigmoid"
+        return (scores > (0.5 if squeezed else 0.0)).long(), (target > 0.5).long(), torch.ones_like(target, dtype=torch.bool)
+    scores = class_rows(call.input)[:limit]
+    target = call.target.detach().reshape(-1)[: scores.shape[0]]
+    ignored: Any = call.options.get("ignore_index", -100)
+    return scores.argmax(1), target, target != ignored
+
+
+OBSERVER = Predictions

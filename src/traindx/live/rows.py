@@ -1,0 +1,54 @@
+"""The outputs that a classification loss sees, as rows of one number for each class, and what those numbers look like."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+SAMPLE = 1 << 19  # numbers looked at in one call: enough to be certain, cheap everywhere
+EXACT = 1e-3  # how closely probabilities sum to 1 in single precision
+ROUGH = 3e-2  # and in half precision
+_HALF = (torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Shares of rows: that are probabilities, that are log-probabilities; and the middle of the log of their summed exp."""
+
+    count: int
+    classes: int
+    probabilities: float
+    log_probabilities: float
+    log_sum: float
+
+
+def watchable(tensor: torch.Tensor) -> bool:
+    """Whether numbers may be taken from this tensor now: not inside a transform, a capture or a fake computation."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.device.type == "meta" or not tensor.numel():
+        return False
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return False
+    return not (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
+
+
+def class_rows(scores: torch.Tensor, dim: int = 1) -> torch.Tensor:
+    """(N, C, …) as rows of C; of a large tensor the first samples only."""
+    scores = scores.detach()
+    if scores.dim() == 1:
+        return scores.unsqueeze(0)
+    each = max(1, scores.numel() // scores.shape[0])
+    scores = scores[: max(1, SAMPLE // each)]
+    return scores.movedim(dim, -1).flatten(0, -2) if scores.dim() > 2 else scores
+
+
+def measure(scores: torch.Tensor, dim: int = 1) -> Rows:
+    """What the rows look like, with one transfer from the device."""
+    rows = class_rows(scores, dim)
+    near = ROUGH if rows.dtype in _HALF else EXACT
+    rows = rows.float()
+    log_sum = rows.logsumexp(1)
+    proper = (rows >= 0).all(1) & ((rows.sum(1) - 1).abs() < near)
+    logs = (log_sum.abs() < 2 * near) & (rows <= near).all(1)
+    numbers = torch.stack([proper.float().mean(), logs.float().mean(), log_sum.median()]).tolist()
+    return Rows(rows.shape[0], rows.shape[1], *numbers)

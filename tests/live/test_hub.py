@@ -1,0 +1,133 @@
+"""The hub in one process: events, guards, and nothing left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.observer import Criterion, Observer
+from traindx.live.store import Store
+from traindx.readers.find import find_runs
+
+
+class Notes(Observer):
+    seen: list[str]
+
+    def attach(self) -> None:
+        self.seen = []
+
+    def on_criterion(self, call: Criterion) -> None:
+        self.seen.append(f"criterion {call.name} {Path(call.where.split(':')[0]).name}")
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self.seen.append("backward")
+
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        self.seen.append("step")
+
+    def on_forward(self, model: torch.nn.Module, args: object, kwargs: object, output: object) -> None:
+        self.seen.append(f"forward {type(model).__name__}")
+
+    def on_module(self, module: torch.nn.Module, name: str, args: object, output: object) -> None:
+        self.seen.append(f"layer {name}")
+
+
+class Broken(Observer):
+    def on_backward(self, loss: torch.Tensor) -> None:
+        raise RuntimeError("our own mistake")
+
+
+def watched(tmp_path: Path, *kinds: type[Observer]) -> Hub:
+    hub = Hub(lambda: Store(tmp_path / "r.traindx"), kinds, 0.01, None)
+    hub.attach()
+    return hub
+
+
+def one_step() -> float:
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loss = torch.nn.functional.mse_loss(model(torch.ones(2, 4)), torch.zeros(2, 3))
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def test_events_come_in_order_and_name_the_users_line(tmp_path: Path) -> None:
+    hub = watched(tmp_path, Notes)
+    try:
+        one_step()
+        (notes,) = hub._observers
+        assert notes.seen == [  # type: ignore[attr-defined]
+            "layer 0", "layer 1", "layer Sequential", "forward Sequential", "criterion mse_loss test_hub.py", "backward", "step",
+        ]  # fmt: skip
+    finally:
+        hub.detach()
+
+
+def test_everything_is_put_back(tmp_path: Path) -> None:
+    before = (torch.autograd.backward, torch.nn.functional.cross_entropy, torch.utils.data.DataLoader.__iter__)
+    hub = watched(tmp_path, Notes)
+    assert torch.autograd.backward is not before[0]
+    hub.detach()
+    after = (torch.autograd.backward, torch.nn.functional.cross_entropy, torch.utils.data.DataLoader.__iter__)
+    assert after == before
+    assert not torch.nn.modules.module._global_forward_hooks
+    assert not torch.nn.modules.module._global_forward_pre_hooks
+
+
+def test_a_fault_of_ours_ends_that_observer_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain = one_step()
+    hub = watched(tmp_path, Broken, Notes)
+    try:
+        assert one_step() == plain
+        assert one_step() == plain
+        assert capsys.readouterr().err.count("Broken stopped watching (RuntimeError: our own mistake)") == 1
+        assert len(hub._observers) == 1
+    finally:
+        hub.detach()
+
+
+def test_models_can_be_copied_and_pickled_while_watched(tmp_path: Path) -> None:
+    import copy
+    import pickle
+
+    hub = watched(tmp_path, Notes)
+    try:
+        model = torch.nn.Linear(2, 2)
+        model(torch.ones(1, 2))
+        assert not model._forward_hooks
+        pickle.loads(pickle.dumps(model))
+        copy.deepcopy(model)
+    finally:
+        hub.detach()
+
+
+def test_a_recording_cut_off_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.traindx")
+    store.line("meta", schema="traindx.recording/1", argv=["train.py"])
+    for step in range(100):
+        store.row(step, {"train_loss": 2.0 / (step + 1), "lr": 0.1})
+        if step % 10 == 0:
+            store.flush()
+    store.close()
+    whole = store.path.read_bytes()
+    for cut in range(len(whole) // 3, len(whole), 500):
+        store.path.write_bytes(whole[:cut])
+        (run,) = find_runs([tmp_path / "r.traindx"])
+        assert len(run.series["train_loss"]) >= 10
+        assert run.series["train_loss"].values[0] == 2.0
+
+
+def test_a_full_disk_ends_the_recording_quietly(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.traindx")
+    store._file.close()
+    store._file = open("/dev/full", "w")  # noqa: SIM115
+    store.row(1, {"train_loss": 1.0})
+    store.flush()
+    assert store.broken is not None
+    store.row(2, {"train_loss": 1.0})
+    store.close()

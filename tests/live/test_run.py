@@ -1,0 +1,132 @@
+"""`traindx run` as a user runs it: faithful to the script, and a diagnosis whatever the end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+TRAIN = """
+import sys, torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Dropout(0.2), torch.nn.Linear(16, 3))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+x = torch.randn(128, 8)
+y = (x.sum(1) > 0).long() + (x[:, 0] > 1).long()
+for step in range(int(sys.argv[1]) if len(sys.argv) > 1 else 150):
+    optimizer.zero_grad()
+    loss = torch.nn.functional.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    HOOK
+print("end", repr(loss.item()), repr(sum(p.double().sum().item() for p in model.parameters())), torch.rand(1).item())
+"""
+
+
+def script(folder: Path, hook: str = "pass", name: str = "train.py") -> Path:
+    path = folder / name
+    path.write_text(textwrap.dedent(TRAIN).replace("HOOK", hook))
+    return path
+
+
+def run(folder: Path, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "traindx", "run", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def test_the_training_is_bit_identical_and_the_random_state_untouched(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    bare = subprocess.run([sys.executable, path.name], cwd=tmp_path, capture_output=True, text=True, check=True)
+    watched = run(tmp_path, path.name, "150")
+    assert watched.returncode == 0, watched.stderr
+    assert watched.stdout == bare.stdout
+
+
+def test_page_recording_and_json(tmp_path: Path) -> None:
+    result = run(tmp_path, "--json", "page.json", script(tmp_path).name)
+    assert "recorded in" in result.stderr
+    page = json.loads((tmp_path / "page.json").read_text())
+    assert page["run"]["format"] == "recording"
+    assert {"train_loss", "lr"} <= set(page["run"]["metrics"])
+    again = subprocess.run(
+        [sys.executable, "-m", "traindx", "diagnose", "train.traindx", "--format", "json"],
+        cwd=tmp_path, capture_output=True, text=True,
+    )  # fmt: skip
+    assert json.loads(again.stdout)["verdict"] == page["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("hook", "code", "told"),
+    [
+        ("step == 60 and sys.exit(7)", 7, ""),
+        ("step == 60 and 1 / 0", 1, "ZeroDivisionError"),
+        ("step == 60 and __import__('os').kill(__import__('os').getpid(), 9)", 137, ""),
+    ],
+)
+def test_every_end_keeps_its_exit_code_and_gets_a_page(tmp_path: Path, hook: str, code: int, told: str) -> None:
+    result = run(tmp_path, script(tmp_path, f"step == 59 and __import__('time').sleep(1.2) or {hook}").name)
+    assert result.returncode == code
+    assert told in result.stderr
+    assert "traindx ·" in result.stderr
+
+
+def test_ctrl_c_reaches_the_script_and_ends_with_a_page(tmp_path: Path) -> None:
+    path = script(tmp_path, "__import__('time').sleep(0.02)")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "traindx", "run", path.name, "100000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    recording = tmp_path / "train.traindx" / "rank-0.jsonl"
+    while time.monotonic() < deadline and not (recording.exists() and recording.stat().st_size > 2000):
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert "KeyboardInterrupt" in errors
+    assert "traindx ·" in errors
+    assert process.returncode != 0
+
+
+def test_modules_arguments_and_the_working_directory(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    script(package, "step == 0 and print(__name__, sys.argv[1:], __import__('os').getcwd())")
+    result = run(tmp_path, "-m", "package.train", "30")
+    assert result.returncode == 0, result.stderr
+    assert f"__main__ ['30'] {tmp_path}" in result.stdout
+
+
+def test_steps_stops_early_and_gate_turns_findings_into_an_exit_code(tmp_path: Path) -> None:
+    result = run(tmp_path, "--steps", "25", script(tmp_path).name, "100000")
+    assert result.returncode == 0
+    sick = script(tmp_path, "optimizer.param_groups[0].__setitem__('lr', float('nan'))", "sick.py")
+    assert run(tmp_path, "--quiet", sick.name).returncode == 0
+    assert run(tmp_path, "--quiet", "--gate", sick.name).returncode == 1
+
+
+def test_a_place_that_cannot_be_written_costs_one_line_not_the_training(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    (tmp_path / "file").write_text("")
+    bare = subprocess.run([sys.executable, path.name], cwd=tmp_path, capture_output=True, text=True, check=True)
+    result = run(tmp_path, "--to", "file/below", path.name)
+    assert result.returncode == 0
+    assert result.stdout == bare.stdout
+    assert result.stderr.count("not recording") == 1
+
+
+def test_scripts_without_torch_and_missing_scripts(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("print('hello')")
+    result = run(tmp_path, "plain.py")
+    assert (result.returncode, result.stdout) == (0, "hello\n")
+    assert "nothing was recorded" in result.stderr
+    missing = run(tmp_path, "nowhere.py")
+    assert missing.returncode == 2
+    assert "does not exist" in missing.stderr
