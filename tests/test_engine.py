@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 import pytest
-from runs import run_of
 
+from runs import run_of
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose, picture
 from traindx.engine.context import hints

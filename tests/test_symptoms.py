@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from runs import run_of
 
+from runs import run_of
 from traindx.engine.observe import observe
 from traindx.signals import Signals
 from traindx.symptoms import symptoms

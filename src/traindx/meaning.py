@@ -72,10 +72,16 @@ _STEP_NAMES = {  # larger wins when a row carries several counters
     "totaltimesteps": 6, "timetotaltimesteps": 6, "numtimesteps": 6, "totalenvinteracts": 6, "envsteps": 6,
     "numenvstepssampled": 6, "timestepstotal": 6, "trainingiteration": 5, "nupdates": 4, "trainnupdates": 4,
     "episodes": 3, "numepisodes": 3, "episode": 3, "timeepisodes": 3, "timeiterations": 5, "batch": 2, "batchidx": 2,
+    "currentsteps": 9, "currentstep": 9, "curstep": 9, "currstep": 9, "stepnum": 9, "stepidx": 9, "stepid": 9, "stepno": 9,
+    "stepnumber": 9, "globalsteps": 10, "globaliter": 9, "globaliteration": 9, "iterationnumber": 8, "iternum": 8, "numiter": 8,
+    "niter": 8, "optimizerstep": 8, "optstep": 8, "trainsteps": 8, "trainingsteps": 8, "updatestep": 7, "timestep": 6,
+    "envstep": 6, "agentsteps": 6, "frame": 6, "frames": 6, "totalframes": 6, "numframes": 6,
+    "episodenum": 3, "nepisodes": 3, "game": 3, "games": 3, "batchnum": 2,
     "misctotaltimesteps": 6, "miscnupdates": 4, "totalnumsteps": 6, "minibatch": 2, "trial": 1, "round": 3, "rounds": 3, "tick": 3, "generation": 3,
 }  # fmt: skip
 _EPOCH_NAMES = frozenset({"epoch", "epochs", "ep", "epochnum", "currentepoch", "numepochs", "trainepoch", "trainingepoch",
-                          "epochidx", "nepoch", "epochnumber", "globalepoch", "epochid", "epochno"})  # fmt: skip
+                          "epochidx", "nepoch", "epochnumber", "globalepoch", "epochid", "epochno", "numepoch", "epochindex",
+                          "epochscompleted"})  # fmt: skip
 _STAMPS = frozenset({"timestamp", "walltime", "datetime", "date", "createdat", "ts", "eta", "remaining", "runtime",
                      "seed", "rank", "pid", "version", "nparameters", "numparams", "params", "hour", "minute"})  # fmt: skip
 _GRADIENT = frozenset({"grad", "grads", "gradient", "gradients"})
@@ -141,7 +147,7 @@ def meaning_of(name: str) -> Meaning:
         scale = "epoch" if suffix.group(2) == "epoch" else "step"
 
     bare = "".join(word for word in words if word not in _SPLITS)
-    if joined in _STEP_NAMES or (bare in _STEP_NAMES and bare != "ep"):
+    if (joined in _STEP_NAMES and words != ["time", "step"]) or (bare in _STEP_NAMES and bare != "ep"):
         return Meaning("step", split)
     if bare in _EPOCH_NAMES:
         return Meaning("epoch", split)
@@ -261,10 +267,9 @@ def _objective(
     name: str, words: list[str], bag: set[str], bare: str, split: Split, scale: Literal["step", "epoch", ""], stat: str
 ) -> Meaning:
     part = "/".join(w for w in words if w not in _SPLITS and w not in _TOTAL and w not in _STATS and not w.isdigit())
-    if bag & _REWARD or "eprewmean" in bare or bare == "ret":
-        # 'rew' beside 'loss' (reward model loss) is a loss
-        if not bag & {"loss", "losses"}:
-            return Meaning("reward", split, "max", part, stat=stat, scale=scale)
+    rewarded = bag & _REWARD or "eprewmean" in bare or bare == "ret"
+    if rewarded and not bag & {"loss", "losses"}:  # the loss of a reward model is a loss
+        return Meaning("reward", split, "max", part, stat=stat, scale=scale)
     if bag & _PERPLEXITY:
         return Meaning("perplexity", split, "min", stat=stat, scale=scale)
     is_loss = bool(bag & _LOSS_WORDS) or any(w.endswith("loss") or w.startswith("loss") for w in words)

@@ -69,6 +69,24 @@ def test_null_is_no_value() -> None:
     assert steps(run, "val_loss") == [1]
 
 
+def test_a_loss_that_ends_in_nulls_became_nan() -> None:
+    rows = [{"step": step, "loss": 1.0 if step < 10 else None, "lr": 0.1} for step in range(30)]
+    for extra in ({}, {"nested": {"a": 1}}):
+        run = one(read_text("".join(json.dumps({**row, **extra}) + "\n" for row in rows)))
+        assert steps(run, "loss") == list(range(30))
+        assert np.isnan(run.series["loss"].values[10:]).all()
+        assert "read as NaN" in run.lost[0]
+    late = [*rows, {"step": 30, "loss": 0.5, "lr": 0.1}]
+    assert len(one(read_text("".join(json.dumps(row) + "\n" for row in late))).series["loss"]) == 11
+
+
+def test_the_planned_number_of_steps_is_no_counter() -> None:
+    text = "".join(json.dumps({"current_steps": 10 * s, "total_steps": 500, "loss": 1.0, "epoch": s / 9, "elapsed_time": f"0:00:{s:02}"}) + "\n" for s in range(1, 20))
+    run = one(read_text(text, name="trainer_log.jsonl"))
+    assert steps(run, "loss") == list(range(10, 200, 10))
+    assert run.config["total_steps"] == 500
+
+
 def test_rows_of_different_kinds() -> None:
     text = "".join(
         json.dumps({"step": step, "loss": 1.0}) + "\n" + (json.dumps({"epoch": step, "step": step, "val_loss": 2.0, "chrf": 50}) + "\n") * (step % 3 == 0)

@@ -54,6 +54,12 @@ def test_a_cell_that_failed() -> None:
     assert [event.kind for event in run.events] == ["oom"]
 
 
+def test_an_error_outside_of_training_is_no_run() -> None:
+    error = {"output_type": "error", "ename": "KeyError", "evalue": "'age'", "traceback": []}
+    run = one(read_text(notebook([error], [html(HF_TABLE)]), name="train.ipynb"))
+    assert not run.events
+
+
 def test_old_notebooks() -> None:
     old = {"worksheets": [{"cells": [{"cell_type": "code", "prompt_number": 3, "outputs": [{"output_type": "display_data", "html": HF_TABLE}]}]}],
            "nbformat": 3}  # fmt: skip

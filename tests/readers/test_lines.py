@@ -63,14 +63,26 @@ def test_any_bytes_become_lines(data: bytes) -> None:
         ("INFO:__main__:Epoch: 0009 loss", "Epoch: 0009 loss", ""),
         ("INFO:tensorflow:loss = 0.3, step = 100", "loss = 0.3, step = 100", ""),
         ("[2022-09-23 19:29:09,028][src.utils.utils][INFO] - Epoch 1", "Epoch 1", "YMDhms"),
-        ("2025-12-26 16:29:18.216\thost-03:0\tolmo.train:990\tINFO\t[step=10/1000,epoch=0]", "[step=10/1000,epoch=0]", "YMDhms"),
+        (
+            "2025-12-26 16:29:18.216\thost-03:0\tolmo.train:990\tINFO\t[step=10/1000,epoch=0]",
+            "[step=10/1000,epoch=0]",
+            "YMDhms",
+        ),
         ("[INFO|trainer.py:669] 2023-07-15 05:03:24,298 >> Num examples", "Num examples", "YMDhms"),
         ("I0315 12:00:00.123456 1234 solver.cc:12] Iteration 5", "Iteration 5", "hms"),
-        ("2021-09-03 20:17:51.976 | INFO     | yolox.core.trainer:after_iter:246 - epoch: 1/300", "epoch: 1/300", "YMDhms"),
+        (
+            "2021-09-03 20:17:51.976 | INFO     | yolox.core.trainer:after_iter:246 - epoch: 1/300",
+            "epoch: 1/300",
+            "YMDhms",
+        ),
         ("[2021-05-23 08:29:53,123] [INFO] [logging.py:68:log_dist] [Rank 0] step=10", "step=10", "YMDhms"),
         ("INFO - 03/11/25 12:39:30 - 200 - loss", "200 - loss", "hms"),
         ("(TaskRunner pid=625502) step:1 - loss:2", "step:1 - loss:2", ""),
-        ("06:38:16.402 [main] INFO org.dl4j.ScoreIterationListener - Score at iteration 0", "Score at iteration 0", "hms"),
+        (
+            "06:38:16.402 [main] INFO org.dl4j.ScoreIterationListener - Score at iteration 0",
+            "Score at iteration 0",
+            "hms",
+        ),
         ("epoch 1 loss 2", "epoch 1 loss 2", ""),
         ("| epoch 001 | loss 9.8", "| epoch 001 | loss 9.8", ""),
         ("[10]\ttrain-logloss:0.31", "[10]\ttrain-logloss:0.31", ""),
@@ -86,7 +98,13 @@ def test_the_prefix_is_told_from_the_message(line: str, message: str, units: str
 
 @pytest.mark.parametrize(
     ("line", "rank"),
-    [("[rank3]: loss 1", 3), ("[default7]: iteration 5/ 10", 7), ("0: iteration 5/ 10 | lm loss: 3", 0), ("[1,4]<stdout>:loss 1", 4), ("loss 1", None)],
+    [
+        ("[rank3]: loss 1", 3),
+        ("[default7]: iteration 5/ 10", 7),
+        ("0: iteration 5/ 10 | lm loss: 3", 0),
+        ("[1,4]<stdout>:loss 1", 4),
+        ("loss 1", None),
+    ],
 )
 def test_the_rank_is_read(line: str, rank: int | None) -> None:
     assert read_prefix(line).rank == rank

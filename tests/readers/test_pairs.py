@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from traindx.meaning import meaning_of
 from traindx.readers.pairs import analyse
 from traindx.readers.plans import Plan
 from traindx.readers.tokens import NUMBER, to_float, to_floats, uses_decimal_comma
@@ -30,7 +31,9 @@ def named(line: str) -> dict[str, float]:
     for column in planned(line).columns:
         if column.clock or column.meaning.kind in ("time", "step_time", "data_time", "throughput", "memory", "stamp"):
             continue
-        value = values[column.index] * column.scale if column.over is None else values[column.index] / values[column.over]
+        value = (
+            values[column.index] * column.scale if column.over is None else values[column.index] / values[column.over]
+        )
         found[f"{column.split}/{column.name}" if column.split else column.name] = value
     return found
 
@@ -85,6 +88,11 @@ LINES: list[tuple[str, dict[str, float], dict[str, float]]] = [
     ("1epoch:train:1-100batch: loss_ctc=10.2, loss=20.1, acc=0.5", {"epoch": 1, "batch": 100}, {"train/loss_ctc": 10.2, "train/loss": 20.1, "train/acc": 0.5}),
     ("1epoch results: [train] loss=20.1, [valid] loss=18.2", {"epoch": 1}, {"train/loss": 20.1, "val/loss": 18.2}),
     ("Epoch[145] Batch [20]\tSpeed: 36.2 samples/sec\tTrain-Acc=0.77", {"epoch": 145, "batch": 20}, {"Train-Acc": 0.77}),
+    ("   == step: [ 50/196] [1/5] | loss: 1.9 | acc: 30.2%", {"step": 50, "step of": 196, "epoch": 1, "epoch of": 5}, {"loss": 1.9, "acc": 30.2}),
+    ("Train Epoch: 1 | Batch Status: 8000/50000 (16%) | Loss: 2.1", {"epoch": 1, "batch": 8000, "batch of": 50000}, {"train/Loss": 2.1}),
+    ("Training loss at epoch 10/100 : 0.5", {"epoch": 10, "epoch of": 100}, {"Training loss": 0.5}),
+    ("# Epoch: 2 Train Loss: tensor(51.7) Test Accuracy: 0.38", {"epoch": 2}, {"Train Loss": 51.7, "Test Accuracy": 0.38}),
+    ("Epoch: 1 Train Loss: 1.6 | Train Acc: 20.2% Val. Loss: 1.5 | Val. Acc: 23.5%", {"epoch": 1}, {"Train Loss": 1.6, "Train Acc": 20.2, "Val. Loss": 1.5, "Val. Acc": 23.5}),
     ("Minibatch loss at step 50: 5.2", {"step": 50}, {"Minibatch loss": 5.2}),
     ("Score at iteration 40 is 1.62", {"step": 40}, {"loss": 1.62}),
     ("Accuracy of the network on the 10000 test images: 71 %", {}, {"Accuracy of the network on the test images": 71}),
@@ -126,14 +134,22 @@ def test_what_is_no_measurement(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["Saved new best model at epoch 1 with val loss 1.03", "[BEST] New best CER=0.2034 - model saved", "Resuming from epoch 3, loss 0.3"]
+    "line",
+    [
+        "Saved new best model at epoch 1 with val loss 1.03",
+        "[BEST] New best CER=0.2034 - model saved",
+        "Resuming from epoch 3, loss 0.3",
+    ],
 )
 def test_remarks_about_other_lines_are_told_apart(line: str) -> None:
     plan = analyse(line)
     assert plan is None or plan.told or not plan.objective
 
 
-@pytest.mark.parametrize(("line", "header"), [("===== Epoch 3/50 =====", True), ("current step: 4th step", True), ("Loading epoch 3 weights", False)])
+@pytest.mark.parametrize(
+    ("line", "header"),
+    [("===== Epoch 3/50 =====", True), ("current step: 4th step", True), ("Loading epoch 3 weights", False)],
+)
 def test_headers(line: str, header: bool) -> None:
     plan = analyse(line)
     assert (plan is not None and plan.header and not plan.told) is header
@@ -154,7 +170,38 @@ def test_decimal_commas_are_recognised() -> None:
 
 def random_lines() -> st.SearchStrategy[str]:
     words = st.sampled_from(
-        "loss acc Epoch step : = , | [ ] ( ) / 3 0.5 -1e-3 nan % ms - train val {'a': 1,234 [1/2][3/4] 12:30:01 100%|##| 1/2 [00:01<00:02, 1it/s".split()
+        [
+            "loss",
+            "acc",
+            "Epoch",
+            "step",
+            ":",
+            "=",
+            ",",
+            "|",
+            "[",
+            "]",
+            "(",
+            ")",
+            "/",
+            "3",
+            "0.5",
+            "-1e-3",
+            "nan",
+            "%",
+            "ms",
+            "-",
+            "train",
+            "val",
+            "{'a':",
+            "1,234",
+            "[1/2][3/4]",
+            "12:30:01",
+            "100%|##|",
+            "1/2",
+            "[00:01<00:02,",
+            "1it/s",
+        ]
     )
     return st.lists(st.one_of(words, st.text(max_size=8)), max_size=40).map(" ".join)
 
@@ -169,9 +216,41 @@ def test_no_line_is_too_strange(line: str) -> None:
         assert all(0 <= counter.index < count for counter in plan.counters)
 
 
-@pytest.mark.parametrize("unit", ["loss 0.5 ", "a.b/c.", "((([[[", "1,2,3,", "x=1;", "12:30:", "0.5%|#|", "a, b, ", "-- ", "epoch 3 [", "['a': '"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "loss 0.5 ",
+        "a.b/c.",
+        "((([[[",
+        "1,2,3,",
+        "x=1;",
+        "12:30:",
+        "0.5%|#|",
+        "a, b, ",
+        "-- ",
+        "epoch 3 [",
+        "['a': '",
+        "top 5 x: ",
+        "3-4-5-",
+        "the 3 ",
+    ],
+)
 def test_time_grows_no_faster_than_the_line(unit: str) -> None:
     started = time.process_time()
     for _ in range(5):
         analyse((unit * 6000)[:5900])
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("Prec@5", "score"),
+        ("MeanIU", "score"),
+        ("FB1", "score"),
+        ("top1_err", "error"),
+        ("Accuracy of the network on the test images", "score"),
+    ],
+)
+def test_names_that_logs_use(name: str, kind: str) -> None:
+    assert meaning_of(name).kind == kind

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reading import GOLDEN
 
+from reading import GOLDEN
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.readers import readers

@@ -160,6 +160,15 @@ def test_long_format_with_a_split_and_runs() -> None:
     assert set(runs[0].series) == {"train/loss", "val/loss", "train/acc", "val/acc"}
 
 
+@pytest.mark.parametrize("tags", [3, 7])
+def test_long_format_of_many_rounds(tags: int) -> None:
+    text = "step,tag,value\n" + "".join(f"{step},loss_{tag},{step * 10 + tag}\n" for step in range(9000) for tag in range(tags))
+    run = one(read_text(text))
+    for tag in range(tags):
+        np.testing.assert_array_equal(run.series[f"loss_{tag}"].steps, np.arange(9000))
+        np.testing.assert_array_equal(run.series[f"loss_{tag}"].values, np.arange(9000) * 10 + tag)
+
+
 def test_tensorboard_and_wandb_exports() -> None:
     text = "Wall time,Step,Value\n1700000000.5,0,3\n1700000001.5,10,2\n"
     run = one(read_text(text, name="run-version_0-tag-train_loss.csv"))
@@ -212,7 +221,8 @@ def test_elapsed_time_is_not_a_step_time() -> None:
 def test_times_of_day() -> None:
     run = one(read_text("timestamp,step,loss\n2024-05-01 10:00:00,0,3\n2024-05-01 10:00:30,1,2\n"))
     times = run.series["loss"].times
-    assert times is not None and times[1] - times[0] == 30
+    assert times is not None
+    assert times[1] - times[0] == 30
 
 
 def test_duplicated_and_reversed_steps() -> None:
@@ -230,6 +240,8 @@ def test_duplicated_and_reversed_steps() -> None:
         '{"a": 1,\n "b": [1, 2, 3],\n "c": 4}\n',
         "2024-05-01 10:00:00,123 - INFO - Epoch 1 loss 0.5\n2024-05-01 10:00:01,456 - INFO - Epoch 2 loss 0.4\n",
         "Epoch 1, loss 0.5, acc 0.3\nEpoch 2, loss 0.4, acc 0.4\n",
+        "model,accuracy,f1\nresnet,0.9,0.8\nvgg,0.8,0.7\nvit,0.7,0.6\nmlp,0.5,0.4\n",
+        "contrast,energy,label\n0.1,0.5,a\n0.2,0.6,b\n0.3,0.7,a\n",
     ],
 )
 def test_what_is_no_table(text: str) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import GOLDEN, best_reader, one, read_path, survives
 
+from reading import GOLDEN, best_reader, one, read_path, survives
 from traindx.errors import TraindxError
 from traindx.readers import shapes
 from traindx.readers.source import MemorySource
@@ -31,7 +31,9 @@ def curve(run: Run, name: str) -> list[tuple[float, float]]:
 
 
 def test_epoch_header_then_metric_lines() -> None:
-    text = "".join(f"Epoch {e}/3\n----------\ntrain Loss: {3 - e} Acc: 0.{e}\nval Loss: {4 - e} Acc: 0.{e}\n\n" for e in range(3))
+    text = "".join(
+        f"Epoch {e}/3\n----------\ntrain Loss: {3 - e} Acc: 0.{e}\nval Loss: {4 - e} Acc: 0.{e}\n\n" for e in range(3)
+    )
     run = one(read(text))
     assert curve(run, "train Loss") == [(0, 3), (1, 2), (2, 1)]
     assert curve(run, "val Loss") == [(0, 4), (1, 3), (2, 2)]
@@ -53,7 +55,10 @@ def test_batches_run_through_the_epochs_and_summaries_stand_at_their_end() -> No
 def test_pytorch_mnist_example() -> None:
     lines = []
     for epoch in (1, 2):
-        lines += [f"Train Epoch: {epoch} [{seen}/1400 ({seen // 14}%)]\tLoss: {3 - epoch + seen / 1e4:.4f}" for seen in (0, 640, 1280)]
+        lines += [
+            f"Train Epoch: {epoch} [{seen}/1400 ({seen // 14}%)]\tLoss: {3 - epoch + seen / 1e4:.4f}"
+            for seen in (0, 640, 1280)
+        ]
         lines.append(f"\nTest set: Average loss: 0.{epoch}, Accuracy: 36{epoch}/397 (9{epoch}%)\n")
     run = one(read("\n".join(lines)))
     assert run.series["train/Loss"].steps.tolist() == [0, 640, 1280, 1400, 2040, 2680]
@@ -85,7 +90,10 @@ def test_blocks_of_single_names_under_a_step_line() -> None:
 
 
 def test_a_validation_header_names_the_lines_after_it() -> None:
-    text = "".join(f"step {i} loss {3 - i / 10:.2f}\nValidation\naccuracy: 0.{i:02d}; loss: {4 - i / 10:.2f}\n" for i in range(10, 20))
+    text = "".join(
+        f"step {i} loss {3 - i / 10:.2f}\nValidation\naccuracy: 0.{i:02d}; loss: {4 - i / 10:.2f}\n"
+        for i in range(10, 20)
+    )
     run = one(read(text))
     assert run.series["val/loss"].meaning.split == "val"
     assert len(run.series["loss"]) == 10
@@ -104,7 +112,9 @@ def test_settings_are_not_measurements() -> None:
 
 
 def test_argument_dumps_and_command_lines_become_settings() -> None:
-    text = "  train_iters ................ 500\n  lr ......... 0.00015\npython train.py --num-workers 4 --model=resnet\n"
+    text = (
+        "  train_iters ................ 500\n  lr ......... 0.00015\npython train.py --num-workers 4 --model=resnet\n"
+    )
     run = one(read(text + "".join(f"iter {i}: loss {i}\n" for i in range(5))))
     assert run.config["lr"] == 0.00015
     assert run.config["num-workers"] == 4
@@ -127,13 +137,20 @@ def test_lines_of_all_ranks_are_read_once() -> None:
 
 def test_messages_of_two_handlers_are_read_once() -> None:
     message = "step {0} loss {0}.5"
-    text = "".join(f"INFO:tensorflow:{message.format(i)}\nI1215 08:37:06.879258 1394 train.py:314] {message.format(i)}\n" for i in range(10))
+    text = "".join(
+        f"INFO:tensorflow:{message.format(i)}\nI1215 08:37:06.879258 1394 train.py:314] {message.format(i)}\n"
+        for i in range(10)
+    )
     assert one(read(text)).series["loss"].values.tolist() == [i + 0.5 for i in range(10)]
 
 
 def test_epoch_and_batch_losses_of_one_name_are_two_series() -> None:
     text = "".join(f"  Epoch {e}/3 | batch {b}/20 | loss {b}\n" for e in range(1, 4) for b in (10, 20))
-    text = "".join(f"  Epoch {e}/3 | batch {b}/20 | loss {b}\n" + (f"Epoch 0{e}/3 | loss={e} | CER=0.2\n" if b == 20 else "") for e in range(1, 4) for b in (10, 20))
+    text = "".join(
+        f"  Epoch {e}/3 | batch {b}/20 | loss {b}\n" + (f"Epoch 0{e}/3 | loss={e} | CER=0.2\n" if b == 20 else "")
+        for e in range(1, 4)
+        for b in (10, 20)
+    )
     run = one(read(text))
     assert len(run.series["loss"]) == 6
     assert run.series["loss_epoch"].values.tolist() == [1, 2, 3]
@@ -149,11 +166,16 @@ def test_wall_times_are_kept() -> None:
 
 
 def test_counters_glued_to_their_word() -> None:
-    assert one(read("".join(f"Epoch{i} loss {i}.5\n" for i in range(12)))).series["loss"].steps.tolist() == list(range(12))
+    assert one(read("".join(f"Epoch{i} loss {i}.5\n" for i in range(12)))).series["loss"].steps.tolist() == list(
+        range(12)
+    )
 
 
 def test_file_names_do_not_make_every_line_another_kind() -> None:
-    text = "".join(f"[2018-01-11 17:52:23] iter training/ADE_train_{i * 7919:08d}.jpg, loss: 0.{i % 9 + 1}, accuracy: 0.5\n" for i in range(2000))
+    text = "".join(
+        f"[2018-01-11 17:52:23] iter training/ADE_train_{i * 7919:08d}.jpg, loss: 0.{i % 9 + 1}, accuracy: 0.5\n"
+        for i in range(2000)
+    )
     assert len(one(read(text)).series["train/loss"]) == 2000
 
 
@@ -205,7 +227,10 @@ def test_what_happened_is_noted() -> None:
         ("Loss is nan, stopping training", "early-stop"),
         ("Training complete in 3m 2s", "finished"),
         ("`Trainer.fit` stopped: `max_epochs=10` reached.", "finished"),
-        ("loss.py:630: UserWarning: Using a target size (torch.Size([25])) that is different to the input size", "warning"),
+        (
+            "loss.py:630: UserWarning: Using a target size (torch.Size([25])) that is different to the input size",
+            "warning",
+        ),
     ],
 )
 def test_events(line: str, kind: str) -> None:
@@ -213,7 +238,10 @@ def test_events(line: str, kind: str) -> None:
     assert kind in [event.kind for event in run.events]
 
 
-@pytest.mark.parametrize("line", ["early_stopping: True", "'nccl_timeout': 600,", "Epoch 3 training finished", "room for more out of memory lane"])
+@pytest.mark.parametrize(
+    "line",
+    ["early_stopping: True", "'nccl_timeout': 600,", "Epoch 3 training finished", "room for more out of memory lane"],
+)
 def test_non_events(line: str) -> None:
     run = one(read("".join(f"step {i} loss {i}\n" for i in range(5)) + line + "\n"))
     assert [event.kind for event in run.events] == []
@@ -225,7 +253,10 @@ def test_a_crash_before_the_first_number_is_a_run() -> None:
     assert run.events[0].text == "ValueError: bad shape 3"
 
 
-@pytest.mark.parametrize("text", ["", "hello world\n" * 50, "version 1.2.3\nPython 3.11\n", "1\n2\n3\n", "def loss(x):\n    return x * 0.5\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "hello world\n" * 50, "version 1.2.3\nPython 3.11\n", "1\n2\n3\n", "def loss(x):\n    return x * 0.5\n"],
+)
 def test_text_without_metrics_is_refused(text: str) -> None:
     with pytest.raises(TraindxError, match="no training metrics"):
         read(text)
@@ -233,7 +264,10 @@ def test_text_without_metrics_is_refused(text: str) -> None:
 
 def test_a_long_preamble_does_not_hide_the_log() -> None:
     noise = "".join(f"+ export LD_PATH_{i}=/opt/lib{i}:/usr/lib{i}\n" for i in range(12_000))
-    text = noise + "".join(f" iteration {i:8d}/    1000 | consumed samples: {i * 8} | lm loss: {9 - i / 9:.4E} | grad norm: 0.5 |\n" for i in range(9))
+    text = noise + "".join(
+        f" iteration {i:8d}/    1000 | consumed samples: {i * 8} | lm loss: {9 - i / 9:.4E} | grad norm: 0.5 |\n"
+        for i in range(9)
+    )
     run = one(read(text))
     assert len(noise) > 500_000
     assert len(run.series["lm loss"]) == 9
@@ -283,16 +317,26 @@ def test_what_tqdm_shows_is_read_frame_by_frame() -> None:
 
 @pytest.mark.parametrize(
     ("name", "reader"),
-    [("keras_bars", "keras-progress"), ("keras_lines", "keras-progress"), ("transformers_trainer", "hf-stdout"), ("sb3_tables", "sb3-table"), ("xgboost_lines", "text")],
+    [
+        ("keras_bars", "keras-progress"),
+        ("keras_lines", "keras-progress"),
+        ("transformers_trainer", "hf-stdout"),
+        ("sb3_tables", "sb3-table"),
+        ("xgboost_lines", "text"),
+    ],
 )
 def test_the_format_is_recognised(name: str, reader: str) -> None:
     assert best_reader(GOLDEN / "text" / f"{name}.txt") == reader
 
 
-WORDS = "loss acc epoch step : = 0.5 nan 3 [1/2] % | - val train {'loss': Traceback (most recent call last): \r \x1b[1m \x08".split(" ")
+WORDS = ["loss", "acc", "epoch", "step", ":", "=", "0.5", "nan", "3", "[1/2]", "%", "|", "-", "val", "train", "{'loss':", "Traceback", "(most", "recent", "call", "last):", "\r", "\x1b[1m", "\x08"]
 
 
-@given(st.lists(st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_size=12).map(" ".join), max_size=60).map("\n".join))
+@given(
+    st.lists(
+        st.lists(st.one_of(st.sampled_from(WORDS), st.text(max_size=5)), max_size=12).map(" ".join), max_size=60
+    ).map("\n".join)
+)
 def test_any_text_is_survived(text: str) -> None:
     survives(READER, text.encode("utf-8", errors="replace"))
 
@@ -307,7 +351,16 @@ def test_damaged_logs_are_survived(seed: int, name: str) -> None:
     survives(READER, bytes(data[:stop] + data[start:]))
 
 
-@pytest.mark.parametrize("line", ["word{0} loss {0}.5 of {0}\n", "{0} {0} {0} {0}\n", "loss_{0}: 0.5\n", "epoch {0} " + "a{0}b=1 " * 20 + "\n", "Epoch{0} loss 3\n"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "word{0} loss {0}.5 of {0}\n",
+        "{0} {0} {0} {0}\n",
+        "loss_{0}: 0.5\n",
+        "epoch {0} " + "a{0}b=1 " * 20 + "\n",
+        "Epoch{0} loss 3\n",
+    ],
+)
 def test_time_grows_with_the_file_and_no_faster(line: str) -> None:
     def seconds(count: int) -> float:
         data = "".join(line.format(i) for i in range(count)).encode()

@@ -47,6 +47,8 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "accumulation-unscaled": "always",
+        "gradients-not-cleared": "never",
         "exploding-gradients": "usually",
         "high-initial-loss": "often",
         "huge-updates": "often",
@@ -91,7 +93,7 @@ CAUSE = Cause(
                 "divergence", "oscillation", "nonfinite-loss", "slow-convergence", "plateau", "underfitting", "saturated-units",
                 "vanishing-gradients", "flat-from-start", "loss-at-chance", "huge-updates", "val-noisy", "still-improving",
             ),
-            within=5,
+            within=6,
         ),
         Case("healthy", "norm and loss do not depend on accumulation", absent=CALM_CURVES + CALM_INSIDE),
         Case(

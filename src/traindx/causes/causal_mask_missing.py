@@ -55,6 +55,7 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "sees-the-future": "always",
         "suspiciously-good": "usually",
         "overfitting-gap": "never",
         "underfitting": "never",

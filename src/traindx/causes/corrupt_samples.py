@@ -60,6 +60,7 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "outlier-batch": "usually",
         "loss-spike": "usually",
         "exploding-gradients": "often",
         "huge-updates": "sometimes",

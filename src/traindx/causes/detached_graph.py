@@ -57,6 +57,8 @@ CAUSE = Cause(
     group="wiring",
     prior="occasional",
     predicts={
+        "parameters-not-optimized": "never",
+        "frozen-weights": "never",
         "no-gradient": "always",
         "unchanged-weights": "usually",
         "flat-from-start": "often",

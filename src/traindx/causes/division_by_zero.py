@@ -54,6 +54,11 @@ CAUSE = Cause(
     group="numerics",
     prior="rare",
     predicts={
+        "nan-from-division": "always",
+        "nonfinite-inputs": "never",
+        "nan-from-growth": "never",
+        "nan-from-log": "never",
+        "nan-from-half-overflow": "never",
         "nonfinite-loss": "always",
         "nonfinite-gradient": "always",
         "nonfinite-weight": "often",

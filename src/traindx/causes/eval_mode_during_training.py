@@ -56,6 +56,8 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "trained-in-eval-mode": "always",
+        "evaluated-in-train-mode": "never",
         "overfitting-gap": "often",
         "loss-spike": "sometimes",
         "slow-convergence": "sometimes",

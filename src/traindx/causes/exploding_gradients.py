@@ -52,6 +52,8 @@ CAUSE = Cause(
     group="gradient flow",
     prior="occasional",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "exploding-gradients": "always",
         "huge-updates": "usually",
         "loss-spike": "often",

@@ -60,6 +60,11 @@ CAUSE = Cause(
     group="numerics",
     prior="common",
     predicts={
+        "nan-from-half-overflow": "always",
+        "nonfinite-inputs": "never",
+        "nan-from-log": "rarely",
+        "nan-from-growth": "rarely",
+        "nan-from-division": "rarely",
         "nonfinite-loss": "usually",
         "loss-scale-collapse": "usually",
         "nonfinite-gradient": "usually",

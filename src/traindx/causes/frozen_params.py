@@ -58,6 +58,8 @@ CAUSE = Cause(
     group="wiring",
     prior="occasional",
     predicts={
+        "frozen-weights": "always",
+        "parameters-not-optimized": "never",
         "unchanged-weights": "always",
         "no-gradient": "never",
         "flat-from-start": "often",

@@ -50,6 +50,8 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "loss-spike": "usually",
         "exploding-gradients": "usually",
         "huge-updates": "often",

@@ -46,6 +46,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "clipped-hard": "always",
         "slow-convergence": "usually",
         "still-improving": "usually",
         "tiny-updates": "often",

@@ -49,6 +49,11 @@ CAUSE = Cause(
     group="initialisation",
     prior="rare",
     predicts={
+        "nan-from-growth": "sometimes",
+        "nonfinite-inputs": "never",
+        "initial-weights-large": "always",
+        "initial-weights-small": "never",
+        "equal-initial-weights": "never",
         "high-initial-loss": "always",
         "slow-convergence": "often",
         "saturated-units": "often",

@@ -51,6 +51,9 @@ CAUSE = Cause(
     group="initialisation",
     prior="rare",
     predicts={
+        "initial-weights-small": "always",
+        "initial-weights-large": "never",
+        "equal-initial-weights": "never",
         "flat-from-start": "often",
         "loss-at-chance": "usually",
         "vanishing-gradients": "usually",

@@ -59,6 +59,9 @@ CAUSE = Cause(
     group="data",
     prior="common",
     predicts={
+        "inputs-unscaled": "always",
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "high-initial-loss": "usually",
         "slow-convergence": "often",
         "plateau": "often",

@@ -56,6 +56,11 @@ CAUSE = Cause(
     group="numerics",
     prior="rare",
     predicts={
+        "nan-from-log": "always",
+        "nonfinite-inputs": "never",
+        "nan-from-growth": "never",
+        "nan-from-division": "never",
+        "nan-from-half-overflow": "never",
         "nonfinite-loss": "always",
         "nonfinite-gradient": "always",
         "nonfinite-weight": "often",

@@ -57,6 +57,8 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "loss-maximised": "always",
         "divergence": "often",
         "negative-loss": "often",

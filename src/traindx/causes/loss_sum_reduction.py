@@ -47,6 +47,8 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "loss-summed": "always",
         "high-initial-loss": "always",
         "exploding-gradients": "usually",

@@ -65,7 +65,8 @@ CAUSE = Cause(
     group="numerics",
     prior="rare",
     predicts={
-        "unchanged-weights": "usually",
+        "updates-lost-to-rounding": "always",
+        "unchanged-weights": "sometimes",
         "tiny-updates": "often",
         "plateau": "usually",
         "slow-convergence": "often",

@@ -54,6 +54,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="occasional",
     predicts={
+        "schedule-per-batch": "often",
         "lr-schedule-anomaly": "always",
         "plateau": "usually",
         "tiny-updates": "usually",

@@ -60,6 +60,8 @@ CAUSE = Cause(
     group="learning rate",
     prior="very common",
     predicts={
+        "nan-from-growth": "always",
+        "nonfinite-inputs": "never",
         "huge-updates": "usually",
         "oscillation": "often",
         "plateau": "often",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "no-nonlinearity": "always",
         "underfitting": "usually",
         "plateau": "usually",
         "loss-at-chance": "sometimes",

@@ -47,6 +47,9 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "nan-from-growth": "sometimes",
+        "nonfinite-inputs": "never",
+        "gradients-not-cleared": "always",
         "exploding-gradients": "usually",
         "oscillation": "often",
         "divergence": "often",

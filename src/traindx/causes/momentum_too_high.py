@@ -47,6 +47,8 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "oscillation": "usually",
         "huge-updates": "often",
         "divergence": "sometimes",

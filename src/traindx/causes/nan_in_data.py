@@ -62,6 +62,11 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "nonfinite-inputs": "always",
+        "nan-from-log": "never",
+        "nan-from-division": "never",
+        "nan-from-half-overflow": "never",
+        "nan-from-growth": "never",
         "nonfinite-loss": "always",
         "nonfinite-activation": "always",
         "nonfinite-gradient": "usually",

@@ -51,6 +51,8 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "scores-as-log-probabilities": "always",
         "negative-loss": "always",
         "nonfinite-loss": "often",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "data-in-order": "always",
         "oscillation": "often",
         "loss-spike": "often",
         "val-noisy": "often",

@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "optimizer-rebuilt": "usually",
         "loss-spike": "often",
         "slow-convergence": "often",
         "lr-schedule-anomaly": "often",

@@ -55,6 +55,9 @@ CAUSE = Cause(
     group="capacity",
     prior="very common",
     predicts={
+        "validation-seen-in-training": "never",
+        "val-inputs-differ": "never",
+        "evaluated-in-train-mode": "never",
         "overfitting-gap": "always",
         "val-noisy": "sometimes",
         "val-spike": "sometimes",

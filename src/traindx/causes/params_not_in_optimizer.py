@@ -57,6 +57,8 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "parameters-not-optimized": "always",
+        "frozen-weights": "never",
         "unchanged-weights": "always",
         "no-gradient": "never",
         "underfitting": "often",

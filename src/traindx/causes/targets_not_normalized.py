@@ -54,6 +54,9 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "targets-unscaled": "always",
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "high-initial-loss": "always",
         "exploding-gradients": "often",
         "slow-convergence": "often",

@@ -55,6 +55,8 @@ CAUSE = Cause(
     group="wiring",
     prior="occasional",
     predicts={
+        "evaluated-in-train-mode": "always",
+        "trained-in-eval-mode": "never",
         "val-noisy": "usually",
         "val-spike": "often",
         "overfitting-gap": "sometimes",

@@ -59,6 +59,8 @@ CAUSE = Cause(
     group="data",
     prior="rare",
     predicts={
+        "val-labels-differ": "always",
+        "val-inputs-differ": "never",
         "val-at-chance": "usually",
         "overfitting-gap": "usually",
         "val-noisy": "rarely",

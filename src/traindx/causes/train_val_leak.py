@@ -62,6 +62,8 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "validation-seen-in-training": "always",
+        "val-inputs-differ": "never",
         "suspiciously-good": "usually",
         "overfitting-gap": "never",
         "val-at-chance": "never",

@@ -58,6 +58,8 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "val-inputs-differ": "always",
+        "val-labels-differ": "never",
         "val-at-chance": "usually",
         "overfitting-gap": "often",
         "val-noisy": "sometimes",

@@ -52,6 +52,8 @@ CAUSE = Cause(
     group="learning rate",
     prior="occasional",
     predicts={
+        "nan-from-growth": "often",
+        "nonfinite-inputs": "never",
         "lr-schedule-anomaly": "often",
         "loss-spike": "often",
         "slow-convergence": "often",

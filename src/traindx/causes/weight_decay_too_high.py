@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "weights-decayed-away": "always",
         "underfitting": "usually",
         "plateau": "usually",
         "prediction-collapse": "often",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from traindx import __version__
@@ -80,7 +82,7 @@ def picture(series: Series) -> Curve:
         return Curve(series.name, tuple(series.steps.tolist()), tuple(series.values.tolist()))
     edges = np.linspace(0, count, PICTURE_POINTS // 2 + 1).astype(int)
     keep: list[int] = []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         piece = series.values[low:high]
         bad = np.flatnonzero(~np.isfinite(piece))
         if len(bad):
@@ -111,7 +113,7 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tup
                 tuple(text for _, text in entry.supports[:4]), tuple(text for _, text in entry.contradicts[:3]),
                 proposals[0] if proposals else None, proposals[1:], cause.do_not if cause is not None else (),
                 f"docs/causes/{entry.cause}.md",
-            )  # fmt: skip
+            )
         )
     shown.append(Hypothesis(OTHER, "something else", rest))
     return tuple(sorted(shown, key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence)))

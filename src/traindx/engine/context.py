@@ -17,6 +17,9 @@ from traindx.signals.curve import Curve
 USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
 
 
+SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
+
+
 @dataclass(frozen=True)
 class Hint:
     """Evidence for (positive) or against one cause in log odds, with the sentence that says so."""
@@ -29,7 +32,7 @@ class Hint:
 def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     """Everything the configuration and the order of events tell."""
     seen = {observation.id: observation for observation in observations if observation.state == "present"}
-    return [*_rate(signals), *_settings(signals), *_precision(signals, seen), *_timing(signals, seen), *_validation(signals, seen)]
+    return [*_rate(signals), *_settings(signals), *_architecture(signals), *_precision(signals, seen), *_timing(signals, seen), *_validation(signals, seen)]
 
 
 def peak_lr(signals: Signals) -> float | None:
@@ -90,6 +93,15 @@ def _settings(signals: Signals) -> Iterator[Hint]:
     accumulation = lookup.number(config, "accumulation")
     if accumulation is not None and accumulation <= 1:
         yield Hint("accumulation-not-scaled", -2.0, "gradients are not accumulated")
+
+
+def _architecture(signals: Signals) -> Iterator[Hint]:
+    """Gradients explode or vanish by being multiplied through many layers or time steps."""
+    layers, recurrent = signals.run.config.get("model_layers"), signals.run.config.get("model_recurrent")
+    if isinstance(layers, int) and 0 < layers <= SHALLOW and recurrent is False:
+        text = f"the network has {layers} layer{'s' if layers > 1 else ''} with weights and no recurrence"
+        for cause in ("exploding-gradients", "vanishing-gradients"):
+            yield Hint(cause, -2.0, f"{text}: nothing multiplies gradients there")
 
 
 def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

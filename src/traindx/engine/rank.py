@@ -83,28 +83,30 @@ def _weigh(
     entry: Ranked, observations: Sequence[Observation], known: Mapping[str, Symptom], expected: Expectation
 ) -> Ranked:
     """Add what every observation says; of one family only the strongest voice for and the strongest against counts."""
-    voices: dict[str, tuple[float, float]] = {}
+    voices: dict[tuple[str, bool], tuple[float, float]] = {}
     for observation in observations:
         symptom = known.get(observation.id)
         probability = expected(symptom) if symptom is not None else None
         if symptom is None or probability is None or observation.state == "unknown":
             continue
         odds = _log_odds(observation, probability, symptom.background)
-        best, worst = voices.get(symptom.family, (0.0, 0.0))
-        voices[symptom.family] = (max(best, odds), min(worst, odds))
+        voice = (symptom.family, symptom.background <= words.DIRECT)
+        best, worst = voices.get(voice, (0.0, 0.0))
+        voices[voice] = (max(best, odds), min(worst, odds))
         if odds > TELLING and observation.state == "present":
             entry.supports.append((odds, observation.evidence))
         elif odds < -TELLING:
             text = observation.evidence if observation.state == "present" else f"{symptom.id} not seen: {observation.evidence}"
             entry.contradicts.append((-odds, text))
-    entry.log_weight += words.TEMPERATURE * sum(best + worst for best, worst in voices.values())
+    for (_, direct), (best, worst) in voices.items():
+        entry.log_weight += (1.0 if direct else words.TEMPERATURE) * (best + worst)
     return entry
 
 
 def _log_odds(observation: Observation, probability: float, background: float) -> float:
     """How much more (or less) this observation is expected under the explanation than in any run."""
     if observation.state == "present":
-        return observation.clarity * math.log(probability / background)
+        return math.pow(observation.clarity, words.CLARITY_POWER) * math.log(probability / background)
     seen = words.SENSITIVITY
     return math.log((1 - seen * probability) / (1 - seen * background))
 
@@ -120,11 +122,15 @@ def _expected_healthy(healthy: Cause | None, symptom: Symptom) -> float | None:
     told = _expected(healthy, symptom) if healthy is not None else None
     if told is not None:
         return told
-    return words.HEALTHY_PROBLEM * symptom.background if symptom.severity == "problem" else None
+    if symptom.severity != "problem":
+        return None
+    return symptom.background * (words.HEALTHY_DIRECT if symptom.background <= words.DIRECT else words.HEALTHY_PROBLEM)
 
 
 def _expected_other(symptom: Symptom) -> float | None:
-    return max(words.OTHER_PROBLEM, symptom.background) if symptom.severity == "problem" else None
+    if symptom.severity != "problem" or symptom.background <= words.DIRECT:
+        return None
+    return max(words.OTHER_PROBLEM, symptom.background)
 
 
 def _normalise(ranked: Sequence[Ranked]) -> None:

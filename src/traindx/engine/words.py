@@ -10,7 +10,7 @@ STRENGTH: Mapping[str, float] = {
 }  # fmt: skip
 
 # 'rarely' and 'never' speak against a cause however rare the symptom is: at most this share of its background rate.
-AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.06}
+AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
 
 # How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads, docs/how-it-ranks.md).
 PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}
@@ -19,8 +19,11 @@ PRIOR_HEALTHY = 0.45  # of the logs people look at, before anything is seen
 PRIOR_OTHER = 0.04  # something the catalogue does not know
 
 SENSITIVITY = 0.85  # a symptom that is there is found this often: absence counts for less than presence
-HEALTHY_PROBLEM = 0.06  # a problem symptom the healthy page does not mention: this share of its background rate
+HEALTHY_PROBLEM = 0.02  # a problem symptom the healthy page does not mention: this share of its background rate
 OTHER_PROBLEM = 0.12  # any problem symptom under an unknown cause
+DIRECT = 0.003  # a symptom this rare elsewhere is seen directly by a recording: it proves rather than suggests
+HEALTHY_DIRECT = 0.003  # of its background rate: a recording errs that seldom about a healthy run
 SILENT_FAULT = 0.12  # a fault of which a full log shows nothing at all
-TEMPERATURE = 0.75  # symptoms are not independent; without this their product is overconfident
+TEMPERATURE = 0.85  # symptoms are not independent; without this their product is overconfident
+CLARITY_POWER = 1.5  # a finding just past its threshold counts for less than its share
 CEILING = 0.9  # a curve alone never proves a cause

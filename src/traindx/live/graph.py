@@ -16,12 +16,14 @@ ACTIVATIONS = {
 }  # fmt: skip
 # Operations that keep a network linear in its input, however many there are. Max pooling and batch norm are none, but nobody
 # means them as the activation function.
-_LINEAR = frozenset(
-    "Addmm Mm Bmm Baddbmm Add Sub Neg T Transpose Permute View UnsafeView ReshapeAlias AsStrided Squeeze Unsqueeze Expand "
-    "Convolution MkldnnConvolution CudnnConvolution Linear MkldnnLinear ToCopy Clone Select Slice Split Cat Stack AvgPool2D "
-    "AvgPool1D Alias Mv ConstantPadNd AdaptiveAvgPool2D Mean Mul Div NativeDropout MaxPool2DWithIndices MaxPool1D Sum "
-    "NativeBatchNorm CudnnBatchNorm MkldnnReshape".split()
-)
+_LINEAR = frozenset({
+    "Addmm", "Mm", "Bmm", "Baddbmm", "Add", "Sub", "Neg", "T", "Transpose", "Permute", "View", "UnsafeView",
+    "ReshapeAlias", "AsStrided", "Squeeze", "Unsqueeze", "Expand", "Convolution", "MkldnnConvolution",
+    "CudnnConvolution", "Linear", "MkldnnLinear", "ToCopy", "Clone", "Select", "Slice", "Split", "Cat", "Stack",
+    "AvgPool2D", "AvgPool1D", "Alias", "Mv", "ConstantPadNd", "AdaptiveAvgPool2D", "Mean", "Mul", "Div",
+    "NativeDropout", "MaxPool2DWithIndices", "MaxPool1D", "Sum", "NativeBatchNorm", "CudnnBatchNorm",
+    "MkldnnReshape",
+})  # fmt: skip
 _LAYERS = frozenset({"Addmm", "Mm", "Bmm", "Convolution", "MkldnnConvolution", "CudnnConvolution", "Linear", "MkldnnLinear"})
 
 

@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -24,6 +25,7 @@ from traindx.live.store import Store
 from traindx.live.values import Values
 
 FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says
+GLANCE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
 HOOK_SECONDS = 2e-6  # what a module hook costs beyond the observers' own time (measured, CPython 3.11, torch 2.13)
 FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
 CRITERIA = (
@@ -52,6 +54,7 @@ class Hub:
         self._open_store = open_store
         self._store: Store | None = None
         self._observers: list[Observer] = [kind(self) for kind in observers]
+        self._handlers = _handlers_of(self._observers)
         self._pid = os.getpid()
         self._began = time.perf_counter()
         self._spent = 0.0
@@ -60,6 +63,7 @@ class Hub:
         self._inside = False  # an observer is running: what it does itself is not observed
         self._glancing = False  # whole models are reported, their layers are not
         self._glances = 0
+        self._glanced = 0  # calls told by this glance
         self._unhook: list[Any] = []
         self._ended = False
 
@@ -108,6 +112,7 @@ class Hub:
         if not self.deep and not self._glancing and (self._glances < FIRST_GLANCES or self.cost < self.budget):
             self._glancing = True
             self._glances += 1
+            self._glanced = 0
             self._install_hooks()
 
     def event(self, kind: str, text: str) -> None:
@@ -120,35 +125,43 @@ class Hub:
         return self.names.get(id(module), type(module).__name__)
 
     def observe(self, handler: str, *arguments: Any) -> None:
-        """Tell every observer; one that fails is dropped with one line, and the training goes on."""
-        if self._inside or self._ended or os.getpid() != self._pid:
+        """Tell the observers that care; one that fails is dropped with one line, and the training goes on."""
+        handlers = self._handlers.get(handler)
+        if not handlers or self._inside or self._ended or os.getpid() != self._pid:
             return
         began = time.perf_counter()
         self._inside = True
         self.grad = torch.is_grad_enabled()
+        if self.grad:
+            torch.set_grad_enabled(False)
         try:
-            with torch.no_grad():
-                for observer in tuple(self._observers):
-                    try:
-                        getattr(observer, handler)(*arguments)
-                    except Exception as error:
-                        self._observers.remove(observer)
-                        if os.environ.get("TRAINDX_DEBUG"):
-                            raise
-                        self.warn(f"{type(observer).__name__} stopped watching ({type(error).__name__}: {error})")
+            for observer, handle in tuple(handlers):
+                try:
+                    handle(*arguments)
+                except Exception as error:
+                    self._drop(observer, error)
         finally:
+            if self.grad:
+                torch.set_grad_enabled(True)
             self._inside = False
             took = time.perf_counter() - began
             self._spent += took
             if self.deep:
                 self._deep_spent += took
 
+    def _drop(self, observer: Observer, error: Exception) -> None:
+        self._observers.remove(observer)
+        self._handlers = _handlers_of(self._observers)
+        if os.environ.get("TRAINDX_DEBUG"):
+            raise error
+        self.warn(f"{type(observer).__name__} stopped watching ({type(error).__name__}: {error})")
+
     # --- torch → events -----------------------------------------------------------------------------------------------
 
     def attach(self) -> None:
         self.patch(torch.autograd, "backward", self._around_backward)
         for name in CRITERIA:
-            self.patch(torch.nn.functional, name, lambda original, name=name: self._around_criterion(name, original))
+            self.patch(torch.nn.functional, name, partial(self._around_criterion, name))
         self.patch(DataLoader, "__iter__", self._around_loader)
         for hook, install in (
             (self._before_step, torch_optimizer.register_optimizer_step_pre_hook),
@@ -261,6 +274,9 @@ class Hub:
             # a glance may begin in the middle of a forward pass: only models known from a deep step are whole
             if self._depth == 0 and id(module) in self.models:
                 self.observe("on_glance", module, args, kwargs, output)
+                self._glanced += 1
+                if self._glanced >= GLANCE_CALLS:
+                    self._look_closely(self.deep)
             return
         if self._depth > 0 or not isinstance(module, torch.nn.modules.loss._Loss):
             self.observe("on_module", module, self.name_of(module), args, output)
@@ -277,6 +293,14 @@ class Hub:
         for step, row in self.values.ready(wait=wait):
             self.store.row(step, row)
         self.store.flush()
+
+
+def _handlers_of(observers: Sequence[Observer]) -> dict[str, list[tuple[Observer, Callable[..., None]]]]:
+    """Who wants to hear of what: an event that an observer does not override is never sent to it."""
+    wanted: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
+    for name in (name for name in vars(Observer) if name.startswith("on_")):
+        wanted[name] = [(one, getattr(one, name)) for one in observers if getattr(type(one), name) is not getattr(Observer, name)]
+    return wanted
 
 
 class _Timed:

@@ -23,13 +23,13 @@ class Later:
         elif len(self._flying) < LIMIT:
             copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
             copy.copy_(tensor, non_blocking=True)
-            event = torch.cuda.Event()
+            event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             event.record(torch.cuda.current_stream(tensor.device))
             self._flying.append((copy, event, then))
 
     def poll(self, *, wait: bool = False) -> None:
         """Hand over what has arrived, in the order it was asked for."""
-        while self._flying and (wait or self._flying[0][1].query()):
+        while self._flying and (wait or self._flying[0][1].query()):  # type: ignore[no-untyped-call]
             copy, event, then = self._flying.pop(0)
             if wait:
                 event.synchronize()

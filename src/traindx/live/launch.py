@@ -31,7 +31,7 @@ def command_of(arguments: Sequence[str]) -> list[str]:
         if len(arguments) < 2:
             raise TraindxError("No module after -m.", "For example: traindx run -m package.train")
         return [sys.executable, *arguments]
-    if first.endswith(".py") or Path(first).is_file() and not os.access(first, os.X_OK):
+    if first.endswith(".py") or (Path(first).is_file() and not os.access(first, os.X_OK)):
         if not Path(first).is_file():
             raise TraindxError(f"{first} does not exist.", "Check the path of the script.")
         return [sys.executable, *arguments]

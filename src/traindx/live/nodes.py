@@ -30,7 +30,7 @@ class Ending:
     """The operation whose result a tensor is, seen through reshapes, casts and cuts. `dim` is the dimension a softmax runs
     over, counted from the front; `whole` says that nothing was cut out of the result on the way."""
 
-    kind: str = ""  # 'Softmax', 'LogSoftmax', 'Sigmoid', 'Addmm', …
+    kind: str = ""  # 'Softmax', 'LogSoftmax', 'Sigmoid', 'Addmm', …; '' where it cannot be seen
     shape: tuple[int, ...] = ()
     dim: int | None = None
     whole: bool = True
@@ -43,7 +43,7 @@ class Ending:
     @property
     def opaque(self) -> bool:
         """A compiled graph or a custom function, whose inside cannot be seen; or no graph at all."""
-        return not self.kind or self.kind.startswith("Compiled") or "Function" in self.kind
+        return not self.kind
 
 
 def ending(tensor: torch.Tensor) -> Ending:
@@ -51,7 +51,7 @@ def ending(tensor: torch.Tensor) -> Ending:
     node: Node = tensor.grad_fn
     index, whole = tensor.output_nr, True
     for _ in range(_REACH):
-        if node is None:
+        if node is None or isinstance(node, torch.autograd.function.BackwardCFunction):  # written in Python: compiled or custom
             break
         kind = kind_of(node)
         if kind not in RESHAPES and kind not in CUTS:

@@ -31,6 +31,7 @@ SLACK = 0.02  # beyond the range, for rounding and label smoothing
 OUT_OF_REACH = 0.05  # of the targets, so that a single odd sample is no fault
 LEAST_TARGETS = 16
 MOST_CLASSES = 20  # whole numbers with more values than this are counts
+LEAST_CODED = 8  # targets in a call
 CODED_SAMPLES = 50  # targets seen before whole numbers are called class codes
 SHARE_OF_A_CLASS = 0.4  # of an equal share: classes are roughly balanced, counts are not
 
@@ -206,9 +207,8 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
         else:
             yield Finding(name, False, f"The targets of {call.name} are no class codes.")
         return
-    if target.numel() != target.shape[0] if target.dim() else True:
-        return
-    if call.input.numel() != target.numel():
+    single = target.dim() > 0 and target.numel() == target.shape[0] == call.input.numel()
+    if not single or target.numel() < LEAST_CODED:  # a toy such as the four rows of XOR says nothing
         return
     target = target.reshape(-1)[:4096]
     found = (target.unsqueeze(1) == torch.arange(MOST_CLASSES + 1, device=target.device)).sum(0).tolist()

@@ -33,7 +33,7 @@ class Store:
         self._file: Any = None
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a", encoding="utf-8", buffering=1 << 16)
+            self._file = self.path.open("a", encoding="utf-8", buffering=1 << 16)  # open as long as the training runs
         except OSError as error:
             self.broken = f"cannot write {self.path}: {error.strerror or error}"
 

@@ -28,7 +28,7 @@ class Values:
     def ready(self, *, wait: bool) -> Iterator[tuple[int, dict[str, float]]]:
         """The rows whose values have all arrived; with `wait` (at the end) all of them."""
         self._send()
-        while self._flying and (wait or self._flying[0][2].query()):
+        while self._flying and (wait or self._flying[0][2].query()):  # type: ignore[no-untyped-call]
             places, copy, event = self._flying.pop(0)
             if wait:
                 event.synchronize()
@@ -49,6 +49,6 @@ class Values:
             stacked = torch.stack([tensor for _, _, tensor in items])
             copy = torch.empty(stacked.shape, dtype=stacked.dtype, pin_memory=True)
             copy.copy_(stacked, non_blocking=True)
-            event = torch.cuda.Event()
+            event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             event.record(torch.cuda.current_stream(device))
             self._flying.append(([(step, name) for step, name, _ in items], copy, event))

@@ -1,4 +1,4 @@
-"""From the shapes of a text log to runs: which lines were measurements, what each series is called, what was planned."""
+"""From the shapes of a text log to runs: what each series is called, what was planned, what happened."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from numpy.typing import NDArray
 
 from traindx.meaning import Meaning, Split
 from traindx.readers.build import RunBuilder
-from traindx.readers.keys import OBJECTIVES, is_knob
-from traindx.readers.plans import Column, Plan
+from traindx.readers.keys import OBJECTIVES
+from traindx.readers.plans import Column
 from traindx.readers.resolve import Rows, prepare, resolve, rows_of
 from traindx.readers.scan import Scanner
+from traindx.readers.verdict import distinct, measurements
 from traindx.run import Floats
 
 _WINDOW = 8192  # rows handed to the builder at once
-_MAX_ITEMS = 20  # 'class 7 iou': more of them are a report, not a curve
-_FEW_LINES = 2000  # in a short log one line is enough to be a measurement
-_FEW_WORDS = 6  # besides the names; a line with more of them is a sentence about the training
-_TAIL = 0.95  # of the rows; what comes once, after them, is a final evaluation
 _EPOCH_SETTINGS = frozenset(
     {"epochs", "num_epochs", "n_epochs", "max_epochs", "total_epochs", "num_train_epochs", "nepochs", "max_epoch"}
 )
@@ -45,15 +42,15 @@ class _Stream:
 
 def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     """Fill the builder with what the scanner found; False when nothing in it is a measurement."""
-    rows = [rows_of(shape) for shape in scanner.shapes.values()]
+    rows = [rows_of(shape, scanner.repeats) for shape in scanner.shapes.values()]
     rows = [each for each in rows if len(each)]
     prepare(rows)
     resolve(rows)
-    accepted = _measurements(rows, scanner)
+    accepted = measurements(rows, scanner.lines)
     # only now is it known which counters are those of the training
     headers = [
         each for each in rows
-        if each.plan.header and not each.plan.told and each not in accepted and (not each.own_step or _distinct(each.step) > 1)
+        if each.plan.header and not each.plan.told and each not in accepted and (not each.own_step or distinct(each.step) > 1)
     ]  # fmt: skip
     resolve([*accepted, *headers])
     _settle_format(accepted, builder)
@@ -69,212 +66,54 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     return bool(streams)
 
 
-def _measurements(rows: list[Rows], scanner: Scanner) -> list[Rows]:
-    """The shapes that measure the training; settings, reports and remarks are left out."""
-    metric = [each for each in rows if each.plan.columns]
-    counted = [
-        each for each in metric
-        if each.plan.objective and each.plan.counters and not each.plan.told and _few_items(each) and _counts_up(each)
-    ]  # fmt: skip
-    trusted = [each for each in metric if each.shape.trusted]
-    main = [each for each in counted if each.shape.seen >= 2 or each.shape.trusted]
-    if not main and scanner.lines < _FEW_LINES:
-        main = counted
-    places = (
-        np.sort(np.concatenate([each.block.seq for each in [*main, *trusted]]))
-        if main or trusted
-        else np.empty(0, dtype=np.int64)
-    )
-    last = int(places[int(_TAIL * (len(places) - 1))]) if len(places) else None
-    chosen = [*main, *(each for each in trusted if each not in main)]
-    for each in metric:
-        if each in chosen or each.plan.told or not _few_items(each):
-            continue
-        if each.plan.objective and not each.plan.counters and _recurs(each) and _reads_like_names(each):
-            chosen.append(each)
-        elif (
-            last is not None
-            and each.plan.objective
-            and each.shape.seen <= 2
-            and each.block.seq[-1] >= last
-            and _is_terse(each)
-        ):
-            chosen.append(each)  # the final evaluation
-        elif each.plan.bar and _is_named_bar(each):
-            chosen.append(each)
-    if not chosen:
-        return _last_resort(metric)
-    epochs = max(
-        (int((np.diff(each.epoch[np.isfinite(each.epoch)]) != 0).sum()) for each in rows if each.own_epoch), default=0
-    )
-    named = [each.plan for each in chosen if each.plan.counters]
-    provided = {(c.meaning.kind, c.split or c.meaning.split) for each in chosen for c in each.plan.columns}
-    for each in metric:
-        if each in chosen:
-            continue
-        if each.plan.told and each.plan.objective and each.shape.seen >= 2:
-            missing = any(
-                (c.meaning.kind, c.split or c.meaning.split) not in provided
-                for c in each.plan.columns
-                if c.meaning.kind in OBJECTIVES
-            )
-            if missing and _progresses(each):
-                chosen.append(each)
-        elif each.plan.counters and any(_most_of(each.plan, plan) for plan in named):
-            chosen.append(each)  # the same line with its loss left out, as when a step was skipped
-        elif (each.plan.companion or (each.plan.header and each.own_epoch)) and not each.plan.objective and _is_companion(each, epochs):
-            chosen.append(each)
-    return sorted(chosen, key=lambda each: int(each.block.seq[0]))
-
-
-def _is_terse(rows: Rows) -> bool:
-    return not rows.plan.bar and rows.plan.prose <= _FEW_WORDS and _reads_like_names(rows)
-
-
-def _reads_like_names(rows: Rows) -> bool:
-    """'Accuracy of the network on the test images' is a name, 'Calculate the cost of the notebooks' a sentence: long
-    names say which data they speak of."""
-    return all(len(column.name.split()) <= 3 or column.meaning.split or column.split for column in rows.plan.columns)
-
-
-def _is_named_bar(rows: Rows) -> bool:
-    """What a progress bar shows beside its count is a measurement, whatever it is called."""
-    return len(rows) >= 10 and any(
-        _is_fraction(value_of(rows, column)) for column in rows.plan.columns if column.meaning.kind == "other"
-    )
-
-
-def _is_companion(rows: Rows, epochs: int) -> bool:
-    """A learning rate or a norm on a line by itself: it must go along with the training, unlike a setting that is printed
-    at every start."""
-    if rows.shape.seen < 3 or all(is_knob(column.name) for column in rows.plan.columns):
-        return False
-    if not rows.plan.counters and rows.shape.seen < 0.3 * epochs:
-        return False
-    moments = max(_distinct(rows.epoch), _distinct(rows.step))
-    moving = any(_distinct(value_of(rows, column)) > 1 for column in rows.plan.columns)
-    return moments >= 5 or (moments >= 3 and moving)
-
-
-def _distinct(values: Floats) -> int:
-    return len(np.unique(values[np.isfinite(values)]))
-
-
-def _counts_up(rows: Rows) -> bool:
-    """'0 train 10.9' opens with its step, '3 notebooks cost 12' does not: a bare number that opens a line must count."""
-    counters = rows.plan.counters
-    if rows.shape.trusted or any(counter.rank != 1 or counter.total is not None for counter in counters):
-        return True
-    return _distinct(rows.step) >= 3 and bool((np.diff(rows.step) >= 0).mean() > 0.7)
-
-
-def _most_of(some: Plan, whole: Plan) -> bool:
-    """Whether a line is another one with a few names left out."""
-    few, names = ({column.name for column in plan.columns} for plan in (some, whole))
-    alike = [counter.role for counter in some.counters] == [counter.role for counter in whole.counters]
-    return alike and few < names and 2 * len(few) >= len(names) > 2
-
-
-def _few_items(rows: Rows) -> bool:
-    return rows.plan.item is None or len(np.unique(rows.item)) <= _MAX_ITEMS
-
-
-def _recurs(rows: Rows) -> bool:
-    """Lines without a counter of their own: they must come back, and something must move between them. Settings that
-    every rank prints come back too, but nothing moves."""
-    if rows.shape.seen < 3:
-        return False
-    objective = [column for column in rows.plan.columns if column.meaning.kind in OBJECTIVES]
-    moving = any(len(np.unique(value_of(rows, column))) > 1 for column in objective)
-    return moving or _progresses(rows)
-
-
-def _progresses(rows: Rows) -> bool:
-    """Whether the training went on between these lines."""
-    return _distinct(rows.epoch) >= 3 or _distinct(rows.step) >= 3
-
-
-def _last_resort(metric: list[Rows]) -> list[Rows]:
-    """No known name anywhere: then what a counting line calls its fractions is taken at its word."""
-    return [
-        each
-        for each in metric
-        if each.plan.counters and each.shape.seen >= 5 and not each.plan.told and each.plan.item is None
-        and any(_is_fraction(value_of(each, column)) and not is_knob(column.name) and column.meaning.kind in ("other", "kl", "entropy")
-                for column in each.plan.columns)
-    ]  # fmt: skip
-
-
-def _is_fraction(values: Floats) -> bool:
-    finite = values[np.isfinite(values)]
-    return bool(len(finite)) and bool((finite != np.round(finite)).mean() > 0.5) and len(np.unique(finite)) > 2
-
-
-def value_of(rows: Rows, column: Column) -> Floats:
-    """The values of one column."""
-    place = 0
-    for other in rows.plan.columns:
-        if other is column:
-            break
-        place += len(other.indices)
-    values = rows.block.values
-    if column.clock:
-        total = np.zeros(len(rows))
-        for offset in range(len(column.clock)):
-            total = total * (24 if len(column.clock) == 4 and offset == 1 else 60) + values[:, place + offset]
-        return total
-    if column.over is not None:
-        with np.errstate(all="ignore"):
-            return np.asarray(values[:, place] / values[:, place + 1])
-    return np.asarray(values[:, place] * column.scale)
-
-
 def _streams(accepted: list[Rows]) -> list[_Stream]:
-    """One stream a name. The same name at another pace (batches, epochs), or said again of the same moment by another
-    line, is another series."""
-    owners: dict[str, tuple[str, Rows]] = {}
-    spelled: dict[str, str] = {}
+    """One stream for each name, split and item of the accepted rows."""
+    names = _Names()
     streams: list[_Stream] = []
     stepping = {column.name.lower() for rows in accepted if rows.own_step for column in rows.plan.columns}
     for rows in accepted:
-        pace = "step" if rows.own_step else "epoch" if rows.own_epoch else "none"
-        evaluates = pace == "none" and _evaluates(rows, stepping)
+        evaluates = _pace(rows) == "none" and _evaluates(rows, stepping)
         for column in rows.plan.columns:
             if column.meaning.kind in ("stamp", "step", "epoch"):
                 continue
-            values = value_of(rows, column)
+            values = rows.values(column)
             for split, item, mask in _parts(rows, column, evaluates):
-                name = (
-                    column.name
-                    if item is None or rows.plan.item is None
-                    else f"{rows.plan.item[0]} {item:g} {column.name}"
-                )
-                name, meaning = _named(name, column.meaning, split)
-                owner = owners.setdefault(name.lower(), (pace, rows))
-                if meaning.kind not in ("lr", "memory", "loss_scale") and owner[1] is not rows:
-                    if owner[0] != pace:
-                        name, meaning = _at_other_pace(name, meaning, pace, owner[0])
-                    elif meaning.kind not in OBJECTIVES and _same_moments(rows, owner[1]):
-                        continue  # the same line's time or speed, printed once per metric
-                    elif _same_moments(rows, owner[1]):
-                        name = (
-                            f"{rows.plan.label} {name}"
-                            if rows.plan.label not in ("", owner[1].plan.label)
-                            else f"{name} (2)"
-                        )
-                name = spelled.setdefault(name.lower(), name)
-                streams.append(
-                    _Stream(
-                        name,
-                        meaning,
-                        rows.block.seq[mask],
-                        values[mask],
-                        rows.step[mask],
-                        rows.epoch[mask],
-                        rows.block.times[mask],
-                    )
-                )
+                named = names.give(rows, column, split, item)
+                if named is None:
+                    continue
+                seq, times = rows.block.seq[mask], rows.block.times[mask]
+                streams.append(_Stream(*named, seq, values[mask], rows.step[mask], rows.epoch[mask], times))
     return streams
+
+
+class _Names:
+    """Gives every stream its name. The same name at another pace (batches, epochs), or said again of the same moment by
+    another line, is another series."""
+
+    def __init__(self) -> None:
+        self.owners: dict[str, Rows] = {}
+        self.spelled: dict[str, str] = {}
+
+    def give(self, rows: Rows, column: Column, split: Split, item: float | None) -> tuple[str, Meaning] | None:
+        """The name and its meaning; None when the column only repeats what another line says."""
+        bare = column.name
+        if item is not None and rows.plan.item is not None:
+            bare = f"{rows.plan.item[0]} {item:g} {bare}"
+        name, meaning = _named(bare, column.meaning, split)
+        owner = self.owners.setdefault(name.lower(), rows)
+        if owner is not rows and meaning.kind not in ("lr", "memory", "loss_scale"):
+            if _pace(owner) != _pace(rows):
+                name, meaning = _at_other_pace(name, meaning, _pace(rows), _pace(owner))
+            elif _same_moments(rows, owner):
+                if meaning.kind not in OBJECTIVES:
+                    return None
+                apart = rows.plan.label not in ("", owner.plan.label)
+                name, meaning = _named(f"{rows.plan.label} {bare}" if apart else f"{bare} (2)", column.meaning, split)
+        return self.spelled.setdefault(name.lower(), name), meaning
+
+
+def _pace(rows: Rows) -> str:
+    return "step" if rows.own_step else "epoch" if rows.own_epoch else "none"
 
 
 def _evaluates(rows: Rows, stepping: set[str]) -> bool:
@@ -387,8 +226,8 @@ def _settings(
         epochs, steps, batches = (_last(total) for total in (each.epoch_total, each.step_total, each.batch_total))
         if epochs is not None:
             builder.config["planned_epochs"] = epochs
-        within = each.unrolled or epochs is not None
-        training = each.plan.objective or (not each.plan.columns and _distinct(each.step) > 1)
+        within = each.unrolled or (epochs is not None and _epoch_first(each))
+        training = each.plan.objective or (not each.plan.columns and distinct(each.step) > 1)
         if steps is not None and not within and training and each.plan.split not in ("val", "test"):
             builder.config["planned_steps"] = steps
         elif steps is not None and each.own_epoch:
@@ -404,6 +243,13 @@ def _settings(
         _plan_from_eta(accepted, builder)
 
 
+def _epoch_first(rows: Rows) -> bool:
+    """'Epoch [1/3], Step [1/600]' counts steps within an epoch, 'Step 100/5000 | Epoch 1/10' all of them; once an epoch
+    has passed the steps themselves have told."""
+    epoch, step = rows.plan.epoch, rows.plan.step
+    return epoch is not None and step is not None and epoch.index < step.index and distinct(rows.epoch) < 2
+
+
 def _plan_from_eta(accepted: list[Rows], builder: RunBuilder) -> None:
     """The time that was left at the end, at the last pace, is the steps that were left."""
     for rows in accepted:
@@ -413,7 +259,7 @@ def _plan_from_eta(accepted: list[Rows], builder: RunBuilder) -> None:
         pace = next((c for c in rows.plan.columns if c.meaning.kind == "step_time"), None)
         if eta is None or pace is None or not rows.own_step:
             continue
-        left, seconds = float(value_of(rows, eta)[-1]), float(np.nanmedian(value_of(rows, pace)[-50:]))
+        left, seconds = float(rows.values(eta)[-1]), float(np.nanmedian(rows.values(pace)[-50:]))
         seconds = seconds / 1000 if pace.meaning.part == "ms" else seconds
         if np.isfinite(left) and seconds > 0 and np.isfinite(rows.step[-1]):
             builder.config["planned_steps"] = float(np.round(rows.step[-1] + left / seconds))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -209,7 +210,7 @@ class RunBuilder:
         clock = steps if np.isfinite(steps).sum() >= np.isfinite(epochs).sum() * 0.5 and np.isfinite(steps).any() else epochs
         segments: list[_Segment] = []
         bounds = [0, *(self._cuts if len(self._cuts) <= _MAX_RUNS else []), total]
-        for start, stop in zip(bounds[:-1], bounds[1:], strict=True):
+        for start, stop in pairwise(bounds):
             segments.extend(self._split(start, stop, clock, reference))
         return [segment for segment in segments if segment.stop > segment.start] or [_Segment(0, total, [])]
 

@@ -20,7 +20,7 @@ _WORD = (
 )
 _PHRASE = re.compile(
     rf"(?:(?P<subject>.{{1,60}}?)\s(?:at|after|for|in|of|on)\s)?(?:(?:{_BEFORE})[\s_\-]*)*(?P<word>{_WORD})"
-    r"\s*(?:number|num|no\.?|idx|id|nr\.?)?\s*(?:\((?P<split>\w+)\))?",
+    r"\s*(?:number|num|no\.?|idx|index|id|nr\.?|status|progress)?\s*(?:\((?P<split>\w+)\))?",
     re.IGNORECASE,
 )
 _SUFFIX = re.compile(r"(?:st|nd|rd|th)?[\s-]*(epoch|iteration|iter|step|batch|episode|update)(?![a-z/])", re.IGNORECASE)
@@ -32,7 +32,9 @@ _SETTING = re.compile(
     r"(?:epochs|steps|iterations|iters|updates|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]",
     re.IGNORECASE,
 )
-_AMOUNTS = frozenset({"number", "total number", "the number", "count", "total", "out"})  # 'number of iterations' counts none
+_AMOUNTS = frozenset(
+    {"number", "total number", "the number", "count", "total", "out"}
+)  # 'number of iterations' counts none
 _PROGRESS = re.compile(r"\d+(?:\.\d+)?")
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
-from traindx.readers.frames import VALUE_NAMES, Frame, Sink, role_of
+from traindx.readers.frames import VALUE_NAMES, Frame, role_of
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import Layout, layout_of
 from traindx.readers.tables import read_table
@@ -26,9 +27,9 @@ def sniff(source: Source) -> float:
     layout = layout_of(source)
     if layout is None:
         return 0.0
-    if layout.names_objective or _is_wandb_export(layout.names) or _is_long(layout):
+    if layout.tells_training or _is_wandb_export(layout.names) or _is_long(layout):
         return POSSIBLE
-    return FALLBACK
+    return 0.0 if layout.labelled and not layout.counts else FALLBACK
 
 
 def read(source: Source) -> list[Run]:

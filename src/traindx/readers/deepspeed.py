@@ -20,6 +20,9 @@ _LINE = re.compile(
 
 
 class Overflows(Dialect):
+    name = NAME
+    lines = _LINE
+
     def take(self, line: str) -> Handler | None:
         return self.overflow if _OVERFLOW.search(line) else None
 

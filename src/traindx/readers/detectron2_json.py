@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from traindx.readers.base import LIKELY, Reader
-from traindx.readers.frames import Sink
 from traindx.readers.jsonrows import head_rows, read_json_rows
 from traindx.readers.settings import load_settings
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.run import Run
 

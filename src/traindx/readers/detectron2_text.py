@@ -26,6 +26,9 @@ _LINE = re.compile(r"d2\.utils\.events\]?:? .*\biter: \d+ ")
 
 
 class Results(Dialect):
+    name = NAME
+    lines = _LINE
+
     def __init__(self) -> None:
         self.task = ""
         self.names: list[str] = []

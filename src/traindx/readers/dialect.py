@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Protocol
@@ -43,7 +44,11 @@ Handler = Callable[[str, Sink], None]
 
 
 class Dialect:
-    """One format's line shapes."""
+    """One format's line shapes. Lines that the general rules read well enough are only recognised, by `lines`: a log that
+    turns out to consist of them is called by the format's `name`, however late they begin."""
+
+    name: str = ""
+    lines: re.Pattern[str] | None = None
 
     def take(self, line: str) -> Handler | None:
         """The handler for lines like this one, None when they are not of this format."""

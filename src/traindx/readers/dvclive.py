@@ -8,9 +8,9 @@ from pathlib import Path
 from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import CERTAIN, Bundle, Reader
-from traindx.readers.frames import Sink
 from traindx.readers.json_tables import peek
 from traindx.readers.settings import load_settings
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import layout_of
 from traindx.readers.tables import read_table

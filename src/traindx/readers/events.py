@@ -13,6 +13,7 @@ EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-
 _MAX_EVENTS = 60
 _MAX_TEXT = 300
 _MAX_HEARD = 1000  # characters of a line of a traceback
+_MAX_SPOTTED = 2000  # characters of a line that may announce something
 _MAX_TRACEBACK = 400  # lines; an unfinished one ends there
 
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
@@ -28,13 +29,20 @@ _SIGNS: tuple[tuple[EventKind, str], ...] = (
     ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation).{0,80}(?:timed out|abort|:)|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
                   r"device-side assert|RuntimeError: |Fatal Python error"),
     ("early-stop", r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
-                   r"^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
+                   r"^\s*Early stopping, best iteration|^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
     ("finished", r"\btraining\b(?! loss| time per| set| data| step| acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
                  r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone training\b|"
                  r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)"),
     ("warning", r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan (?:loss|gradient)s? detected"),
 )  # fmt: skip
 _RULES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _SIGNS)
+# asked first, so that a line costs one search and not one per rule
+_TRIGGER = re.compile(
+    r"Traceback|memory|exhausted|ALLOC_FAILED|oom-kill|DataLoader|bus error|killed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
+    r"TIME LIMIT|terminated|exitcode|segmentation|core dumped|watchdog|nccl|CUDA error|assert|RuntimeError|fatal|early|stopp|patience|"
+    r"training|train_runtime|Trainer|exiting|completed|optimization|Warning|loss is|finite|nan (?:loss|grad)",
+    re.IGNORECASE,
+)
 _NOT_THE_END = re.compile(
     r"^\W*to (?:update|disable)|\bepoch\s*\[?\d+|\bstep\s*\d+|will be|not yet|once|when|until|if training",
     re.IGNORECASE,
@@ -65,10 +73,10 @@ class EventLog:
 
     def spot(self, line: str) -> EventKind | Literal["open"] | None:
         """What this line announces, None for almost all lines."""
+        if len(line) > _MAX_SPOTTED or not _TRIGGER.search(line):
+            return None
         if _TRACEBACK.search(line):
             return "open"
-        if len(line) > 2000:
-            return None
         for kind, pattern in _RULES:
             match = pattern.search(line)
             if match is None:
@@ -79,7 +87,11 @@ class EventLog:
                 and not re.search(r"trigger|stopp(?:ed|ing) (?:early|train)", line, re.IGNORECASE)
             ):
                 continue
-            if kind == "finished" and "Trainer.fit" not in line and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end):
+            if (
+                kind == "finished"
+                and "Trainer.fit" not in line
+                and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end)
+            ):
                 continue
             if kind == "warning" and _BORING.search(line):
                 continue

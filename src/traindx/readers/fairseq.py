@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 from traindx.readers.base import LIKELY, Reader
+from traindx.readers.dialect import Dialect
 from traindx.readers.source import Source
 from traindx.readers.text import read_text
 
@@ -16,8 +17,14 @@ _LINE = re.compile(
 )
 
 
+class Lines(Dialect):
+    name = NAME
+    lines = _LINE
+
+
 def sniff(source: Source) -> float:
     return LIKELY if source.is_text and _LINE.search(source.text_head) else 0.0
 
 
+DIALECT = Lines
 READER = Reader(NAME, "fairseq log", sniff, partial(read_text, format=NAME))

@@ -33,8 +33,10 @@ class Growing:
         self._length += len(values)
 
     def array(self) -> NDArray[Any]:
-        """All of them, as one array."""
+        """All of them, as one array that must not be written to."""
         self._close_tail()
+        if self._chunks and all(chunk.strides == (0,) and np.isnan(chunk[0]) for chunk in self._chunks if len(chunk)):
+            return np.broadcast_to(np.float64("nan"), self._length)  # a clock that no row had: one number for all
         if len(self._chunks) != 1:
             self._chunks = [np.concatenate(self._chunks) if self._chunks else np.empty(0)]
         self._chunks[0] = np.ascontiguousarray(self._chunks[0], dtype=_DTYPES[self._typecode])

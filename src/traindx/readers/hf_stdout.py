@@ -21,14 +21,19 @@ NAME = "hf-stdout"
 _ROW = re.compile(r"\{'(?:eval_)?loss': '?[-\d.naif]+.*'epoch': '?[\d.]+'?\}")
 _SUMMARY = re.compile(r"\{'train_runtime': ")
 _PLANNED = re.compile(r"\b(Num Epochs|Total optimization steps) = ([\d,]+)")
-_BAR = re.compile(r"\s*\d+%\|[^|]*\| (\d+)/(\d+) \[[^\]]*\]\s*$")  # the Trainer's bar has no description
+# the Trainer's bar has no description and shows no metric
+_BAR = re.compile(r"\s*\d+%\|[^|]*\| (\d+)/(\d+) \[[^\],]*,[^\],]*\]\s*$")
 _KEYS = {"Num Epochs": "planned_epochs", "Total optimization steps": "planned_steps"}
 
 
 class TrainerLines(Dialect):
+    name = NAME
+    lines = _ROW
+
     def __init__(self) -> None:
         self.seen = False  # a row of the Trainer was met: bars without a description are its own
         self.total = 0.0
+        self.announced = False
 
     def take(self, line: str) -> Handler | None:
         self.seen = self.seen or _ROW.search(line) is not None
@@ -44,12 +49,13 @@ class TrainerLines(Dialect):
             self.total = max(self.total, float(match.group(2)))
 
     def close(self, sink: Sink) -> None:
-        if self.seen and self.total:
+        if self.seen and self.total and not self.announced:
             sink.plan("planned_steps", self.total)
 
     def planned(self, line: str, sink: Sink) -> None:
         match = _PLANNED.search(line)
         if match:
+            self.announced = True
             sink.plan(_KEYS[match.group(1)], to_float(match.group(2)))
 
 

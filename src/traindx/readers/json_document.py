@@ -7,8 +7,8 @@ from typing import Any
 from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES, meaning_of
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
-from traindx.readers.frames import Sink
 from traindx.readers.json_tables import curves_in, feed_document, load_document, peek, runs_in
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.run import Run
 

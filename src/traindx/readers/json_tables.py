@@ -12,9 +12,10 @@ import numpy as np
 
 from traindx.meaning import meaning_of
 from traindx.readers.cells import number_of
-from traindx.readers.frames import Column, Frame, Labels, Sink
+from traindx.readers.frames import Column, Frame, Labels
 from traindx.readers.jsonrows import frames_of, head_rows
 from traindx.readers.jsontext import parse_document
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.run import Floats, flatten
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
-from traindx.readers.frames import TAG_NAMES, Sink
+from traindx.readers.frames import TAG_NAMES
 from traindx.readers.jsonrows import head_rows, read_json_rows
 from traindx.readers.jsontext import flat_row
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.run import Run
 

@@ -15,10 +15,12 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from traindx.meaning import meaning_of
 from traindx.readers.blocks import line_blocks
 from traindx.readers.cells import INF, NAN, number_of
-from traindx.readers.frames import Column, Frame, Labels, Sink, role_of
+from traindx.readers.frames import Column, Frame, Labels, role_of
 from traindx.readers.jsontext import flat_row, parse_line
+from traindx.readers.sink import Sink
 from traindx.readers.source import HEAD_BYTES, Source
 from traindx.run import flatten
 
@@ -147,7 +149,7 @@ class _RowReader:
         for index, (key, kind) in enumerate(self._keys.items()):
             cells = map(attrgetter(f"f{index}"), rows)
             if kind is float:
-                frame.numbers[key] = _column(list(cells))
+                frame.numbers[key] = _column(list(cells), key, frame)
             elif kind is str and role_of(key):
                 frame.labels[key] = Labels.of([cell or "" for cell in cells])
         self._sink.add(frame)
@@ -167,11 +169,12 @@ def frames_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Frame]:
     """Rows of any shape as frames; a new one begins where rows that share few keys would make it too large."""
     numbers: dict[str, tuple[list[int], list[float]]] = {}
     words: dict[str, list[str]] = {}
+    nulls: dict[str, list[int]] = {}
     length = 0
     for row in rows:
         if len(numbers) * length > _MAX_CELLS:
-            yield _filled(length, numbers, words)
-            numbers, words, length = {}, {}, 0
+            yield _filled(length, numbers, words, nulls)
+            numbers, words, nulls, length = {}, {}, {}, 0
         row_numbers, row_words = flat_row(row)
         for name, value in row_numbers.items():
             column = numbers.get(name)
@@ -182,14 +185,20 @@ def frames_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Frame]:
         for name, word in row_words.items():
             if role_of(name):
                 words.setdefault(name, [""] * length).append(word)
+        for name, value in row.items():
+            if value is None and meaning_of(name).kind == "loss":
+                nulls.setdefault(name, []).append(length)
         length += 1
         for texts in words.values():
             if len(texts) < length:
                 texts.append("")
-    yield _filled(length, numbers, words)
+    yield _filled(length, numbers, words, nulls)
 
 
-def _filled(length: int, numbers: Mapping[str, tuple[list[int], list[float]]], words: Mapping[str, list[str]]) -> Frame:
+def _filled(
+    length: int, numbers: Mapping[str, tuple[list[int], list[float]]], words: Mapping[str, list[str]],
+    nulls: Mapping[str, list[int]],
+) -> Frame:  # fmt: skip
     frame = Frame(length)
     for name, (places, values) in numbers.items():
         array = np.full(length, NAN)
@@ -200,6 +209,9 @@ def _filled(length: int, numbers: Mapping[str, tuple[list[int], list[float]]], w
             here[places] = True
         frame.numbers[name] = (array, here)
     frame.labels = {name: Labels.of(texts) for name, texts in words.items()}
+    for name, rows in nulls.items():
+        frame.nulls[name] = np.zeros(length, dtype=np.bool_)
+        frame.nulls[name][rows] = True
     return frame
 
 
@@ -246,13 +258,16 @@ def _stand_in(match: re.Match[bytes]) -> bytes:
     return b"-9e22" if match.group(1) else b"-8e22"
 
 
-def _column(cells: list[float | None]) -> Column:
-    """Values with their stand-ins taken back; null is no value."""
+def _column(cells: list[float | None], key: str, frame: Frame) -> Column:
+    """Values with their stand-ins taken back; null is no value, and noted where it stands for a loss."""
     values = np.fromiter(cells, dtype=np.float64, count=len(cells))  # None becomes NaN, which JSON itself cannot say
     lowest = values.min(initial=0.0)
     if lowest > _MISSING:
         return values, None
-    here = (values != _MISSING) & ~np.isnan(values)
+    null = np.isnan(values)
+    if meaning_of(key).kind == "loss" and null.any():
+        frame.nulls[key] = null
+    here = (values != _MISSING) & ~null
     for stand_in, meant in ((_MISSING, NAN), (_NAN, NAN), (_INF, INF), (_MINUS_INF, -INF)):
         values[values == stand_in] = meant
     return values, None if here.all() else here

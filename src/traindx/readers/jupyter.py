@@ -75,7 +75,7 @@ def _training(source: Source, title: str, outputs: Sequence[Mapping[str, Any]]) 
     from_text = _best(source, title, text) if text.strip() else []
     runs = from_tables if sum(map(_points, from_tables)) >= sum(map(_points, from_text)) else from_text
     events = [event for output in outputs for event in _failure(output)]
-    if events and not runs:
+    if not runs and any(event.kind == "oom" for event in events):  # other errors of a cell need not be a training's
         runs = [Run(source.name, READER.name)]
     for number, run in enumerate(runs):
         run.format = READER.name
@@ -89,7 +89,8 @@ def _best(source: Source, title: str, text: str) -> list[Run]:
     """What the surest reader finds in this text; text without an objective is no training."""
     from traindx.readers.find import candidates  # it imports every reader, this one too
 
-    part = MemorySource(text.encode("utf-8", errors="replace"), source.path, source.name)
+    # the notebook's name says nothing about the numbers in a cell
+    part = MemorySource(text.encode("utf-8", errors="replace"), source.path.with_name("cell"), source.name)
     for _, reader in candidates(part):
         if reader.name == READER.name:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.readers.base import LIKELY, Reader
-from traindx.readers.frames import Sink
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import layout_of
 from traindx.readers.tables import read_table

@@ -7,8 +7,8 @@ from typing import Any
 
 from traindx.errors import TraindxError
 from traindx.readers.base import LIKELY, Reader
-from traindx.readers.frames import Sink
 from traindx.readers.json_tables import feed_document, load_document, peek
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.run import Run, flatten
 

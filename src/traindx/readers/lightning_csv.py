@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traindx.readers.base import LIKELY, POSSIBLE, Reader
-from traindx.readers.frames import Sink
 from traindx.readers.settings import load_settings
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import Layout, layout_of
 from traindx.readers.tables import read_table

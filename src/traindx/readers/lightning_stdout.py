@@ -12,7 +12,9 @@ from traindx.readers.dialect import Dialect, Handler, Sink
 from traindx.readers.tokens import to_float
 
 NAME = "lightning-stdout"
-_IMPROVED = re.compile(r"\bMetric (\S+) improved(?: by \S+ >= min_delta = \S+)?\. New best score: (-?[\d.]+(?:e[-+]?\d+)?)")
+_IMPROVED = re.compile(
+    r"\bMetric (\S+) improved(?: by \S+ >= min_delta = \S+)?\. New best score: (-?[\d.]+(?:e[-+]?\d+)?)"
+)
 
 
 _LIMIT = re.compile(r"`Trainer\.fit` stopped: `max_(epochs|steps)=(\d+)` reached")

@@ -10,6 +10,7 @@ import re
 from functools import partial
 
 from traindx.readers.base import CERTAIN, Reader
+from traindx.readers.dialect import Dialect
 from traindx.readers.source import Source
 from traindx.readers.text import read_text
 
@@ -18,10 +19,16 @@ _LINE = re.compile(r"\biteration\s+\d+/\s*\d+ \|(?: consumed samples:| elapsed t
 _ARGUMENTS = re.compile(r"^\s*(?:pipeline|tensor)_model_parallel_size \.{3,}", re.MULTILINE)
 
 
+class Lines(Dialect):
+    name = NAME
+    lines = _LINE
+
+
 def sniff(source: Source) -> float:
     if not source.is_text:
         return 0.0
     return CERTAIN if _LINE.search(source.text_head) or _ARGUMENTS.search(source.text_head) else 0.0
 
 
+DIALECT = Lines
 READER = Reader(NAME, "Megatron-LM log", sniff, partial(read_text, format=NAME))

@@ -66,6 +66,8 @@ def _claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
 
 def _read(source: Source) -> list[Run]:
     if tables := tables_of(source):
+        if not {"runs", "metrics"} <= set(tables):
+            raise TraindxError(f"{source.name} is no MLflow database.", "Give the directory mlruns/ or mlflow.db.")
         return _read_sqlite(source, tables)
     meta = source.path if source.path.name == _META else _meta_above(source.path)
     if meta is None:

@@ -10,6 +10,7 @@ import re
 from functools import partial
 
 from traindx.readers.base import CERTAIN, LIKELY, Reader
+from traindx.readers.dialect import Dialect
 from traindx.readers.source import Source
 from traindx.readers.text import read_text
 
@@ -20,6 +21,11 @@ _LINE = re.compile(
 _BANNER = re.compile(r" - mm\w+ - INFO - ")
 
 
+class Lines(Dialect):
+    name = NAME
+    lines = _LINE
+
+
 def sniff(source: Source) -> float:
     if not source.is_text:
         return 0.0
@@ -28,4 +34,5 @@ def sniff(source: Source) -> float:
     return LIKELY if _LINE.search(source.text_head) else 0.0
 
 
+DIALECT = Lines
 READER = Reader(NAME, "mmengine log", sniff, partial(read_text, format=NAME))

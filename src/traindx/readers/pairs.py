@@ -29,6 +29,7 @@ from traindx.readers.plans import Column, Plan, identity, settle_columns
 from traindx.readers.tokens import NUMBER
 
 MAX_ANALYSED = 6000  # characters; a longer line is a dump
+_MAX_BEFORE = 400  # characters before a number that can name it
 _OPAQUE = re.compile(  # numbers in here are part of something else: dates, paths, addresses
     r"\d{4}[-/]\d{1,2}[-/]\d{1,2}|(?<!\S)\S*(?:://|\.(?:py|pth|pt|ckpt|json|ya?ml|txt|csv|png|jpe?g|npy|npz|h5|log|bin|onnx|pkl|"
     r"safetensors|tar|gz|zip|wav)\b)\S*|(?<![\w/])(?:[A-Za-z]:\\|\.{0,2}/)[\w.\-]+[/\\]\S*"
@@ -153,7 +154,7 @@ def _read(line: str, start: int, end: int, numbers: list[_Number], reading: _Rea
         if number.start < skip_to or any(low <= number.start < high for low, high in hidden):
             continue
         following = numbers[place + 1].start if place + 1 < len(numbers) else end
-        before = line[left : number.start]
+        before = line[max(left, number.start - _MAX_BEFORE) : number.start]
         if number.start in clocks:
             skip_to = clocks[number.start]
             parts = tuple(other.index for other in numbers if number.start <= other.start < skip_to)
@@ -235,7 +236,7 @@ def _take_nameless(bare: str, number: _Number, right: str, reading: _Reading) ->
     """A number without a name before it: a leading counter, a rate named by its unit, a list's further element."""
     rate = rate_after(right)
     whole = is_whole(number.text)
-    if reading.subject and reading.last == "counter":
+    if reading.subject and reading.last in ("counter", "total"):
         # Deeplearning4j's 'Score at iteration 0 is 1.6' is the loss
         _add("loss" if reading.subject == "Score" else reading.subject, number, right, reading)
     elif rate:
@@ -249,7 +250,7 @@ def _take_nameless(bare: str, number: _Number, right: str, reading: _Reading) ->
         and re.match(r"\s*[/\])|:]|\s", right)
     ):
         # '0 train 10.9', '100: 2.3', '[10] train-logloss', '12/100 loss 0.5': a whole number that opens the message
-        reading.count(Counter("step", number.index, rank=1))
+        reading.count(Counter("step", number.index, rank=3 if bare == "[" else 1))
     elif reading.epoch and reading.batch is None and whole and _OVER.fullmatch(right):
         reading.count(Counter("batch", number.index))
     elif seconds_after(right) and bare in ("", "|", "(", "-", ","):
@@ -282,6 +283,8 @@ def _is_bracket_counter(left: str, number: _Number, right: str, name: str, readi
         reading.epoch = as_role(reading.step, "epoch")
         reading.step = None
         counter = as_role(counter, "batch")
+    elif reading.step is not None:
+        counter = as_role(counter, "epoch")  # 'step: [50/196] [1/5]'
     reading.count(counter)
     return True
 
@@ -327,7 +330,8 @@ def _add(name: str, number: _Number, right: str, reading: _Reading) -> None:
     meaning = meaning_in_text(name)
     reading.last = "dropped"
     if is_not_measured(name) or meaning.kind in ("step", "epoch", "stamp"):
-        reading.said.append(name)
+        if " " in name:  # 'best: 0.3' is a column of no interest, 'resuming from' says what the line is about
+            reading.said.append(name)
         return
     rate = rate_after(right)
     timed = seconds_after(right)

@@ -104,25 +104,31 @@ def settle_columns(columns: list[Column], split: Split) -> tuple[list[Column], S
     """The columns of a whole line once all of it is known, and the data the line as a whole speaks of."""
     columns = _separate(_in_context(_paired(columns)))
     spoken = [column.meaning.split for column in columns if column.objective]
-    # 'Validation pixAcc: 0.5, mIoU: 0.3': what follows a validation score is one too, if no other split is named
-    if split or not spoken or spoken[0] not in ("val", "test") or not set(spoken) <= {"", spoken[0]}:
+    # 'Validation pixAcc: 0.5, mIoU: 0.3': what follows a validation score is one too, if no other split is named and
+    # it is not the training's twin of it ('val_loss 0.5 loss 0.3')
+    said = {(column.meaning.kind, column.meaning.part) for column in columns if column.meaning.split}
+    twin = any(
+        (column.meaning.kind, column.meaning.part) in said for column in columns if column.objective and not column.data
+    )
+    if split or twin or not spoken or spoken[0] not in ("val", "test") or not set(spoken) <= {"", spoken[0]}:
         return columns, split
     return [replace(c, split=spoken[0]) if c.objective and not c.data else c for c in columns], spoken[0]
 
 
 def _paired(columns: list[Column]) -> list[Column]:
-    """'v_loss' beside 'loss', or beside 't_loss', is the validation one."""
-    names = {column.name for column in columns}
-    letters: tuple[tuple[str, Split], ...] = (("v_", "val"), ("t_", "train"))
-    for letter, split in letters:
-        other = "t_" if letter == "v_" else "v_"
-        columns = [
-            replace(c, meaning=replace(c.meaning, split=split))
-            if c.name.startswith(letter) and c.objective and (c.name[2:] in names or other + c.name[2:] in names)
-            else c
-            for c in columns
-        ]
-    return columns
+    """'v_loss' beside 'loss', or beside 't_loss', is the validation one, and the other the training's."""
+    names = {column.name.lower() for column in columns}
+    pairs = {name[2:] for name in names if name.startswith("v_") and {name[2:], f"t_{name[2:]}"} & names}
+    if not pairs:
+        return columns
+    paired: list[Column] = []
+    for column in columns:
+        name = column.name.lower()
+        letter = name[:2] if name[:2] in ("v_", "t_") else ""
+        if name[len(letter) :] in pairs and not column.data:
+            column = replace(column, split="val" if letter == "v_" else "train")
+        paired.append(column)
+    return paired
 
 
 def _in_context(columns: list[Column]) -> list[Column]:

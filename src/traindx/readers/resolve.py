@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traindx.readers.counters import Counter
-from traindx.readers.plans import Plan
+from traindx.readers.plans import Column, Plan
 from traindx.readers.shapes import Block, Places, Shape
 from traindx.run import Floats
 
 _MIDNIGHT = 43_200.0  # seconds a clock without a date may fall by before a new day is assumed
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Rows:
     """The rows of one shape with their counters: `epoch` and `step` as printed or worked out, NaN where unknown."""
 
@@ -38,6 +38,24 @@ class Rows:
     def __len__(self) -> int:
         return len(self.block.seq)
 
+    def values(self, column: Column) -> Floats:
+        """The values of one column of these rows."""
+        place = 0
+        for other in self.plan.columns:
+            if other is column:
+                break
+            place += len(other.indices)
+        numbers = self.block.values
+        if column.clock:  # hours, minutes, seconds, with days before them where there are four
+            total = np.zeros(len(self))
+            for offset in range(len(column.clock)):
+                total = total * (24 if len(column.clock) == 4 and offset == 1 else 60) + numbers[:, place + offset]
+            return total
+        if column.over is not None:
+            with np.errstate(all="ignore"):
+                return np.asarray(numbers[:, place] / numbers[:, place + 1])
+        return np.asarray(numbers[:, place] * column.scale)
+
     def take(self, mask: NDArray[np.bool_]) -> None:
         self.block = self.block.take(mask)
         for name in ("step", "epoch", "batch", "step_total", "epoch_total", "batch_total", "item"):
@@ -46,9 +64,12 @@ class Rows:
             self.split = self.split[mask]
 
 
-def rows_of(shape: Shape) -> Rows:
-    """The rows of a shape, those of the lowest rank only, without exact repeats, counters apart."""
+def rows_of(shape: Shape, repeats: set[int]) -> Rows:
+    """The rows of a shape, those of the lowest rank only, without repeats (known by their place, or exact), counters
+    apart."""
     block = shape.merged()
+    if repeats:
+        block = block.take(~np.isin(block.seq, list(repeats)))
     plan = shape.plan
     if len(block.seq) > 1 and np.any(np.diff(block.seq) < 0):
         order = np.argsort(block.seq, kind="stable")
@@ -239,8 +260,10 @@ def _length(count: Floats, total: Floats) -> float:
 
 
 def _restarts_with_epoch(step: Floats, epoch: Floats) -> bool:
-    """Whether the step begins anew whenever the epoch goes up: it falls, or is again what it was."""
-    rises = np.flatnonzero(np.diff(epoch) > 0)
+    """Whether the step begins anew when the epoch goes up: each time, or at least whenever it falls."""
+    rises, falls = np.flatnonzero(np.diff(epoch) > 0), np.flatnonzero(np.diff(step) < 0)
+    if len(falls) and np.mean(epoch[falls + 1] > epoch[falls]) > 0.8:
+        return True
     return bool(len(rises)) and bool(np.mean(step[rises + 1] <= step[rises]) > 0.8)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from traindx.meaning import Meaning
 from traindx.readers.base import CERTAIN, LIKELY, Bundle, Reader
 from traindx.readers.build import RunBuilder
-from traindx.readers.frames import Frame, Sink
+from traindx.readers.frames import Frame
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import layout_of
 from traindx.readers.tables import read_table

@@ -36,6 +36,8 @@ _INTEREST = re.compile(
     re.IGNORECASE,
 )
 _MAX_VARYING = 2_000
+_MAX_ANALYSED = 20_000
+_COUNTING = re.compile(r"epoch|step|iter|batch|round|episode|\d\s*/\s*\d", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _VARYING = re.compile(
     rf"(?<![^\s,;:=(\[{{'\"])[^\s{HOLE},;:=(\[{{'\"]*\d[^\s{HOLE},;:)\]}}'\"]*(?![^\s,;:)\]}}'\"])(?!\s*[:=]?\s*{HOLE})"
@@ -43,6 +45,7 @@ _VARYING = re.compile(
 _GLUED = re.compile(
     r"\b(epochs?|ep|step|iter|iteration|batch|it)[_#-]{0,2}(?=\d)|\b(epoch|step|iteration|iter)\s#(?=\d)", re.IGNORECASE
 )
+_BEST_AGAIN = re.compile(r"best iteration is:\s*$", re.IGNORECASE)  # LightGBM prints that row below
 _SPLIT_HEADER = re.compile(
     r"[\W_]*(?:(?:running|run|start(?:ing)?|begin(?:ning)?|now|end of|performing|doing|entering|the)\s+)*"
     r"(?:train|training|valid|validation|validating|validate|val|evaluation|evaluating|evaluate|eval|testing|test|dev)"
@@ -74,6 +77,7 @@ class Scanner:
         self.events = EventLog()
         self.settings: dict[str, Setting] = {}
         self.planned: dict[str, float] = {}
+        self.repeats: set[int] = set()  # places of lines that print an earlier row again
         self.lines = 0
         self._pattern = pattern
         self._dialects = [make() for make in dialect_classes()] if dialects is None else dialects
@@ -82,6 +86,7 @@ class Scanner:
         self._takes: list[_Take] = []
         self._base = 0  # numbers before the current block: a number's place in the file orders all rows
         self._place = 0
+        self._analysed = 0  # kinds of line looked into
         self._started = False  # a measurement was seen: what looks like a setting from now on is none
 
     def feed(self, text: str) -> None:
@@ -196,6 +201,8 @@ class Scanner:
             if handler is not None:
                 acts.append(_bound(handler, self))
                 break
+        if _BEST_AGAIN.search(line):
+            acts.append(lambda _: self.repeats.add(self._place + 1))
         happening = self.events.spot(line)
         if happening is not None:
             acts.append(lambda text: self.events.note(happening, text, self._place))
@@ -208,7 +215,7 @@ class Scanner:
         start = read_prefix(line).end
         if not self._pattern.search(line, start):
             return None, self._without_numbers(line[start:])
-        if not _INTEREST.search(line) and line.isascii():
+        if not self._is_interesting(line):
             self._configure(line)
             return None, None
         if _GLUED.search(line):
@@ -218,6 +225,14 @@ class Scanner:
             self._configure(line)
             return None, None
         return take.hits.append, None
+
+    def _is_interesting(self, line: str) -> bool:
+        """Whether a line is worth an analysis. A text with tens of thousands of kinds of line is mostly not a log; then
+        only short lines that count are."""
+        if not _INTEREST.search(line) and line.isascii():
+            return False
+        self._analysed += 1
+        return self._analysed < _MAX_ANALYSED or (len(line) < 300 and _COUNTING.search(line) is not None)
 
     def _row_taker(self, line: str) -> _Take | None:
         plan = analyse(line, self._pattern)
@@ -230,6 +245,8 @@ class Scanner:
         shape = self._shape(plan)
         if shape is None:
             return None
+        if not shape.dialect and plan.objective:
+            shape.dialect = next((each.name for each in self._dialects if each.lines and each.lines.search(line)), "")
         starts = {match.start(): index for index, match in enumerate(self._pattern.finditer(line))}
         clock = tuple((unit, starts[start]) for unit, start in plan.prefix.clock if start in starts)
         rank = -1 if plan.prefix.rank is None else plan.prefix.rank

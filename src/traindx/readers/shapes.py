@@ -22,7 +22,7 @@ _UNITS = ("Y", "M", "D", "h", "m", "s")
 _NO_RANK = -1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Block:
     """Rows in file order: `seq` is their place in the file, `values` one line each, `times` and `ranks` where known."""
 
@@ -35,7 +35,7 @@ class Block:
         return Block(self.seq[mask], self.values[mask], self.times[mask], self.ranks[mask])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Shape:
     """All rows of lines with one identity. `trusted` rows come from a dialect and need no further proof."""
 

@@ -17,6 +17,7 @@ SPACES = " "  # runs of white space
 _DELIMITERS = (",", ";", "\t", "|")
 _ENOUGH_LINES = 4
 _WIDE_HEAD_BYTES = 1 << 21  # tables with thousands of columns
+_MAX_COLUMNS = 20_000  # more names than this do not name metrics
 _SAMPLE_LINES = 120
 _MAX_PREAMBLE = 30  # lines of talk before a table begins
 _MAX_NAME = 120  # a longer 'name' is a sentence
@@ -37,14 +38,27 @@ class Layout:
     header: tuple[str, ...] = ()  # the header as it stands in the file; empty: there is none
     comments: tuple[str, ...] = ()  # comment lines above the header, without their mark
     rows: int = 0  # rows seen in the head
+    labelled: bool = False  # a text column has another word in every row
 
     @property
     def width(self) -> int:
         return len(self.names)
 
     @property
-    def names_objective(self) -> bool:
-        return any(meaning_of(name).kind in OBJECTIVES for name in self.names if name)
+    def counts(self) -> bool:
+        """Whether a column counts steps or epochs."""
+        return any(meaning_of(name).kind in ("step", "epoch") for name in self.names if name)
+
+    @property
+    def tells_training(self) -> bool:
+        """Whether the names are those of a training log: an objective over a counter, or one that says loss or train. A
+        table of results has objectives as well, a row for each model or sample."""
+        meanings = [meaning_of(name) for name in self.names if name]
+        goals = [meaning for meaning in meanings if meaning.kind in OBJECTIVES]
+        if self.counts:
+            return bool(goals)
+        plain = any(goal.split in ("train", "val") or goal.kind == "reward" for goal in goals)
+        return (plain or any("loss" in name.lower() for name in self.names)) and not self.labelled
 
 
 @lru_cache(maxsize=8)
@@ -104,7 +118,7 @@ def _with_delimiter(
     rows = [(number, cells_of(line, delimiter)) for number, line in lines]
     named = _opens_with_header(rows)
     width = len(rows[0][1]) if named else _body_width([len(cells) for _, cells in rows])
-    if width < 1 or (width == 1 and delimiter != ","):
+    if not 1 <= width <= _MAX_COLUMNS or (width == 1 and delimiter != ","):
         return None
     start = next((place for place, (_, cells) in enumerate(rows) if _fits(cells, width)), None)
     if start is None or rows[start][0] > _MAX_PREAMBLE:
@@ -132,7 +146,8 @@ def _with_delimiter(
     )
     if delimiter == SPACES:
         score -= 0.3  # a table with real delimiters often has spaces as well
-    return Layout(delimiter, names, text, skip, decimal_comma, tuple(header), rows=len(body)), score
+    labelled = any(len({row[index] for row in same}) > 0.9 * len(same) > 2 for index in text)
+    return Layout(delimiter, names, text, skip, decimal_comma, tuple(header), (), len(body), labelled), score
 
 
 def _opens_with_header(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:

@@ -18,8 +18,9 @@ import numpy as np
 from traindx.meaning import meaning_of
 from traindx.readers.blocks import line_blocks
 from traindx.readers.cells import INF, NAN, is_blank, number_of
-from traindx.readers.frames import Column, Frame, Labels, Sink, role_of
+from traindx.readers.frames import Column, Frame, Labels, role_of
 from traindx.readers.settings import settings_from
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import SPACES, Layout, cells_of, layout_of
 from traindx.run import Floats

@@ -48,7 +48,11 @@ def sniff(source: Source) -> float:
     if not text or not any(letter.isdigit() for letter in text):
         return 0.0
     size = len(text)
-    if text.count("\x00") > 0.01 * size or len(_CONTROL.findall(text)) > 0.02 * size or text.count("\ufffd") > 0.6 * size:
+    if (
+        text.count("\x00") > 0.01 * size
+        or len(_CONTROL.findall(text)) > 0.02 * size
+        or text.count("\ufffd") > 0.6 * size
+    ):
         return 0.0
     return _LOG_LINES if _measures(tidy(text)) else FALLBACK
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from traindx.meaning import meaning_of
 from traindx.readers.base import CERTAIN, Reader
-from traindx.readers.frames import Sink
 from traindx.readers.settings import load_settings
+from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import layout_of
 from traindx.readers.tables import read_table

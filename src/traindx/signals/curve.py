@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,12 +65,11 @@ class Curve:
         count = len(self.y)
         number = min(count, MAX_BINS)
         edges = np.linspace(0, count, number + 1).astype(int)
-        pieces = [self.y[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
-        starts = [a for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
-        ends = [b for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+        spans = [(int(a), int(b)) for a, b in pairwise(edges) if b > a]
+        pieces = [self.y[a:b] for a, b in spans]
         return Bins(
-            x=np.array([self.x[(a + b - 1) // 2] for a, b in zip(starts, ends, strict=True)]),
-            first=self.x[starts] if starts else self.x, last=self.x[np.array(ends) - 1] if ends else self.x,
+            x=np.array([self.x[(a + b - 1) // 2] for a, b in spans]),
+            first=self.x[[a for a, _ in spans]], last=self.x[[b - 1 for _, b in spans]],
             median=np.array([np.median(piece) for piece in pieces]),
             low=np.array([piece.min() for piece in pieces]), high=np.array([piece.max() for piece in pieces]),
             spread=np.array([mad_sigma(piece) for piece in pieces]), count=max(1, count // max(1, number)),

@@ -9,6 +9,7 @@ from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.inside import fractions, late_share, learned, objective
 from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "dead-units"
@@ -80,7 +81,7 @@ transformers reach over 90 % in good health, so that threshold would call every 
 A learning rate so high that one step pushed the biases far below zero, biases initialised negative, inputs that are
 not centred or scaled. Lower the rate first; leaky variants keep a gradient but do not heal the cause.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("most of a layer dies early", "present",
              lambda: {"dead_relu/fc1": 0.9 - falling(100, 0.9, 0.02, 0, pace=20), "dead_relu/fc2": flat(100, 0.05), "loss": flat(100, 2.3, 0.004)}),

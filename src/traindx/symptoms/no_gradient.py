@@ -10,6 +10,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.inside import layers, level, printed_step
 from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, put
 from traindx.symptoms.reported import said
 
@@ -92,7 +93,7 @@ A detach(), .item(), argmax or numpy round trip in the forward pass, a branch th
 requires_grad switched off, a loss made from a copy of the output, or reentrant gradient checkpointing on a frozen base
 model (the adapter then never learns).
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("encoder gets nothing", "present",
              lambda: {"grad_norm/encoder.0.weight": flat(50, 0.0), "grad_norm/encoder.1.weight": flat(50, 0.0),

@@ -9,12 +9,13 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
-from traindx.run import Series
+from traindx.run import Fact, Series
 from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.signals.inside import learned, level, objective
 from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat
 
 ID = "prediction-collapse"
@@ -159,7 +160,9 @@ accuracy that rests within 3 % on 1/K or on a class share named in the config (K
 loss that rests at ln K); or a score that agrees to the last digit every time while the loss lost less than 10 % of its
 value. A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
 model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or the
-spread of the outputs fell to 1/1000 of its early value while the loss stayed up.
+spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
+classes at each look it takes at the loss (after 100 steps, the last five looks hold one class although the targets hold
+several), or compares the spread of the outputs of a regression with that of the targets (less than 1/100).
 
 ## Healthy range
 Scores at zero in the first evaluations of a detector are normal. An accuracy column of a regression is meaningless and
@@ -170,8 +173,11 @@ With the loss falling and every score at 0: labels that are not found or in the 
 frequent than the rest, a threshold nothing reaches. With the loss stuck: dead units, an output activation that does
 not fit the loss, class imbalance, learning rate so high that only the bias survived.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
+        Case("a recording saw one class only", "present", facts=(Fact(ID, True, "All 320 predictions in the last 5 looks are class 0."),)),
+        Case("a recording saw several", "absent", lambda: {"train_loss": flat(500, 0.31, 0.02), "val_acc": flat(10, 0.8374, 0)},
+             facts=(Fact(ID, False, "7 of 10 classes are predicted in the last 5 looks."),)),
         Case("nothing is found while the loss falls", "present",
              lambda: {"train/box_loss": falling(40, 0.1, 0.03), "metrics/precision": flat(40, 0.0), "metrics/recall": flat(40, 0.0),
                       "metrics/mAP50": flat(40, 0.0)}),

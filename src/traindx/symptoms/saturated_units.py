@@ -11,6 +11,7 @@ from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.inside import fractions, late_share, learned, objective
 from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "saturated-units"
@@ -71,7 +72,7 @@ Below a fifth at the beginning with Xavier initialisation. Shares creep up as a 
 Weights initialised too large, inputs that are not scaled, or a learning rate that drove the weights up. Normalisation
 before the activation or a ReLU-like unit removes it; a smaller initialisation is the smaller change.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("hidden tanh saturates", "present", lambda: {"saturation/tanh1": ramp(60, 0.2, 0.95), "loss": flat(60, 0.69, 0.003)}),
         Case("in percent, no loss", "present", lambda: {"saturated_frac": flat(30, 72.0)}),

@@ -18,6 +18,8 @@ MIN_ROWS = 30
 STALL = 5.0  # times the running median
 STALL_SHARE = 0.01  # of the steps
 FEWEST = 3
+LEAST_SECONDS = 0.02  # a stall shorter than this is the operating system's, not the training's
+LEAST_LOST = 0.05  # of the whole time
 GROWTH = 1.5  # from the first to the last part of the run
 PLAIN_GROWTH = 3.0
 TREND = 3.0  # z score
@@ -55,12 +57,14 @@ def _growing(curve: Curve) -> Observation | None:
 
 def _stalls(step: Series, curve: Curve) -> Observation | None:
     usual = np.interp(step.steps, curve.bins.x, rolling_median(curve.bins.median, 7))
-    slow = np.flatnonzero(step.values > STALL * np.maximum(usual, 1e-12))
+    slow = np.flatnonzero(step.values > np.maximum(STALL * usual, usual + LEAST_SECONDS))
     slow = slow[slow >= START_UP]
     share = len(slow) / len(step)
     if len(slow) < FEWEST or share < STALL_SHARE:
         return None
     lost = float((step.values - usual)[slow].sum() / step.values.sum())
+    if lost < LEAST_LOST:
+        return None
     gaps = np.diff(slow)
     periodic = len(gaps) >= FEWEST and float(np.quantile(gaps, 0.9) - np.quantile(gaps, 0.1)) <= 0.2 * float(
         np.median(gaps)

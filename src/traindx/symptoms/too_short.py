@@ -31,7 +31,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "present", f"The log covers {percent(reached[0])} of the planned {num(reached[1])} {reached[2]}s.")
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
     span = float(curve.series.steps[-1] - curve.series.steps[0])
-    if single and TICKS <= points == span + 1 < STEPS and not _epochs_known(signals):
+    ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
+    if single and TICKS <= points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
         return Observation(ID, "present", f"The log covers {span + 1:.0f} single steps; less than {STEPS} is the very beginning of a training.")
     return Observation(ID, "absent", f"{curve.name} has {points} values.")
 
@@ -55,7 +56,7 @@ There is a log, but not enough of it to judge a training by.
 
 ## How it is measured
 Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to 100
-single optimiser steps without any evaluation. The verdict is then inconclusive, unless something happened that
+single optimiser steps without any evaluation and without a word that the training was finished. The verdict is then inconclusive, unless something happened that
 needs no trend to be seen (NaN, a crash).
 
 ## Healthy range

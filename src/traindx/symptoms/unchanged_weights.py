@@ -14,6 +14,7 @@ from traindx.signals import Signals, lookup
 from traindx.signals.choose import usable
 from traindx.signals.inside import learned, objective, rank_of, significant_digits, update_ratios
 from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "unchanged-weights"
@@ -104,7 +105,7 @@ or changed), requires_grad is off, optimizer.step() is never reached or always s
 update is rounded away in low precision. A norm that stays exactly 0 in an adapter's second matrix means that the
 adapter does nothing.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("no norm moves", "present", lambda: {"weight_norm": flat(50, 43.817253, 0), "lr": flat(50, 1e-3, 0)}),
         Case("a part stands still and nothing is learned", "present",

@@ -1,5 +1,5 @@
-"""What activation functions do: units that are off for every input, units at the flat ends of a sigmoid or tanh, outputs that
-no longer depend on the input, and networks without any activation function between their layers.
+"""What activation functions do: units that are off for every input, units at the flat ends of a sigmoid or tanh, and
+networks without any activation function between their layers.
 
 All of it is read from the autograd graph of the loss on deep steps, so that `F.relu`, `x.relu()` and `nn.ReLU` are the same.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,20 +18,18 @@ from traindx.live.graph import Activation, Graph, graph_of, nearest_leaf
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.naming import layer_of, listed, model_parameters
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Observer
 from traindx.live.rows import watchable
 
 WINDOW = 5  # looks over which a unit must be off to count as dead
 LOOKS = 3
 ROWS = 96  # samples (and positions) seen in the window before a unit is called dead
 FLAT_TANH = 0.97
+FLAT = 0.6  # of a hidden layer's outputs at the flat ends in the first looks: it starts saturated
 FLAT_SIGMOID = 0.03  # and its mirror image: both leave a tenth of the slope
 SAMPLE = 1 << 20  # elements looked at in one activation
 SAMPLE_ROWS = 4096
 LINEAR_LOOKS = 2
-CONSTANT = 1e-4  # spread over the batch by the size of the output
-COLLAPSED = 3  # looks in a row
-SETTLED = 10  # updates before an output may be expected to depend on the input
 _RECURRENT = re.compile(r"_(ih|hh)_l\d|_(ih|hh)$")
 
 
@@ -41,12 +40,12 @@ class Activations(Observer):
         self._names: dict[int, str] = {}
         self._models = -1
         self._alive: dict[str, deque[tuple[int, torch.Tensor]]] = {}
+        self._flat: dict[str, list[torch.Tensor]] = {}  # by layer, in the first looks
+        self._kinds: set[str] = set()
+        self._looked = 0
         self._linear: list[int] = []
         self._linear_told = False
         self._hooked = False  # saved tensors are packed (checkpointing, offloading): reading them would run code
-        self._constant = 0
-        self._varied = False
-        self._collapse_told: bool | None = None
 
     def attach(self) -> None:
         self.hub.patch(torch.autograd.graph.saved_tensors_hooks, "__enter__", self._around_hooks)
@@ -97,7 +96,38 @@ class Activations(Observer):
         for name, look in alive.items():
             self._note_units(name, look)
         for name, shares in flat.items():
-            self.hub.record(f"saturated/{name}", torch.stack(shares).mean())
+            share = torch.stack(shares).mean()
+            self.hub.record(f"saturated/{name}", share)
+            if self._looked < LOOKS:
+                self._flat.setdefault(name, []).append(share)
+        self._kinds |= {activation.kind for activation in graph.activations}
+        if graph.layers >= 2:
+            self._looked += 1
+            if self._looked == LOOKS:
+                self._judge_kinds()
+
+    def _judge_kinds(self) -> None:
+        """What cannot be, since there is no such function, and layers that start saturated; what comes later shows in the
+        series."""
+        if "relu" not in self._kinds:
+            self.hub.fact("dead-units", False, "No ReLU lies between the loss and the parameters.")
+        if not self._kinds & {"sigmoid", "tanh"}:
+            self.hub.fact("saturated-units", False, "No sigmoid or tanh lies between the loss and the parameters.")
+        names = [name for name, shares in self._flat.items() if len(shares) == LOOKS]
+        if names:
+            self._later.ask(torch.stack([torch.stack(self._flat[name]).min() for name in names]), partial(self._judge_start, names))
+        self._flat.clear()
+
+    def _judge_start(self, names: list[str], shares: list[float]) -> None:
+        flat = [(name, share) for name, share in zip(names, shares, strict=True) if share > FLAT]
+        if 2 * len(flat) < len(names) or not flat:
+            return
+        worst = max(flat, key=lambda pair: pair[1])
+        self.hub.fact(
+            "saturated-units", True,
+            f"From the first step, {len(flat)} of {len(names)} hidden layers have more than {FLAT * 100:.0f} % of their outputs at the flat "
+            f"ends of their function; {worst[0]} has {worst[1] * 100:.0f} %.", where=worst[0], clarity=1.0 if worst[1] > 0.8 else 0.7,
+        )  # fmt: skip
 
     def _note_units(self, name: str, look: tuple[int, torch.Tensor]) -> None:
         window = self._alive.setdefault(name, deque(maxlen=WINDOW))
@@ -127,37 +157,6 @@ class Activations(Observer):
             )  # fmt: skip
         else:
             self.hub.fact("no-nonlinearity", False, "There are non-linear functions between the layers.")
-
-    def on_criterion(self, call: Criterion) -> None:
-        """Do the predictions still depend on the input?"""
-        if not self.hub.deep or not call.output.requires_grad or self.hub.step < SETTLED or not watchable(call.input.detach()):
-            return
-        prediction, target = call.input.detach(), call.target.detach()
-        if prediction.dim() < 1 or len(prediction) < 8 or len(target) != len(prediction) or not prediction.is_floating_point():
-            return
-        few = prediction[:512].flatten(1).float() if prediction.dim() > 1 else prediction[:512].float().unsqueeze(1)
-        goals = target[:512].flatten(1).float() if target.dim() > 1 else target[:512].float().unsqueeze(1)
-        if few.shape[1] > 4096 or goals.shape[1] > 4096:
-            few, goals = few[:, :4096], goals[:, :4096]
-        spread = torch.stack([few.std(0).max(), few.abs().mean(), goals.std(0).max()])
-        self._later.ask(spread.double(), self._judge_spread)
-
-    def _judge_spread(self, numbers: list[float]) -> None:
-        spread, size, wanted = numbers
-        if not (spread == spread and wanted > 0):
-            return
-        collapsed = spread <= CONSTANT * max(size, 1e-12)
-        self._constant = self._constant + 1 if collapsed else 0
-        self._varied = self._varied or not collapsed
-        verdict = self._constant >= COLLAPSED
-        if (verdict or not collapsed) and verdict != self._collapse_told:
-            self._collapse_told = verdict
-            text = (
-                f"The outputs are the same for every sample of a batch (spread {spread:.2g}, size {size:.2g}) in {self._constant} looks in a row."
-                if verdict
-                else f"The outputs differ from sample to sample (spread {spread:.2g}, size {size:.2g})."
-            )
-            self.hub.fact("prediction-collapse", verdict, text)
 
     def on_end(self) -> None:
         self._later.poll(wait=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from functools import partial
 from typing import Any
 
 import torch
@@ -37,6 +38,7 @@ NOISY = 0.8  # standard deviation of the loss over its mean
 WILD = 50.0  # times the usual largest value of an input batch
 RUN_BATCHES = 40  # batches whose labels are looked at for their order
 ONE_CLASS = 0.9  # of a batch belongs to one class
+SORTED = 0.6  # of the batches do
 
 
 class Batches(Observer):
@@ -56,6 +58,7 @@ class Batches(Observer):
         self._tops: list[tuple[int, float]] = []  # update, largest input value
         self._majorities: list[float] = []
         self._classes: set[int] = set()
+        self._ordering = True  # labels are still looked at
         self._sequential: bool | None = None
         self._findings = Findings(hub)
 
@@ -97,9 +100,9 @@ class Batches(Observer):
         moving = torch.where(stds > 0, scales, torch.full_like(scales, math.inf))  # a constant feature has no scale
         top, column = scales.max(0)
         summary = torch.stack([top, moving.min(), column.float(), means[column], stds[column], table.abs().amax()])
-        self._later.ask(summary, lambda values, name=name, step=self.hub.step: self._summed_up(values, name, step))
+        self._later.ask(summary, partial(self._summed_up, name, self.hub.step))
 
-    def _summed_up(self, values: list[float], name: str, step: int) -> None:
+    def _summed_up(self, name: str, step: int, values: list[float]) -> None:
         if not all(math.isfinite(value) for value in (values[0], *values[3:])):
             return
         self._scales.append(values)
@@ -132,15 +135,18 @@ class Batches(Observer):
     # --- targets, size and order ----------------------------------------------------------------------------------------
 
     def on_criterion(self, call: Criterion) -> None:
-        if not self.hub.grad or not call.output.requires_grad or not watchable(call.target):
+        early = self.hub.step < 3 and len(self._targets) < 3
+        if not self.hub.grad or not (early or self._ordering) or not call.output.requires_grad or not watchable(call.target):
             return
-        if call.name in REGRESSION and self.hub.step < 3 and len(self._targets) < 3 and call.target.is_floating_point():
+        if early and call.name in REGRESSION and call.target.is_floating_point():
             numbers = torch.stack([call.target.float().mean(), call.target.float().std(correction=0), call.input.float().square().mean().sqrt()])
-            self._later.ask(numbers, lambda values, where=call.where: self._target(values, where))
-        if len(self._majorities) < RUN_BATCHES and not call.target.is_floating_point() and call.target.dim() == 1:
+            self._later.ask(numbers, partial(self._target, call.where))
+        if call.target.is_floating_point() or call.target.dim() != 1:
+            self._ordering = False
+        elif self._ordering:
             self._labels(call.target)
 
-    def _target(self, values: list[float], where: str) -> None:
+    def _target(self, where: str, values: list[float]) -> None:
         if not all(map(math.isfinite, values)):
             return
         self._targets.append((values[0], values[1], values[2]))
@@ -169,8 +175,9 @@ class Batches(Observer):
         self._classes.add(int(values[0]))
         if len(self._majorities) != RUN_BATCHES:
             return
+        self._ordering = False
         pure = sum(share >= ONE_CLASS for share in self._majorities) / RUN_BATCHES
-        if pure > 0.6 and len(self._classes) >= 3 or pure > 0.6 and len(self._classes) == 2 and self._sequential:
+        if pure > SORTED and len(self._classes) >= (2 if self._sequential else 3):
             how = "; the loader does not shuffle" if self._sequential else ""
             self._tell(
                 "data-in-order", True,

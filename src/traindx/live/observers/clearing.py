@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -26,13 +25,12 @@ class _Watched:
         self.sample: torch.Tensor | None = None  # a parameter that had a gradient at the last update
         self.cleared = True
         self.stale = self.clean = 0
-        self.last_norm = 0.0
 
 
 class Clearing(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._watched: weakref.WeakKeyDictionary[Optimizer, _Watched] = weakref.WeakKeyDictionary()
+        self._watched: dict[int, _Watched] = {}
         self._passes: list[str] = []  # where backward was called since the last update
         self._counts: list[int] = []
         self._said: dict[str, bool] = {}
@@ -43,7 +41,8 @@ class Clearing(Observer):
 
     def _around_optimizer(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def zero_grad(optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
-            seen = self._watched.get(optimizer)
+            self._passes.clear()
+            seen = self._watched.get(id(optimizer))
             if seen is not None:
                 seen.cleared = True
             return original(optimizer, *args, **kwargs)
@@ -52,6 +51,7 @@ class Clearing(Observer):
 
     def _around_module(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def zero_grad(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
+            self._passes.clear()
             for seen in self._watched.values():
                 seen.cleared = True
             return original(module, *args, **kwargs)
@@ -59,25 +59,30 @@ class Clearing(Observer):
         return zero_grad
 
     def on_backward(self, loss: torch.Tensor) -> None:
+        if not self.hub.deep:
+            return
         for seen in self._watched.values():
             if not seen.cleared and seen.sample is not None:
                 gradient = seen.sample.grad
-                # zeroed by hand: only worth a look (it waits for the device) on the steps that may cost something
-                seen.cleared = gradient is None or (self.hub.deep and not bool(gradient.any()))
-        if self.hub.deep and len(self._passes) < 1000:
+                seen.cleared = gradient is None or not bool(gradient.any())  # zeroed by hand
+        if len(self._passes) < 1000:
             self._passes.append(user_line() if _is_plain_mean(loss) else "")
 
     def on_step(self, optimizer: Optimizer) -> None:
-        seen = self._watched.get(optimizer)
+        seen = self._watched.get(id(optimizer))
         if seen is None:
-            seen = self._watched[optimizer] = _Watched()
-        elif self.hub.deep:
-            seen.clean += seen.cleared
-            seen.stale += not seen.cleared
+            seen = self._watched[id(optimizer)] = _Watched()
+        elif not self.hub.deep:
+            seen.cleared = False
+            return
+        else:
+            if seen.sample is not None:
+                seen.clean += seen.cleared
+                seen.stale += not seen.cleared
             self._judge_clearing(seen)
         if seen.sample is None or seen.sample.grad is None:
             seen.sample = next((p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None)
-        seen.cleared = seen.sample is None
+        seen.cleared = False
         self._judge_accumulation(optimizer)
 
     def _judge_clearing(self, seen: _Watched) -> None:
@@ -94,7 +99,7 @@ class Clearing(Observer):
     def _judge_accumulation(self, optimizer: Optimizer) -> None:
         """Several passes from one line of the script, each on a plain mean over its batch."""
         passes, self._passes = self._passes, []
-        if not self.hub.deep or not passes or len(self._watched) != 1:
+        if not passes or len(self._watched) != 1:
             return
         self._counts.append(len(passes) if len(set(passes)) == 1 and passes[0] else 1)
         if len(self._counts) < ACCUMULATED:
@@ -102,7 +107,7 @@ class Clearing(Observer):
         few = min(self._counts)
         if few > 1:
             # Adam does not see the size of a gradient, so that the fault costs little there
-            clarity = 0.5 if "Adam" in type(optimizer).__name__ else 0.8
+            clarity = 0.5 if "Adam" in type(optimizer).__name__ else 1.0
             self._tell(
                 "accumulation-unscaled", True,
                 f"{few} backward passes add up before each update, each on a mean that is not divided by {few}: the gradient is "

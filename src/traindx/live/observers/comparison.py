@@ -22,6 +22,7 @@ OTHER_SCALE = 3.0  # ratio of standard deviations, or distance of means in train
 PLAIN_SCALE = 10.0
 MOST_CLASSES = 200
 LEAST_LABELS = 40
+LOOKS = 100  # at the labels of one evaluation
 OWN_CLASS = 0.6  # of a class's samples go to one predicted class: the model knows the class, whatever it is called
 CLASSIFIERS = {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
@@ -79,7 +80,8 @@ class Comparison(Observer):
         self._held: dict[int, _Scale] = {}
         self._train_labels = _Confusion()
         self._held_labels = _Confusion()
-        self._seen_labels: set[int] = set()
+        self._looks = 0  # at the labels of this evaluation
+        self._judged = False
 
     # --- inputs -------------------------------------------------------------------------------------------------------
 
@@ -130,10 +132,13 @@ class Comparison(Observer):
     # --- labels -------------------------------------------------------------------------------------------------------
 
     def on_criterion(self, call: Criterion) -> None:
-        if call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
+        if self._judged or call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
             return
         training = self.hub.grad and call.output.requires_grad
-        if training and not self.hub.deep or not training and (self.hub.grad or not self.hub.step):
+        if (training and not self.hub.deep) or (not training and (self.hub.grad or not self.hub.step)):
+            return
+        self._looks = self._looks + 1 if not training else 0
+        if self._looks > LOOKS:
             return
         counted = _confusion(call)
         if counted is None:
@@ -150,6 +155,7 @@ class Comparison(Observer):
         if self._held_labels.counts:
             self._compare_labels()
             self._held_labels = _Confusion()
+        self._looks = 0
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
@@ -170,7 +176,9 @@ class Comparison(Observer):
                 f"Validation labels are permuted: the model takes class {pairs}, each consistently, while it is right on "
                 f"{train.accuracy() * 100:.0f} % of the training labels.",
             ))  # fmt: skip
+            self._judged = True
         elif held.accuracy() >= OWN_CLASS:
+            self._judged = True
             self._findings.add(Finding(
                 "val-labels-differ", False, f"The model is right on {held.accuracy() * 100:.0f} % of the validation labels."
             ))  # fmt: skip

@@ -1,186 +1,98 @@
-"""How large gradients, weights and updates are, and whether updates are lost in low precision.
-
-The norm of the whole gradient is taken as often as its share of the budget allows; norms by parameter and the update itself
-(a snapshot just before, the difference just after) belong to deep steps.
-"""
+"""The norm of the whole gradient, as often as its share of the budget allows, and what clipping does to it."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
 
 import torch
 from torch.optim import Optimizer
 
-from traindx.live.hub import Hub
+from traindx.live.hub import Hub, user_line
 from traindx.live.later import Later
-from traindx.live.naming import layer_of, listed, model_parameters
+from traindx.live.norms import norms_of
 from traindx.live.observer import Observer
 
-SHARE = 0.3  # of the budget for the norm of the whole gradient
-MOST = 60  # parameters with series of their own
-SNAPSHOT = 64 << 20  # numbers copied at most to see an update
-LOW = (torch.bfloat16, torch.float16)
-LOST = 0.9  # of the elements with a gradient that do not change in an update
-LOST_PLAIN = 0.98
-LOOKS = 3
+SHARE = 0.2  # of the budget
+CLIPPED_SHARE = 0.95
+CLIPPED_BY = 20.0  # the norm is this many times what clipping leaves of it
+SAMPLES = 30
+MOST_SAMPLES = 2000
 
 
 class Gradients(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
+        self._later = Later()
         self._began = time.perf_counter()
         self._spent = 0.0
-        self._later = Later()
-        self._chosen: dict[int, tuple[int, list[tuple[str, torch.Tensor]]]] = {}  # by optimiser: models known, parameters
-        self._before: list[torch.Tensor] = []
-        self._lost: list[float] = []  # share of elements that stood still, for each deep update
+        self._main: int | None = None  # the first optimiser: the norms of others are not mixed with its own
+        self._norms: list[float] = []  # before clipping
+        self._max_norm = 0.0
+        self._clip_at = ""
+        self._clipped_step = -1
         self._told: bool | None = None
 
+    def attach(self) -> None:
+        for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
+            self.hub.patch(owner, "clip_grad_norm_", self._around_clip)
+
+    def _around_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def clip_grad_norm_(parameters: Any, max_norm: float, *args: Any, **kwargs: Any) -> Any:
+            norm = original(parameters, max_norm, *args, **kwargs)
+            if not self.hub.inside and isinstance(norm, torch.Tensor) and norm.numel() == 1:
+                self._was_clipped(norm.detach().clone(), float(max_norm))
+            return norm
+
+        return clip_grad_norm_
+
+    def _was_clipped(self, norm: torch.Tensor, max_norm: float) -> None:
+        """The norm before clipping is the one that tells of the training; the one after is the clipping norm."""
+        if self._clipped_step < 0:
+            self._clip_at = user_line()
+            self.hub.config(clip_grad_norm=max_norm)
+        self._clipped_step, self._max_norm = self.hub.step, max_norm
+        self.hub.record("grad_norm", norm)
+        if len(self._norms) < MOST_SAMPLES:
+            self._later.ask(norm.reshape(1), self._norms.extend)
+
     def on_step(self, optimizer: Optimizer) -> None:
-        if self.hub.deep:
-            self._closely(optimizer)
+        if self._main is None:
+            self._main = id(optimizer)
+        if id(optimizer) != self._main or self._clipped_step == self.hub.step:
             return
         now = time.perf_counter()
-        if self._spent > SHARE * self.hub.budget * (now - self._began):
+        if not self.hub.deep and self._spent > SHARE * self.hub.budget * (now - self._began):
             return
-        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        if gradients:
-            self._whole(gradients, self._number(optimizer))
+        norms = norms_of([p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
+        if norms is not None:
+            self.hub.record("grad_norm", torch.linalg.vector_norm(norms))
         self._spent += time.perf_counter() - now
 
-    def _number(self, optimizer: Optimizer) -> str:
-        return "" if id(optimizer) not in self._chosen or next(iter(self._chosen)) == id(optimizer) else "/other"
-
-    def _whole(self, gradients: list[torch.Tensor], suffix: str) -> torch.Tensor | None:
-        norms = _norms(gradients)
-        if norms is None:
-            return None
-        if not suffix:
-            self.hub.record("grad_norm", torch.linalg.vector_norm(norms))
-        return norms
-
-    def _closely(self, optimizer: Optimizer) -> None:
-        chosen = self._choose(optimizer)
-        every = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
-        if every:
-            self._whole(every, self._number(optimizer))
-        gradients = [(name, p.grad) for name, p in chosen if p.grad is not None]
-        norms = _norms([gradient for _, gradient in gradients])
-        weights = _norms([p.detach() for _, p in chosen])
-        for series, names, values in (("grad_norm", [name for name, _ in gradients], norms), ("weight_norm", [name for name, _ in chosen], weights)):
-            if values is not None:
-                for name, value in zip(names, values.unbind(), strict=True):
-                    self.hub.record(f"{series}/{name}", value)
-        self._before = [p.detach().clone() for _, p in chosen]
-
     def on_updated(self, optimizer: Optimizer) -> None:
-        if not self.hub.deep or not self._before or id(optimizer) not in self._chosen:
-            return
-        chosen = self._chosen[id(optimizer)][1]
-        before, self._before = self._before, []
-        if len(before) != len(chosen):
-            return
-        changes = torch._foreach_sub([p.detach() for _, p in chosen], before)
-        sizes, weights = _norms(list(changes)), _norms(before)
-        if sizes is not None and weights is not None:
-            ratios = torch.where(weights > 0, sizes / weights.clamp(min=1e-30), torch.zeros_like(sizes))
-            known = weights > 0
-            self._later.ask(torch.stack([ratios, known.to(ratios.dtype)]), self._take_ratios([name for name, _ in chosen]))
-        low = [(p, change) for (_, p), change in zip(chosen, changes, strict=True) if p.dtype in LOW and p.grad is not None]
-        if low:
-            self._look_for_lost(low, [name for name, p in chosen if p.dtype in LOW], _rate(optimizer))
-        self._later.poll()
-
-    def _take_ratios(self, names: list[str]):  # type: ignore[no-untyped-def]
-        step = self.hub.step
-
-        def take(rows: list[list[float]]) -> None:
-            for name, ratio, known in zip(names, *rows, strict=True):
-                if known:
-                    self.hub.values.add(step, f"update_ratio/{name}", ratio)
-
-        return take
-
-    def _look_for_lost(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], names: list[str], rate: float) -> None:
-        """The share of elements with a gradient that the update left exactly as they were."""
-        if rate <= 0:
-            return
-        asked = torch.stack([(p.grad != 0).sum() for p, _ in pairs if p.grad is not None]).sum()
-        still = torch.stack([((p.grad != 0) & (change == 0)).sum() for p, change in pairs if p.grad is not None]).sum()
-        kind = str(pairs[0][0].dtype).removeprefix("torch.")
-
-        def take(numbers: list[float]) -> None:
-            if numbers[0] > 0:
-                self._lost.append(numbers[1] / numbers[0])
-                self._judge_lost(kind, names)
-
-        self._later.ask(torch.stack([asked, still]).double(), take)
-
-    def _judge_lost(self, kind: str, names: list[str]) -> None:
-        if len(self._lost) < LOOKS:
-            return
-        middle = sorted(self._lost)[len(self._lost) // 2]
-        present = middle >= LOST
-        if present != self._told:
-            self._told = present
-            self.hub.fact(
-                "updates-lost-to-rounding", present,
-                f"The weights are kept in {kind}, and an update leaves {middle * 100:.1f} % of the elements that have a gradient exactly "
-                f"as they were ({listed(names)}).",
-                where=names[0], clarity=1.0 if middle >= LOST_PLAIN else 0.7,
-            )  # fmt: skip
+        if self.hub.deep:
+            self._later.poll()
+            self._judge()
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
-        if self._told is None and self.hub.step >= LOOKS and self._chosen and not self._lost:
-            kinds = {str(p.dtype).removeprefix("torch.") for _, chosen in self._chosen.values() for _, p in chosen}
-            if kinds and not kinds & {"bfloat16", "float16"}:
-                self.hub.fact("updates-lost-to-rounding", False, f"The weights are kept in {', '.join(sorted(kinds))}.")
+        self._judge()
 
-    def _choose(self, optimizer: Optimizer) -> list[tuple[str, torch.Tensor]]:
-        """The parameters with series of their own: the largest of each layer, in the order of the model."""
-        known = self._chosen.get(id(optimizer))
-        if known is not None and known[0] == len(self.hub.models):
-            return known[1]
-        named = model_parameters(self.hub)
-        held = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
-        order = {identity: index for index, identity in enumerate(named)}
-        held.sort(key=lambda p: order.get(id(p), len(order)))
-        pairs = [(named[id(p)][0] if id(p) in named else f"group.{index}", p) for index, p in enumerate(held)]
-        if len(pairs) > MOST:
-            largest: dict[str, tuple[str, torch.Tensor]] = {}
-            for name, p in pairs:
-                layer = layer_of(name)
-                if layer not in largest or p.numel() > largest[layer][1].numel():
-                    largest[layer] = (name, p)
-            pairs = list(largest.values())
-        if len(pairs) > MOST:
-            pairs = [pairs[round(i * (len(pairs) - 1) / (MOST - 1))] for i in range(MOST)]
-        room = SNAPSHOT
-        fitting = []
-        for name, p in pairs:
-            room -= p.numel()
-            if room >= 0 and type(p) in (torch.Tensor, torch.nn.Parameter) and not p.is_complex():
-                fitting.append((name, p))
-        self._chosen[id(optimizer)] = (len(self.hub.models), fitting)
-        return fitting
-
-
-def _norms(tensors: list[torch.Tensor]) -> torch.Tensor | None:
-    """Their norms in one tensor, in single precision: half precision overflows at 65 504."""
-    dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
-    if not dense or any(type(tensor) not in (torch.Tensor, torch.nn.Parameter) for tensor in dense):
-        return None
-    if len({tensor.device for tensor in dense}) > 1:
-        return None
-    wide = [tensor.float() if tensor.dtype in LOW else tensor for tensor in dense]
-    norms = torch._foreach_norm(wide)
-    return torch.stack([norm.float() for norm in norms])
-
-
-def _rate(optimizer: Optimizer) -> float:
-    rate = optimizer.param_groups[0].get("lr", 0.0)
-    return float(rate) if isinstance(rate, int | float) else 1.0
+    def _judge(self) -> None:
+        if len(self._norms) < SAMPLES or self._max_norm <= 0:
+            return
+        cut = sum(norm > self._max_norm for norm in self._norms) / len(self._norms)
+        middle = median(self._norms) / self._max_norm
+        hard = cut >= CLIPPED_SHARE and middle >= CLIPPED_BY
+        if hard != self._told:
+            self._told = hard
+            self.hub.fact(
+                "clipped-hard", hard,
+                f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(self._norms)} steps; their norm is "
+                f"{middle:.3g} times that in the middle.", where=self._clip_at or None,
+            )  # fmt: skip
 
 
 OBSERVER = Gradients

@@ -14,19 +14,20 @@ from typing import Any
 import torch
 
 from traindx.live.findings import Finding, Findings
-from traindx.live.hub import Hub
+from traindx.live.hub import GLANCE_CALLS, Hub
 from traindx.live.later import Later
 from traindx.live.observer import Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, tensors_in, wants_gradients
 
 MOST_ROWS = 200_000
-ROWS_A_CALL = 256
+ROWS_A_CALL = 4096
 VALUES_A_ROW = 256  # spread over the row; enough to tell any two samples apart that are not made alike
 LEAST_VALUES = 4  # in a row: fewer make equal rows by chance
 LEAST_EVALUATED = 40
 LEAK = 0.2  # of the evaluated rows
-WHOLE = 0.95
+KNOWN = 0.5  # of the training rows must be known before anything is said
+ALL = 0.9  # of a set are training rows: it was taken from them as a whole
 COVERS = 0.9  # of the training rows are evaluated: that is a training metric
 GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as a signed number: multipliers that mix well
 
@@ -37,9 +38,9 @@ class _Rows:
 
     trained: set[int] = field(default_factory=set)
     last: frozenset[int] = frozenset()
-    told_twice: float = 0.0  # share of the training rows that had been seen before, moving average
-    gap: dict[int, bool] = field(default_factory=dict)  # evaluated since the last update: row → was trained on
-    shares: list[tuple[float, int, float]] = field(default_factory=list)  # by evaluation: leaked, rows, part of the training
+    again: float = 0.0  # share of the training rows that had been seen before, moving average
+    sets: dict[int, dict[int, bool]] = field(default_factory=dict)  # evaluated since the last update: row → was trained on
+    whole: bool = True  # all of this evaluation was seen
 
 
 class Leaks(Observer):
@@ -49,100 +50,122 @@ class Leaks(Observer):
         self._findings = Findings(hub)
         self._by_model: dict[int, _Rows] = {}
         self._loaded = _Rows()
-        self._waiting: Any = None  # a loader's batch of which it is not known yet what it is for
+        self._training_data: set[int] = set()  # ids of the datasets that are trained on
+        self._waiting: tuple[int, torch.Tensor] | None = None  # a batch of which it is not known yet what it is for
         self._between = False
+        self._calls = 0
+        self._clean = 0
+        self._done = False
 
     # --- rows come in -------------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if self._between and self._waiting is not None and not self._full(self._loaded):
-            self._take(self._loaded, self._waiting, trained=False)
-        self._waiting = next((t for t in tensors_in(batch) if t.dim() >= 2), None)
+        if self._done:
+            return
+        self._evaluated_batch()
+        data = next((tensor for tensor in tensors_in(batch) if tensor.dim() >= 2), None)
+        self._waiting = (id(getattr(loader, "dataset", loader)), data) if data is not None else None
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         data = first_input(args, kwargs)
-        if data is None or data.dim() < 2 or data.requires_grad:
+        if self._done or data is None or data.dim() < 2 or data.requires_grad:
             return
-        trained = self.hub.grad and wants_gradients(output)
-        if trained:
-            rows = self._by_model.setdefault(id(model), _Rows())
-        else:
-            known = self._by_model.get(id(model))
-            if known is None or self.hub.grad or not self._between:
-                return
-            rows = known
-        if not self._full(rows) and len(self._by_model) <= 4:
-            self._take(rows, data, trained=trained)
+        if self.hub.grad and wants_gradients(output):
+            if len(self._by_model) < 4 or id(model) in self._by_model:
+                self._take(self._by_model.setdefault(id(model), _Rows()), data, None)
+        elif self._between and not self.hub.grad and id(model) in self._by_model:
+            self._calls += 1
+            rows = self._by_model[id(model)]
+            rows.whole = rows.whole and self._calls < GLANCE_CALLS and len(data) <= ROWS_A_CALL
+            self._take(rows, data, self._calls)
 
     on_glance = on_forward
 
-    def _take(self, rows: _Rows, data: torch.Tensor, *, trained: bool) -> None:
-        hashes = _hashes(data)
+    def _evaluated_batch(self) -> None:
+        """The batch before was not trained on."""
+        if self._between and self._waiting is not None and self._waiting[0] not in self._training_data:
+            if self._affordable():
+                self._take(self._loaded, self._waiting[1], self._waiting[0])
+            else:
+                self._loaded.whole = False
+        self._waiting = None
+
+    def _affordable(self) -> bool:
+        return self.hub.deep or self.hub.cost < self.hub.budget
+
+    def _take(self, rows: _Rows, data: torch.Tensor, group: int | None) -> None:
+        """Remember rows: trained on without a group, else evaluated as part of this one."""
+        hashes = _hashes(data) if len(rows.trained) < MOST_ROWS else None
         if hashes is not None:
-            self._later.ask(hashes, partial(self._hashed, rows, trained))
+            self._later.ask(hashes, partial(self._hashed, rows, group))
 
-    def _full(self, rows: _Rows) -> bool:
-        return len(rows.trained) > MOST_ROWS or len(rows.gap) > MOST_ROWS
-
-    def _hashed(self, rows: _Rows, trained: bool, hashes: list[int]) -> None:
+    def _hashed(self, rows: _Rows, group: int | None, hashes: list[int]) -> None:
         if len(set(hashes)) < 0.9 * len(hashes):  # few distinct rows: equal ones mean nothing
             return
-        if trained:
+        if group is None:
             again = sum(value in rows.trained for value in hashes) / len(hashes)
-            rows.told_twice = again if not rows.trained else 0.8 * rows.told_twice + 0.2 * again
+            rows.again = 0.7 * rows.again + 0.3 * again
             rows.trained.update(hashes)
             rows.last = frozenset(hashes)
         elif len(rows.last.intersection(hashes)) < 0.9 * len(hashes):  # the batch just trained on is no evaluation
-            for value in hashes:
-                rows.gap[value] = value in rows.trained
+            rows.sets.setdefault(group, {}).update((value, value in rows.trained) for value in hashes)
 
     # --- and are compared ---------------------------------------------------------------------------------------------
 
     def on_backward(self, loss: torch.Tensor) -> None:
+        if self._done:
+            return
         self._later.poll()
+        if self._waiting is not None:
+            self._training_data.add(self._waiting[0])
+            if self._affordable():
+                self._take(self._loaded, self._waiting[1], None)
+            self._waiting = None
         if self._between:
             self._close_gaps()
         self._between = False
-        if self._waiting is not None:
-            if not self._full(self._loaded) and (self.hub.deep or self.hub.cost < self.hub.budget):
-                self._take(self._loaded, self._waiting, trained=True)
-            self._waiting = None
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._between = True
-        if self.hub.step % 8 == 0:  # training rows beyond those of deep steps, if the budget has room
+        if not self._done and self.hub.step % 8 == 0:  # training rows beyond those of deep steps, if the budget has room
             self.hub.glance()
 
     def on_end(self) -> None:
-        self._later.poll(wait=True)
-        self._close_gaps(last=True)
+        if not self._done:
+            self._evaluated_batch()
+            self._later.poll(wait=True)
+            self._close_gaps()
 
-    def _close_gaps(self, *, last: bool = False) -> None:
+    def _close_gaps(self) -> None:
         for rows in (self._loaded, *self._by_model.values()):
-            if len(rows.gap) >= LEAST_EVALUATED and rows.trained:
-                leaked = sum(rows.gap.values())
-                rows.shares.append((leaked / len(rows.gap), len(rows.gap), leaked / len(rows.trained)))
-                self._judge(rows, last)
-            rows.gap = {}
+            if rows.sets and rows.again >= KNOWN:
+                self._judge(rows)
+            rows.sets, rows.whole = {}, True
+        self._calls = 0
 
-    def _judge(self, rows: _Rows, last: bool) -> None:
-        """The share of known rows among the evaluated ones, in relation to how many training rows are known at all."""
-        share, count, part = rows.shares[-1]
-        seen = max(rows.told_twice, 0.05)
-        estimate = min(1.0, share / seen) if rows.told_twice else share
-        earlier = [known for known, _, _ in rows.shares[:-1]]
-        if last and earlier and max(earlier) > 0.5 * LEAK:
-            return  # the test after the last update says nothing new about validation
-        if estimate > LEAK and share * count >= 10 and rows.told_twice > 0.1:
-            whole = estimate > WHOLE
-            if whole and part > COVERS * min(1.0, rows.told_twice):
+    def _judge(self, rows: _Rows) -> None:
+        """The share of training rows among the evaluated ones, in relation to how many training rows are known at all."""
+        shares = {group: sum(members.values()) / len(members) / rows.again for group, members in rows.sets.items()}
+        others = [rows.sets[group] for group, share in shares.items() if share < ALL]
+        # a set that is all training rows beside another that is not: a training metric beside the validation
+        looked = others or list(rows.sets.values())
+        count = sum(map(len, looked))
+        leaked = sum(sum(members.values()) for members in looked)
+        share = min(1.0, leaked / max(count, 1) / rows.again)
+        if count < LEAST_EVALUATED:
+            return
+        if share > LEAK and leaked >= 10:
+            if not others and (not rows.whole or leaked > COVERS * len(rows.trained)):
                 return  # the training set itself is evaluated: a training metric
+            self._done = True
             self._findings.add(Finding(
                 "validation-seen-in-training", True,
-                f"{share * 100:.0f} % of {count} evaluated samples are among the {len(rows.trained)} training samples seen so far "
-                f"(about {estimate * 100:.0f} % of them are training samples).", 0.7 if whole else 0.95,
+                f"{leaked} of {count} evaluated samples are among the {len(rows.trained)} training samples seen so far.",
+                0.95 if others else 0.8,
             ))  # fmt: skip
-        elif share == 0 and rows.told_twice > 0.3:
+        elif leaked == 0:
+            self._clean += 1
+            self._done = self._clean >= 3
             self._findings.add(Finding(
                 "validation-seen-in-training", False,
                 f"None of {count} evaluated samples is among the {len(rows.trained)} training samples seen.",

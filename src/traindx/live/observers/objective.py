@@ -23,10 +23,14 @@ class Objective(Observer):
         self._last = 0.0
 
     def on_criterion(self, call: Criterion) -> None:
-        if call.output.requires_grad or call.output.numel() != 1 or torch.is_inference_mode_enabled() and call.input.requires_grad:
+        if call.output.requires_grad or call.output.numel() != 1:
             return
         if self.hub.step:
-            self._held.append(call.output.detach())
+            value = call.output.detach()
+            if call.options.get("reduction") == "sum":  # summed over the batch, to be divided by the user later
+                whole = call.target if call.name in ("cross_entropy", "nll_loss") else call.input
+                value = value / max(1, whole.numel())
+            self._held.append(value)
 
     def on_backward(self, loss: torch.Tensor) -> None:
         if self._held:
@@ -50,7 +54,7 @@ class Objective(Observer):
             rate = group.get("lr")
             if rate is not None and index < 4:
                 self.hub.record(f"lr{suffix}" if index == 0 else f"lr{suffix}/group{index}", rate)
-        if self._last:
+        if self._last and not self.hub.deep:  # our own close looks are not the training's time
             self.hub.record("step_time", now - self._last)
         self._last = now
 

@@ -1,29 +1,23 @@
-"""The optimisers: their settings, whether one is built anew in the middle of the training, how schedulers, clipping and the
-loss scaler act on them."""
+"""The optimisers: their settings, whether one is built anew in the middle of the training, how schedulers and the loss
+scaler act on them."""
 
 from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import torch
 from torch.optim import Optimizer, lr_scheduler
 
 from traindx.live.hub import Hub, user_line
-from traindx.live.later import Later
 from traindx.live.observer import Observer
 
 REBUILT = 3  # times with unchanged settings: stages of a training are fewer
 STATELESS = ("SGD",)  # without momentum there is nothing to lose
-CLIPPED_SHARE = 0.95
-CLIPPED_BY = 20.0  # the norm is this many times what clipping leaves of it
-CLIP_SAMPLES = 30
 GONE = 0.01  # of its peak: what is left of the rate
 EARLY = 0.35  # of the run
 PER_BATCH = 0.9  # scheduler steps for each update
-CYCLES = 2.0  # of T_max: CosineAnnealingLR is meant to end at one
 
 built: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # every optimiser constructed since the recording began
 
@@ -31,7 +25,6 @@ built: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # every optimiser constru
 class Optimizers(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._later = Later()
         self._steps: dict[int, int] = {}  # updates by optimiser
         self._history: list[tuple[frozenset[int], str, int]] = []  # parameters, settings, and the step of the last one built
         self._rebuilt = 0
@@ -40,9 +33,6 @@ class Optimizers(Observer):
         self._schedules: dict[int, tuple[Any, int, int]] = {}  # scheduler, its steps, updates when it was first stepped
         self._peak = self._last_lr = 0.0
         self._alive_until = 0
-        self._norms: list[float] = []
-        self._max_norm = 0.0
-        self._clip_at = ""
         self._skipped = 0
 
     def attach(self) -> None:
@@ -53,8 +43,6 @@ class Optimizers(Observer):
             own = isinstance(kind, type) and issubclass(kind, lr_scheduler.LRScheduler) and "step" in vars(kind)
             if own and kind is not lr_scheduler.LRScheduler:
                 self.hub.patch(kind, "step", self._around_schedule)
-        for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
-            self.hub.patch(owner, "clip_grad_norm_", self._around_clip)
         self.hub.patch(torch.amp.grad_scaler.GradScaler, "step", self._around_scaled_step)
         self.hub.patch(torch.amp.grad_scaler.GradScaler, "update", self._around_update)
 
@@ -87,15 +75,6 @@ class Optimizers(Observer):
             return original(scheduler, *args, **kwargs)
 
         return step
-
-    def _around_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def clip_grad_norm_(parameters: Any, max_norm: float, *args: Any, **kwargs: Any) -> Any:
-            norm = original(parameters, max_norm, *args, **kwargs)
-            if not self.hub.inside:
-                self._guarded(self._was_clipped, norm, max_norm)
-            return norm
-
-        return clip_grad_norm_
 
     def _around_scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
@@ -145,17 +124,6 @@ class Optimizers(Observer):
                 f"{self.hub.step}; each time its momentum and moments start from nothing.", user_line(),
             )  # fmt: skip
 
-    def _was_clipped(self, norm: Any, max_norm: float) -> None:
-        if not isinstance(norm, torch.Tensor) or norm.numel() != 1:
-            return
-        self.hub.record("grad_norm", norm.clone())
-        if not self._max_norm:
-            self._clip_at = user_line()
-            self.hub.config(clip_grad_norm=float(max_norm))
-        self._max_norm = float(max_norm)
-        if len(self._norms) < 2000:
-            self._later.ask(norm.detach().clone(), self._norms.append)
-
     def on_updated(self, optimizer: Optimizer) -> None:
         steps = self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1
         if steps == 1 and len(self._steps) <= 4:
@@ -167,9 +135,6 @@ class Optimizers(Observer):
                 self._peak = max(self._peak, rate)
                 if rate > GONE * self._peak:
                     self._alive_until = self.hub.step
-        if self.hub.deep:
-            self._later.poll()
-            self._judge_clipping()
 
     def _describe(self, optimizer: Optimizer, number: int) -> None:
         group = optimizer.param_groups[0]
@@ -184,21 +149,7 @@ class Optimizers(Observer):
             settings = {f"optimizer{number}": {"name": settings.pop("optimizer"), **settings}}
         self.hub.config(**settings)
 
-    def _judge_clipping(self) -> None:
-        if len(self._norms) < CLIP_SAMPLES or self._max_norm <= 0:
-            return
-        cut = sum(norm > self._max_norm for norm in self._norms) / len(self._norms)
-        middle = median(self._norms) / self._max_norm
-        hard = cut >= CLIPPED_SHARE and middle >= CLIPPED_BY
-        self._tell(
-            "clipped-hard", hard,
-            f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(self._norms)} steps; their norm is "
-            f"{middle:.2g} times that in the middle.", self._clip_at,
-        )  # fmt: skip
-
     def on_end(self) -> None:
-        self._later.poll(wait=True)
-        self._judge_clipping()
         for scheduler, steps, first in self._schedules.values():
             self._judge_schedule(scheduler, steps, self.hub.step - first + 1)
         if self.hub.step >= 50 and "optimizer-rebuilt" not in self._told:
@@ -209,19 +160,16 @@ class Optimizers(Observer):
         if updates < 50 or steps < PER_BATCH * updates:
             return
         name = type(scheduler).__name__
-        length = getattr(scheduler, "T_max", None)
-        where = next((f"{key}={getattr(scheduler, key)}" for key in ("T_max", "step_size", "gamma") if hasattr(scheduler, key)), name)
+        keys = [key for key in ("T_max", "step_size", "gamma") if hasattr(scheduler, key)]
+        where = f"{keys[0]}={getattr(scheduler, keys[0])}" if keys else name
         share = self._alive_until / max(self.hub.step, 1)
-        if name == "CosineAnnealingLR" and isinstance(length, int | float) and steps > CYCLES * length:
-            evidence = f"{name} has T_max={length:g} and was stepped {steps} times, once for every batch: the rate swings up and down."
-        elif self._last_lr <= GONE * self._peak and share < EARLY and name not in ("OneCycleLR", "ReduceLROnPlateau"):
-            evidence = (
-                f"{name} ({where}) was stepped with every batch: the rate fell below {GONE * 100:g} % of its peak "
-                f"after {share * 100:.0f} % of the run."
-            )
-        else:
+        if self._last_lr > GONE * self._peak or share >= EARLY or name in ("OneCycleLR", "ReduceLROnPlateau"):
             self._tell("schedule-per-batch", False, f"{name} was stepped with every batch, and its numbers fit that.", where)
             return
+        evidence = (
+            f"{name} ({where}) was stepped with every batch: the rate fell below {GONE * 100:g} % of its peak after "
+            f"{share * 100:.0f} % of the run."
+        )
         self._tell("schedule-per-batch", True, evidence, where)
 
     def _tell(self, identifier: str, present: bool, evidence: str, where: str | None) -> None:

@@ -32,6 +32,7 @@ class Parameters(Observer):
         super().__init__(hub)
         self._said: dict[str, tuple[bool, float]] = {}
         self._looks: dict[int, int] = {}  # deep updates by optimiser
+        self._held: set[int] = set()  # parameters of every optimiser that was ever seen (it may be gone at the end)
         self._reached: dict[int, torch.nn.Parameter] = {}  # parameters some loss has reached
         self._first: dict[int, torch.Tensor] = {}  # a few numbers of those no optimiser holds, when first seen
         self._silent: dict[int, int] = {}  # deep updates without a gradient, by parameter
@@ -66,6 +67,7 @@ class Parameters(Observer):
         self._looks[id(optimizer)] = self._looks.get(id(optimizer), 0) + 1
         for group in optimizer.param_groups:
             for parameter in group["params"]:
+                self._held.add(id(parameter))
                 if parameter.grad is not None:
                     self._heard.add(id(parameter))
                     self._silent.pop(id(parameter), None)
@@ -89,7 +91,8 @@ class Parameters(Observer):
 
     def _not_optimized(self, named: dict[int, tuple[str, torch.nn.Parameter]]) -> bool:
         """Parameters some loss reaches and no optimiser holds, and that nothing else moves either."""
-        held = optimized(built)
+        self._held |= optimized(built).keys()
+        held = self._held
         missing: dict[str, torch.nn.Parameter] = {}
         for identity, parameter in self._reached.items():
             if identity in held or not parameter.requires_grad or not parameter.is_leaf:
@@ -116,7 +119,7 @@ class Parameters(Observer):
         )  # fmt: skip
         return True
 
-    def _only_the_last(self, named: dict[int, tuple[str, torch.nn.Parameter]], held: dict[int, torch.Tensor]) -> bool:
+    def _only_the_last(self, named: dict[int, tuple[str, torch.nn.Parameter]], held: set[int]) -> bool:
         mine = [layer_of(name) for identity, (name, _) in named.items() if identity in held]
         return len(set(mine)) <= 1 and bool(mine) and layer_of(list(named.values())[-1][0]) == mine[-1]
 
@@ -154,7 +157,7 @@ class Parameters(Observer):
 
     def _without_gradient(self, named: dict[int, tuple[str, torch.nn.Parameter]], looks: int) -> None:
         """Trainable parameters of layers that ran, held by an optimiser, that no gradient has ever reached."""
-        if not self._heard and not self._silent or max(self._looks.values(), default=0) < looks:
+        if not (self._heard or self._silent) or max(self._looks.values(), default=0) < looks:
             return
         known = {i: named[i] for i in (*self._heard, *self._silent) if i in named}
         silent = {
@@ -180,6 +183,8 @@ class Parameters(Observer):
         if self._said.get(identifier) != (present, clarity):
             self._said[identifier] = (present, clarity)
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
+            if present:
+                self.hub.fact("unchanged-weights", True, evidence, where=where, clarity=clarity)
 
 
 OBSERVER = Parameters

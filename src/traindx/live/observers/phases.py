@@ -6,6 +6,7 @@ switched off or `model.eval()`; a glance then shows the model's calls until trai
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,8 @@ from traindx.live.tensors import first_input, wants_gradients
 
 _DROPOUT = torch.nn.modules.dropout._DropoutNd
 _BATCHNORM = torch.nn.modules.batchnorm._BatchNorm
+_RECURRENT = (torch.nn.RNNBase, torch.nn.RNNCellBase)
+MANY = 3  # calls of one layer in a step: a loop over time, or several passes
 EVAL_STEPS = 5  # updates in eval mode before it is called a fault
 SURE_STEPS = 30  # updates after which its absence is told
 MODELS = 8
@@ -39,7 +42,7 @@ class _Watched:
         self.first_eval = 0
         self.gap_calls = 0  # evaluation calls in train mode since the last update
         self.gaps = 0
-        self.last_gap = 0  # the update before the last break with calls
+        self.gap = self.gap_before = 0  # updates before the last two breaks with calls in train mode
         self.right_calls = 0  # evaluation calls in eval mode
         self.wrong_calls = 0
 
@@ -60,6 +63,7 @@ class Phases(Observer):
         self._between = False  # after an update and before the next backward
         self._batch: tuple[int, tuple[int, ...]] | None = None  # what the last training call was given
         self._criterion_in_gap = False
+        self._layer_calls: Counter[int] = Counter()  # of layers with weights, before the first update
         self._findings = Findings(hub)
 
     def attach(self) -> None:
@@ -96,10 +100,18 @@ class Phases(Observer):
 
     on_glance = on_forward
 
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        weight = getattr(module, "weight", None)
+        if self.hub.step == 0 and isinstance(module, _RECURRENT):
+            self._layer_calls[id(module)] += MANY
+        elif self.hub.step == 0 and isinstance(weight, torch.Tensor) and weight.dim() >= 2 and weight.requires_grad:
+            self._layer_calls[id(module)] += 1
+
     def on_criterion(self, call: Criterion) -> None:
         if self._between and not self.hub.grad:
+            if not self._criterion_in_gap:
+                self.hub.glance()
             self._criterion_in_gap = True
-            self.hub.glance()
 
     def on_backward(self, loss: torch.Tensor) -> None:
         self._between = False
@@ -109,6 +121,9 @@ class Phases(Observer):
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._between = True
+        if self.hub.step == 0 and self._layer_calls:
+            most = max(self._layer_calls.values())
+            self.hub.config(model_layers=len(self._layer_calls), model_recurrent=most >= MANY)
         for seen in self._watched.values():
             if seen.trained is None:
                 seen.trained = _trains(optimizer, seen.model) or None
@@ -154,15 +169,15 @@ class Phases(Observer):
 
     def _is_training_batch(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> bool:
         """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every update."""
+        if seen.gap != seen.updates:
+            seen.gap_before, seen.gap = seen.gap, seen.updates
         if given is None or self._batch is None:
             return given is None
-        return given == self._batch or given[1] == self._batch[1] and seen.updates - seen.last_gap < RARE
+        return given == self._batch or (given[1] == self._batch[1] and seen.gap - seen.gap_before < RARE)
 
     def _close_gap(self, seen: _Watched) -> None:
         """Training goes on: was that an evaluation in train mode?"""
         calls, seen.gap_calls = seen.gap_calls, 0
-        if calls:
-            seen.last_gap = seen.updates
         # without a loss it may have been anything, such as samples drawn from a generator
         if not calls or seen.right_calls or not (self._criterion_in_gap or len(self._watched) == 1):
             return

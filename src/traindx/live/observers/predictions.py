@@ -20,9 +20,8 @@ REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 MOST_CLASSES = 100_000  # beyond this it is no number of classes
 COUNTED_CLASSES = 1000
 COUNTS = 1 << 20  # comparisons of one look
-EVERY = 10  # steps between two looks at small outputs, and at large ones
-EVERY_LARGE = 50
-LARGE = 1 << 16
+EVERY = 10  # steps between two looks at least, beside deep steps
+GROWTH = 0.1  # of the steps so far: some hundred looks in a run of any length
 LAST = 5  # looks that must agree
 SETTLED = 100  # steps before predictions are judged: at the start they are all alike in good runs too
 LEAST = 64  # predictions
@@ -57,30 +56,32 @@ class Predictions(Observer):
         self._classes = 0
 
     def on_criterion(self, call: Criterion) -> None:
+        key = (call.name, call.where)
+        training = call.output.requires_grad
+        site = self._sites.get(key)
+        if training and not self.hub.deep and (site is None or self.hub.step < site.next_look):
+            return
         if not watchable(call.input) or not watchable(call.target):
             return
         if call.name in REGRESSION:
-            if call.output.requires_grad and self.hub.deep:
+            if training:
                 self._spread(call)
             return
         classes = _classes(call)
         if not classes:
             return
-        if not call.output.requires_grad:
+        if not training:
             if self.hub.step and self._sites:
                 predicted, true, counted = _answers(call, 4096)
                 self._right.append((((predicted == true) & counted).sum(), counted.sum()))
             return
-        key = (call.name, call.where)
-        site = self._sites.get(key)
         if site is None:
             if len(self._sites) >= 16:
                 return
             weight = call.options.get("weight")
             site = self._sites[key] = _Site(call.name, call.where, classes, weight is not None or call.options.get("pos_weight") is not None)
-        if self.hub.deep or self.hub.step >= site.next_look:
-            site.next_look = self.hub.step + (EVERY if call.input.numel() <= LARGE else EVERY_LARGE)
-            self._look(call, site)
+        site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
+        self._look(call, site)
 
     def on_backward(self, loss: torch.Tensor) -> None:
         self._flush()

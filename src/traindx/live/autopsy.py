@@ -1,0 +1,138 @@
+"""Reads off the autograd graph of a loss that is not finite where that began, without computing anything again.
+
+The graph keeps what each operation needs for its gradient: the operand of a logarithm, the divisor of a division, the input
+of a layer. The operation whose operands are finite and whose result is not is where it began.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+
+MOST_NODES = 4000
+NEAR_LOSS = 40  # nodes within which the user's own arithmetic of the loss stands
+HALF_MAX = 65504.0
+SMALL = 4 << 20  # bytes of an operand that may be held for a step
+Origin = Literal["log", "division", "half", "empty-mean"]
+
+LOGS = {"LogBackward0": "log", "Log2Backward0": "log2", "Log10Backward0": "log10"}
+# Operations whose first operand is data when no gradient flows into it.
+ENTRIES = ("_saved_mat1", "_saved_input", "_saved_self")
+MIXING = ("Addmm", "Mm", "Bmm", "Baddbmm", "Linear", "Convolution", "Rnn", "RNN", "Mul", "Sub", "NativeBatchNorm", "NativeLayerNorm")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operation of the loss that can leave the finite numbers, with the tensor that decides."""
+
+    operation: str
+    tensor: torch.Tensor
+    exponent: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    origin: Origin
+    evidence: str
+
+
+def nodes(start: Any, most: int) -> Iterator[Any]:
+    """Breadth first from the loss towards the leaves."""
+    seen, line = {start}, deque([start])
+    while line and most:
+        node = line.popleft()
+        most -= 1
+        yield node
+        for parent, _ in node.next_functions:
+            if parent is not None and parent not in seen:
+                seen.add(parent)
+                line.append(parent)
+
+
+def operands(loss: torch.Tensor, most: int = MOST_NODES, *, small: bool = False) -> list[Operand]:
+    """The operations before a loss that can produce a number that is not finite."""
+    found = []
+    for node in nodes(loss.grad_fn, most) if loss.grad_fn is not None else ():
+        operand = _operand(node)
+        if operand is not None and not (small and operand.tensor.nbytes > SMALL):
+            found.append(operand)
+    return found
+
+
+def _operand(node: Any) -> Operand | None:
+    name = node.name()
+    if name in LOGS:
+        return Operand(LOGS[name], node._saved_self.detach())
+    if name == "DivBackward0" and isinstance(node._saved_other, torch.Tensor):
+        return Operand("division", node._saved_other.detach())
+    if name == "SqrtBackward0":
+        return Operand("sqrt", node._saved_result.detach())
+    if name in ("RsqrtBackward0", "ReciprocalBackward0"):
+        return Operand("reciprocal", node._saved_result.detach())
+    if name == "PowBackward0" and isinstance(node._saved_exponent, int | float):
+        return Operand("power", node._saved_self.detach(), float(node._saved_exponent))
+    if name == "MeanBackward0" and node._saved_self_sym_numel == 0:
+        return Operand("empty mean", torch.empty(0))
+    return None
+
+
+def judge(operand: Operand, *, gradient: bool) -> Verdict | None:
+    """What this operation did to its operand; with `gradient`, what it does to the gradient while the result is finite."""
+    name, values = operand.operation, operand.tensor
+    if name == "empty mean":
+        return Verdict("empty-mean", "a mean over no elements")
+    if not values.numel() or not values.is_floating_point():
+        return None
+    low, high = (float(v) for v in torch.aminmax(values.float()))
+    if name in LOGS.values() and low <= 0:
+        zeros = int((values <= 0).sum())
+        return Verdict("log", f"{name} of {zeros} of {values.numel()} values that are zero or less (range {low:.3g} to {high:.3g})")
+    if name == "division" and bool((values == 0).any()):
+        return Verdict("division", f"division by zero ({int((values == 0).sum())} of {values.numel()} divisors, range {low:.3g} to {high:.3g})")
+    if name == "sqrt" and low != low:
+        return Verdict("log", "square root of a negative number")
+    if name == "sqrt" and low == 0 and gradient:
+        return Verdict("division", f"square root of zero ({int((values == 0).sum())} of {values.numel()} values): its gradient divides by zero")
+    if name == "reciprocal" and high == float("inf"):
+        return Verdict("division", "one over zero")
+    if values.dtype == torch.float16:
+        top = max(abs(low), abs(high))
+        if name == "power" and top < HALF_MAX and top**operand.exponent > HALF_MAX:
+            return Verdict("half", f"values up to {top:.3g} to the power {operand.exponent:g} in float16, which ends at 65504")
+    if name == "power" and operand.exponent < 0 and bool((values == 0).any()):
+        return Verdict("division", f"zero to the power {operand.exponent:g}")
+    return None
+
+
+def half_overflow(loss: torch.Tensor) -> str | None:
+    """A float16 tensor on the way to the loss that holds Inf."""
+    for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
+        for value in saved(node):
+            if value.dtype == torch.float16 and bool(torch.isinf(value).any()):
+                return f"a float16 tensor in {node.name().removesuffix('Backward0')} holds Inf; float16 ends at 65504"
+    if loss.dtype == torch.float16 and bool(torch.isinf(loss).any()):
+        return "the loss is a float16 number that passed 65504"
+    return None
+
+
+def data_in(loss: torch.Tensor) -> list[torch.Tensor]:
+    """Tensors that entered the graph without a gradient: inputs of the first layers."""
+    found: dict[int, torch.Tensor] = {}
+    for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
+        if not any(kind in node.name() for kind in MIXING):
+            continue
+        for value in saved(node, ENTRIES):
+            if value.is_floating_point() and not value.requires_grad and value.dim() >= 2:
+                found.setdefault(value.data_ptr(), value)
+    return list(found.values())
+
+
+def saved(node: Any, names: tuple[str, ...] = ("_saved_self", "_saved_result", "_saved_mat1", "_saved_input", "_saved_other")) -> Iterator[torch.Tensor]:
+    for name in names:
+        value = getattr(node, name, None)
+        if isinstance(value, torch.Tensor) and value.numel():
+            yield value

@@ -1,0 +1,193 @@
+"""Does a language model see the tokens it has to predict?
+
+Where the targets are the inputs shifted by one place, the output at a place must not depend on later tokens. That is tried
+once: the model is called again with another last token, without gradients, and everything the call could have changed (the
+random states, the buffers, the modes, the attributes of the modules) is put back, so that the training goes on bit for bit as
+if nothing had happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.nn.modules import module as torch_module
+
+from traindx.live.findings import Finding, Findings
+from traindx.live.hub import Hub
+from traindx.live.observer import Criterion, Observer
+from traindx.live.rows import watchable
+from traindx.live.tensors import first_input
+
+UPDATES = 2  # before the trial: a last layer that starts at zero hides what reaches it
+SHIFTED = 0.95  # of the targets equal the next input
+LEAST_TOKENS = 4
+ROWS = 2  # samples that are tried
+LEAST_CHANGE = 1e-6  # of the outputs' size; also ten times what two equal calls differ by
+MOST_TOKENS = 1 << 16  # in a batch, so that the three calls stay cheap
+
+
+class Causality(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._findings = Findings(hub)
+        self._targets: list[torch.Tensor] = []
+        self._call: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any], torch.Tensor] | None = None
+        self._done = False
+
+    def on_criterion(self, call: Criterion) -> None:
+        # a model that computes its own loss calls the criterion before its forward ends
+        if not self._done and self.hub.deep and self.hub.grad and call.name in ("cross_entropy", "nll_loss"):
+            self._targets.append(call.target)
+
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        if self._done or not self.hub.grad or isinstance(model, torch.nn.parallel.DistributedDataParallel):
+            return
+        tokens = first_input(args, kwargs)
+        whole = tokens is not None and tokens.dim() == 2 and tokens.dtype in (torch.int64, torch.int32) and watchable(tokens)
+        if tokens is not None and whole and tokens.shape[1] >= LEAST_TOKENS and tokens.numel() <= MOST_TOKENS:
+            self._call = (getattr(model, "_orig_mod", model), args, kwargs, tokens)
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        call, targets = self._call, self._targets
+        self._call, self._targets = None, []
+        if self._done or call is None or self.hub.step < UPDATES or not self.hub.deep:
+            return
+        self._done = True
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            return  # one rank must not call a model that others wait for
+        model, args, kwargs, tokens = call
+        if any(_shifted(tokens, target) for target in targets):
+            changed = _future_seen(model, args, kwargs, tokens)
+            if changed is not None:
+                self._tell(type(model).__name__, tokens, changed)
+
+    def _tell(self, name: str, tokens: torch.Tensor, changed: float) -> None:
+        if changed:
+            evidence = (
+                f"Another last token changes the outputs of {name} at earlier places by {changed:.2g} of their size, and the "
+                "targets are the next tokens: the model sees what it has to predict."
+            )
+        else:
+            evidence = f"Another last token leaves all outputs of {name} at earlier places as they were ({tokens.shape[1]} places)."
+        self._findings.add(Finding("sees-the-future", bool(changed), evidence), name)
+
+
+def _shifted(tokens: torch.Tensor, target: torch.Tensor) -> bool:
+    """The targets are the tokens, one place ahead."""
+    if target.is_floating_point():
+        return False
+    rows, length = tokens.shape
+    if target.numel() == rows * length:
+        ahead = target.reshape(rows, length)[:, :-1]
+    elif target.numel() == rows * (length - 1):
+        ahead = target.reshape(rows, length - 1)
+    else:
+        return False
+    counted = ahead >= 0
+    same = (ahead == tokens[:, 1:]) & counted
+    moved = bool((tokens[:, 1:] != tokens[:, :-1]).any())
+    return moved and bool(same.sum() >= SHIFTED * counted.sum()) and bool(counted.any())
+
+
+def _future_seen(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: torch.Tensor) -> float | None:
+    """How much the earlier outputs change with the last token, relative to their size; None where it cannot be tried."""
+    rows = tokens.shape[0]
+    args, kwargs, tokens = (_few(value, rows) for value in (args, kwargs, tokens))
+    other = tokens.clone()
+    last = tokens[:, -1]
+    # any other token of the batch is a valid one
+    other[:, -1] = torch.where(last == tokens[:, 0], tokens[:, 1:].amax(1), tokens[:, 0])
+    different = (other != tokens).any(1)
+    if not bool(different.any()):
+        return None
+    outputs: list[torch.Tensor | None] = []
+    with _untouched(model):
+        outputs = [_states(model, _with(args, tokens, new), _with(kwargs, tokens, new), tokens) for new in (tokens, tokens, other)]
+    seen = [output[different][:, :-1].float() for output in outputs if output is not None]
+    if len(seen) < 3:
+        return None
+    first, again, changed = seen
+    size = float(first.abs().amax())
+    noise = float((first - again).abs().amax())
+    change = float((first - changed).abs().amax())
+    if not size or not all(value == value and value < float("inf") for value in (size, noise, change)):
+        return None
+    return change / size if change > max(LEAST_CHANGE * size, 10 * noise) else 0.0
+
+
+def _states(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor) -> torch.Tensor | None:
+    """The last layer's output with one row for each token, from a call of the model."""
+    found: list[torch.Tensor] = []
+
+    def keep(module: torch.nn.Module, inputs: Any, output: Any) -> None:
+        if isinstance(output, torch.Tensor) and output.dim() == 3 and output.shape[:2] == tokens.shape and output.is_floating_point():
+            found[:] = [output]
+
+    handle = torch_module.register_module_forward_hook(keep)
+    try:
+        model(*args, **kwargs)
+    finally:
+        handle.remove()
+    return found[0].detach().clone() if found else None
+
+
+def _few(value: Any, rows: int) -> Any:
+    """The same arguments with the first samples of the batch only."""
+    if isinstance(value, torch.Tensor):
+        return value[:ROWS] if value.dim() and value.shape[0] == rows else value
+    return _each(value, lambda member: _few(member, rows))
+
+
+def _with(value: Any, old: torch.Tensor, new: torch.Tensor) -> Any:
+    """The same arguments with one tensor exchanged, wherever it stands."""
+    if isinstance(value, torch.Tensor):
+        return new if value.data_ptr() == old.data_ptr() and value.shape == old.shape else value
+    return _each(value, lambda member: _with(member, old, new))
+
+
+def _each(value: Any, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: change(member) for key, member in value.items()}
+    return type(value)(change(member) for member in value) if type(value) in (tuple, list) else value
+
+
+@contextlib.contextmanager
+def _untouched(model: torch.nn.Module) -> Iterator[None]:
+    """Puts back, afterwards, everything a call of the model may change."""
+    modules = list(model.modules())
+    attributes = [dict(module.__dict__) for module in modules]
+    buffers = [dict(module._buffers) for module in modules]
+    values = [(buffer, buffer.clone()) for held in buffers for buffer in held.values() if buffer is not None]
+    numpy = sys.modules.get("numpy")
+    numpy_state = numpy.random.get_state() if numpy is not None else None
+    python_state = random.getstate()
+    state = torch.get_rng_state()
+    cuda = torch.cuda.is_available() and torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+    cuda_states = torch.cuda.get_rng_state_all() if cuda else []
+    for module in modules:
+        module.training = False
+    try:
+        with contextlib.suppress(Exception), torch.no_grad():  # a model that cannot be called again is left alone
+            yield
+    finally:
+        for module, held, named in zip(modules, attributes, buffers, strict=True):
+            module.__dict__.clear()
+            module.__dict__.update(held)
+            module._buffers.clear()
+            module._buffers.update(named)
+        for buffer, value in values:
+            buffer.copy_(value)
+        torch.set_rng_state(state)
+        if cuda:
+            torch.cuda.set_rng_state_all(cuda_states)
+        random.setstate(python_state)
+        if numpy is not None:
+            numpy.random.set_state(numpy_state)
+
+
+OBSERVER = Causality

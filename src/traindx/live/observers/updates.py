@@ -1,0 +1,146 @@
+"""Gradients, weights and updates by parameter on deep steps, and whether updates are lost in low precision. The update is
+the difference between a snapshot just before it and the weights just after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch.optim import Optimizer
+
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.naming import layer_of, listed, model_parameters
+from traindx.live.norms import LOW, norms_of
+from traindx.live.observer import Observer
+
+MOST = 60  # parameters with series of their own
+SNAPSHOT = 64 << 20  # numbers copied at most to see an update
+LOST = 0.6  # of the elements with a gradient that do not change in an update; in fp32 it is next to none
+LOST_PLAIN = 0.8
+LOOKS = 3
+
+
+class Updates(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._chosen: dict[int, tuple[int, list[tuple[str, torch.Tensor]]]] = {}  # by optimiser: models known, parameters
+        self._before: list[torch.Tensor] = []
+        self._lost: list[float] = []  # share of elements that stood still, for each deep update
+        self._told: bool | None = None
+
+    def on_step(self, optimizer: Optimizer) -> None:
+        if not self.hub.deep:
+            return
+        chosen = self._choose(optimizer)
+        gradients = [(name, p.grad) for name, p in chosen if p.grad is not None]
+        norms = norms_of([gradient for _, gradient in gradients])
+        weights = norms_of([p.detach() for _, p in chosen])
+        for series, names, values in (
+            ("grad_norm", [name for name, _ in gradients], norms),
+            ("weight_norm", [name for name, _ in chosen], weights),
+        ):
+            if values is not None:
+                self._later.ask(values, self._taker(series, names))
+        self._before = [p.detach().clone() for _, p in chosen]
+
+    def on_updated(self, optimizer: Optimizer) -> None:
+        if not self.hub.deep or not self._before or id(optimizer) not in self._chosen:
+            return
+        chosen = self._chosen[id(optimizer)][1]
+        before, self._before = self._before, []
+        if len(before) != len(chosen):
+            return
+        changes = torch._foreach_sub([p.detach() for _, p in chosen], before)
+        sizes, weights = norms_of(list(changes)), norms_of(before)
+        if sizes is not None and weights is not None:
+            ratios = torch.where(weights > 0, sizes / weights.clamp(min=1e-30), torch.full_like(sizes, -1.0))
+            self._later.ask(ratios, self._taker("update_ratio", [name for name, _ in chosen]))
+        low = [(p, change) for (_, p), change in zip(chosen, changes, strict=True) if p.dtype in LOW and p.grad is not None]
+        if low:
+            self._look_for_lost(low, [name for name, p in chosen if p.dtype in LOW], _rate(optimizer))
+        self._later.poll()
+
+    def _taker(self, series: str, names: list[str]) -> Callable[[list[float]], None]:
+        """Records the values of this step when they arrive; a negative one stands for a weight of zero, which has no ratio."""
+        step = self.hub.step
+
+        def take(values: list[float]) -> None:
+            for name, value in zip(names, values, strict=True):
+                if not value < 0:
+                    self.hub.values.add(step, f"{series}/{name}", value)
+
+        return take
+
+    def _look_for_lost(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], names: list[str], rate: float) -> None:
+        """The share of elements with a gradient that the update left exactly as they were."""
+        if rate <= 0:
+            return
+        asked = torch.stack([(p.grad != 0).sum() for p, _ in pairs if p.grad is not None]).sum()
+        still = torch.stack([((p.grad != 0) & (change == 0)).sum() for p, change in pairs if p.grad is not None]).sum()
+        kind = str(pairs[0][0].dtype).removeprefix("torch.")
+
+        def take(numbers: list[float]) -> None:
+            if numbers[0] > 0:
+                self._lost.append(numbers[1] / numbers[0])
+                self._judge_lost(kind, names)
+
+        self._later.ask(torch.stack([asked, still]).double(), take)
+
+    def _judge_lost(self, kind: str, names: list[str]) -> None:
+        if len(self._lost) < LOOKS:
+            return
+        middle = sorted(self._lost)[len(self._lost) // 2]
+        present = middle >= LOST
+        if present != self._told:
+            self._told = present
+            self.hub.fact(
+                "updates-lost-to-rounding", present,
+                f"The weights are kept in {kind}, and an update leaves {middle * 100:.1f} % of the elements that have a gradient exactly "
+                f"as they were ({listed(names)}).",
+                where=names[0], clarity=1.0 if middle >= LOST_PLAIN else 0.7,
+            )  # fmt: skip
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+        if self._told is None and self.hub.step >= LOOKS and self._chosen and not self._lost:
+            kinds = {str(p.dtype).removeprefix("torch.") for _, chosen in self._chosen.values() for _, p in chosen}
+            if kinds and not kinds & {"bfloat16", "float16"}:
+                self.hub.fact("updates-lost-to-rounding", False, f"The weights are kept in {', '.join(sorted(kinds))}.")
+
+    def _choose(self, optimizer: Optimizer) -> list[tuple[str, torch.Tensor]]:
+        """The parameters with series of their own: the largest of each layer, in the order of the model."""
+        known = self._chosen.get(id(optimizer))
+        if known is not None and known[0] == len(self.hub.models):
+            return known[1]
+        named = model_parameters(self.hub)
+        held = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
+        order = {identity: index for index, identity in enumerate(named)}
+        held.sort(key=lambda p: order.get(id(p), len(order)))
+        pairs = [(named[id(p)][0] if id(p) in named else f"group.{index}", p) for index, p in enumerate(held)]
+        if len(pairs) > MOST:
+            largest: dict[str, tuple[str, torch.Tensor]] = {}
+            for name, p in pairs:
+                layer = layer_of(name)
+                if layer not in largest or p.numel() > largest[layer][1].numel():
+                    largest[layer] = (name, p)
+            pairs = list(largest.values())
+        if len(pairs) > MOST:
+            pairs = [pairs[round(i * (len(pairs) - 1) / (MOST - 1))] for i in range(MOST)]
+        room = SNAPSHOT
+        fitting = []
+        for name, p in pairs:
+            room -= p.numel()
+            if room >= 0 and type(p) in (torch.Tensor, torch.nn.Parameter) and not p.is_complex():
+                fitting.append((name, p))
+        self._chosen[id(optimizer)] = (len(self.hub.models), fitting)
+        return fitting
+
+
+def _rate(optimizer: Optimizer) -> float:
+    rate = optimizer.param_groups[0].get("lr", 0.0)
+    return float(rate) if isinstance(rate, int | float) else 1.0
+
+
+OBSERVER = Updates

@@ -1,0 +1,40 @@
+"""optimizer-rebuilt: the optimiser is built anew again and again."""
+
+from __future__ import annotations
+
+from traindx.run import Fact
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_fact
+
+ID = "optimizer-rebuilt"
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="optimiser is rebuilt during training",
+    severity="problem",
+    family="rebuilt",
+    background=0.002,
+    needs=("a recording of the training (traindx run)",),
+    doc="""
+## What is observed
+A new optimiser over the same parameters, with the same settings, replaces the old one several times in the training:
+momentum and moments are lost each time.
+
+## How it is measured
+Every optimiser that is constructed, its parameters and settings. Three times at least; new models, other settings
+(stages of a training), weights loaded in between and plain SGD, which has no state, do not count.
+
+## Healthy range
+One optimiser, or one for each stage.
+
+## What it usually means
+The optimiser is constructed inside the loop over epochs or batches.
+""",
+    detect=from_fact(ID),
+    cases=(
+        Case("once an epoch", "present",
+             facts=(Fact(ID, True, "The optimiser was built anew over the same parameters with the same settings 9 times."),)),
+        Case("built once", "absent", facts=(Fact(ID, False, "No optimiser was built anew in 500 updates."),)),
+        Case("a log alone", "unknown"),
+    ),
+)  # fmt: skip

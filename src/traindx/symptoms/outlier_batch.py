@@ -1,0 +1,41 @@
+"""outlier-batch: one batch holds values far out of the range of the others."""
+
+from __future__ import annotations
+
+from traindx.run import Fact
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_fact
+
+ID = "outlier-batch"
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="a batch with extreme values",
+    severity="problem",
+    family="bad-batch",
+    background=0.002,
+    needs=("a recording of the training (traindx run)",),
+    doc="""
+## What is observed
+The largest input value of one training batch is more than 50 times the usual largest.
+
+## How it is measured
+Where data first meets weights, on the steps that are looked at closely. Batches in between are not seen, so silence proves
+nothing.
+
+## Healthy range
+Largest values that differ by a small factor from batch to batch.
+
+## What it usually means
+Corrupt samples: decoding errors, wrong units in some files, missing-value codes such as 1e20.
+""",
+    detect=from_fact(ID),
+    cases=(
+        Case(
+            "a missing-value code", "present",
+            facts=(Fact(ID, True, "The batch of update 9 holds a value of 1e+06; the usual largest is 3.1."),),
+        ),
+        Case("one range", "absent", facts=(Fact(ID, False, "All batches looked at have one range."),)),
+        Case("a log alone", "unknown"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,55 @@
+"""Small trainings, run under the recorder in this process, and what the recorder said about them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import textwrap
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from traindx.live.hub import Hub
+from traindx.live.observers import observers
+from traindx.live.store import Store
+
+HEAD = """
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0); torch.set_num_threads(1)
+"""
+
+
+def facts_of(script: str, folder: Path, budget: float = 1.0) -> dict[str, dict[str, Any]]:
+    """Run a training and give the last word on each fact. A generous budget makes every step deep."""
+    recording = folder / "run.traindx"
+    run(script, recording, budget)
+    found: dict[str, dict[str, Any]] = {}
+    for line in (recording / "rank-0.jsonl").read_text().splitlines():
+        entry = json.loads(line)
+        if entry["k"] == "fact":
+            found[entry["id"]] = entry
+        elif entry["k"] == "config":
+            found.setdefault("config", {}).update(entry)
+    return found
+
+
+def run(script: str, recording: Path | None, budget: float = 1.0) -> str:
+    """What a training prints, watched where a recording is named. A fault of an observer is an error here."""
+    code = compile(HEAD + textwrap.dedent(script), "train.py", "exec")
+    hub = Hub(lambda: Store(recording), list(observers().values()), budget, None) if recording is not None else None
+    printed = io.StringIO()
+    with mock.patch.dict(os.environ, TRAINDX_DEBUG="1"), contextlib.redirect_stdout(printed):
+        if hub is not None:
+            hub.attach()
+        try:
+            exec(code, {"__name__": "__main__"})
+        finally:
+            if hub is not None:
+                hub.detach()
+    return printed.getvalue()
+
+
+def present(facts: dict[str, dict[str, Any]]) -> set[str]:
+    return {name for name, fact in facts.items() if fact.get("present")}

@@ -1,0 +1,53 @@
+"""Scale, size and order of what a model is fed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from live_scripts import facts_of, present
+
+REGRESSION = """
+X, y = torch.randn(320, 4), torch.randn(320)
+{change}
+net = nn.Sequential({first}nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+opt = torch.optim.Adam(net.parameters(), lr=1e-3)
+for epoch in range(2):
+    for b in torch.randperm(320).split({batch}):
+        loss = F.mse_loss(net(X[b]).squeeze(1), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+"""
+ABOUT = {"inputs-unscaled", "targets-unscaled", "tiny-batches", "outlier-batch", "nonfinite-inputs"}
+
+
+@pytest.mark.parametrize(
+    ("change", "first", "batch", "found"),
+    [
+        ("pass", "", 32, set()),
+        ("X[:, 1] = 3e5 + 5e4 * X[:, 1]", "", 32, {"inputs-unscaled"}),
+        ("X[:, 1] = 3e5 + 5e4 * X[:, 1]", "nn.BatchNorm1d(4), ", 32, set()),
+        ("y = 150 + 80 * y", "", 32, {"targets-unscaled"}),
+        ("pass", "", 1, {"tiny-batches"}),
+    ],
+)
+def test_regression(tmp_path: Path, change: str, first: str, batch: int, found: set[str]) -> None:
+    facts = facts_of(REGRESSION.format(change=change, first=first, batch=batch), tmp_path)
+    assert present(facts) & ABOUT == found
+    assert facts["config"]["batch_size"] == batch
+
+
+ORDER = """
+from torch.utils.data import DataLoader, TensorDataset
+y = (torch.arange(640) // 64) if {sorted} else torch.arange(640) % 10
+X = torch.randn(640, 1, 8, 8) + y.view(-1, 1, 1, 1) / 10
+loader = DataLoader(TensorDataset(X, y), 16, shuffle={shuffle})
+net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for x, t in loader:
+    loss = F.cross_entropy(net(x), t); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("ordered", "shuffle", "found"), [(True, False, True), (True, True, False), (False, False, False)])
+def test_order(tmp_path: Path, ordered: bool, shuffle: bool, found: bool) -> None:
+    facts = facts_of(ORDER.format(sorted=ordered, shuffle=shuffle), tmp_path)
+    assert facts["data-in-order"]["present"] is found

@@ -1,0 +1,317 @@
+"""Loss functions watched in small trainings: each fault is seen, and what looks like one is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from traindx.live.hub import Hub
+from traindx.live.observers.criterion import OutputsAndLoss
+from traindx.live.observers.labels import Labels
+from traindx.live.observers.objective import Objective
+from traindx.live.observers.predictions import Predictions
+from traindx.live.store import Store
+from traindx.readers.find import find_runs
+from traindx.run import Run
+
+CLASSES = 5
+torch.manual_seed(0)
+X = torch.randn(240, 8)
+LABELS = X[:, :CLASSES].argmax(1)
+YES = (X[:, 0] > 0).float()
+REAL = X[:, 0] + 0.3 * X[:, 1] ** 2
+ONE_HOT = F.one_hot(LABELS, CLASSES).float()
+Loss = Callable[[Tensor, slice], Tensor]
+
+
+def recorded(tmp_path: Path, train: Callable[[], None]) -> Run:
+    hub = Hub(lambda: Store(tmp_path / "r.traindx"), [Objective, OutputsAndLoss, Labels, Predictions], 0.5, None)
+    hub.attach()
+    torch.manual_seed(1)
+    try:
+        train()
+    finally:
+        hub.detach()
+    return find_runs([tmp_path / "r.traindx"])[0]
+
+
+def train_with(
+    loss_of: Loss, outputs: int = CLASSES, *, steps: int = 8, lr: float = 0.05, optimizer: str = "SGD", last: nn.Module | None = None
+) -> Callable[[], None]:
+    def train() -> None:
+        model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, outputs), last or nn.Identity())
+        optimiser = getattr(torch.optim, optimizer)(model.parameters(), lr=lr)
+        for step in range(steps):
+            part = slice(24 * (step % 10), 24 * (step % 10) + 24)
+            optimiser.zero_grad()
+            loss_of(model(X[part]), part).backward()
+            optimiser.step()
+
+    return train
+
+
+def present(run: Run) -> set[str]:
+    return {fact.id for fact in run.facts.values() if fact.present}
+
+
+def absent(run: Run) -> set[str]:
+    return {fact.id for fact in run.facts.values() if not fact.present}
+
+
+def log_mean(out: Tensor, part: slice) -> Tensor:
+    return F.log_softmax(out, 1).gather(1, LABELS[part].unsqueeze(1)).mean()
+
+
+FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
+    "softmax, then cross-entropy": (
+        "probabilities-as-logits", train_with(lambda out, p: F.cross_entropy(out.softmax(1), LABELS[p])),
+    ),
+    "softmax layer, then CrossEntropyLoss": (
+        "probabilities-as-logits", train_with(lambda out, p: nn.CrossEntropyLoss()(out, LABELS[p]), last=nn.Softmax(dim=-1)),
+    ),
+    "sigmoid, then the logits loss": (
+        "sigmoid-as-logits",
+        train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.sigmoid().squeeze(1), YES[p]), 1),
+    ),
+    "nll of logits": ("scores-as-log-probabilities", train_with(lambda out, p: F.nll_loss(out, LABELS[p]))),
+    "nll of probabilities": ("scores-as-log-probabilities", train_with(lambda out, p: F.nll_loss(out.softmax(1), LABELS[p]))),
+    "log-softmax over the batch": (
+        "softmax-over-wrong-dim", train_with(lambda out, p: F.nll_loss(F.log_softmax(out, 0), LABELS[p])),
+    ),
+    "softmax over the batch, then cross-entropy": (
+        "softmax-over-wrong-dim", train_with(lambda out, p: F.cross_entropy(out.softmax(0), LABELS[p])),
+    ),
+    "log-softmax over the last dimension of (N, C, L)": (
+        "softmax-over-wrong-dim",
+        train_with(lambda out, p: F.nll_loss(F.log_softmax(out.view(24, 5, 3), -1), LABELS[p].unsqueeze(1).repeat(1, 3)), 15),
+    ),
+    "softmax over one output": (
+        "softmax-over-one-output", train_with(lambda out, p: F.binary_cross_entropy(out.softmax(1).squeeze(1), YES[p]), 1),
+    ),
+    "cross-entropy on one output": (
+        "softmax-over-one-output", train_with(lambda out, p: F.cross_entropy(out, torch.zeros(24, dtype=torch.long)), 1),
+    ),
+    "one output against a row of targets": ("shapes-broadcast", train_with(lambda out, p: F.mse_loss(out, REAL[p]), 1)),
+    "the same, written by hand": ("shapes-broadcast", train_with(lambda out, p: ((out - REAL[p]) ** 2).mean(), 1)),
+    "a row of outputs against a column": (
+        "shapes-broadcast", train_with(lambda out, p: (REAL[p].unsqueeze(1) - out.squeeze(1)).abs().mean(), 1),
+    ),
+    "ReLU on a regression": (
+        "relu-cuts-output", train_with(lambda out, p: F.mse_loss(out.relu().squeeze(1), REAL[p]), 1),
+    ),
+    "ReLU on one logit": (
+        "relu-cuts-output",
+        train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p]), 1, last=nn.ReLU()),
+    ),
+    "sigmoid on a regression": (
+        "targets-beyond-output-range", train_with(lambda out, p: F.smooth_l1_loss(out.sigmoid().squeeze(1), REAL[p]), 1),
+    ),
+    "tanh on a regression": (
+        "targets-beyond-output-range", train_with(lambda out, p: F.mse_loss(out.squeeze(1), 9 * REAL[p]), 1, last=nn.Tanh()),
+    ),
+    "softplus on a regression": (
+        "targets-beyond-output-range", train_with(lambda out, p: F.l1_loss(F.softplus(out).squeeze(1), REAL[p]), 1),
+    ),
+    "squared error on one-hot rows": (
+        "classes-regressed", train_with(lambda out, p: F.mse_loss(out.softmax(1), ONE_HOT[p])),
+    ),
+    "squared error on class numbers": (
+        "classes-regressed", train_with(lambda out, p: F.mse_loss(out.squeeze(1), LABELS[p].float()), 1),
+    ),
+    "squared error on yes and no": (
+        "classes-regressed", train_with(lambda out, p: F.mse_loss(out.sigmoid().squeeze(1), YES[p]), 1),
+    ),
+    "sum reduction": (
+        "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum")),
+    ),
+    "sum written by hand": ("loss-summed", train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum(), 1)),
+    "minus the loss": ("loss-maximised", train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]))),
+    "minus the loss, scaled": ("loss-maximised", train_with(lambda out, p: -0.5 * F.cross_entropy(out, LABELS[p]))),
+    "likelihood without a minus": ("loss-maximised", train_with(log_mean)),
+    "labels 1 and 2 in a binary loss": (
+        "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p] + 1), 1),
+    ),
+    "several labels in cross-entropy": (
+        "targets-no-distribution",
+        train_with(lambda out, p: F.cross_entropy(out, (ONE_HOT[p] + ONE_HOT[p].roll(1, 1)))),
+    ),
+}  # fmt: skip
+
+HEALTHY: dict[str, Callable[[], None]] = {
+    "cross-entropy": train_with(lambda out, p: F.cross_entropy(out, LABELS[p])),
+    "log-softmax, then cross-entropy": train_with(lambda out, p: F.cross_entropy(F.log_softmax(out, 1), LABELS[p])),
+    "log-softmax, then nll": train_with(lambda out, p: nn.NLLLoss()(out, LABELS[p]), last=nn.LogSoftmax(dim=1)),
+    "log of softmax, then nll": train_with(lambda out, p: F.nll_loss((out.softmax(1) + 1e-8).log(), LABELS[p])),
+    "sigmoid, then bce": train_with(lambda out, p: F.binary_cross_entropy(out.sigmoid().squeeze(1), YES[p]), 1),
+    "logits loss": train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p]), 1),
+    "regression": train_with(lambda out, p: F.mse_loss(out.squeeze(1), REAL[p]), 1),
+    "regression by hand": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).mean(), 1),
+    "ReLU for targets that are positive": train_with(lambda out, p: F.mse_loss(out.relu().squeeze(1), REAL[p].abs()), 1),
+    "sigmoid for pixels": train_with(lambda out, p: F.mse_loss(out.sigmoid(), X[p, :5].clamp(0, 1))),
+    "scaled tanh": train_with(lambda out, p: F.mse_loss(4 * out.tanh().squeeze(1), REAL[p]), 1),
+    "scalar target": train_with(lambda out, p: F.mse_loss(out, torch.tensor([[0.7]])), 1),
+    "sum that is divided": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum") / 24),
+    "sum with Adam": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum"), optimizer="Adam", lr=1e-3),
+    "sum with a rate made for it": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum"), lr=1e-3),
+    "policy gradient": train_with(
+        lambda out, p: -(F.log_softmax(out, 1).gather(1, LABELS[p].unsqueeze(1)).squeeze(1) * REAL[p]).mean()
+    ),
+    "reward-weighted cross-entropy": train_with(lambda out, p: (F.cross_entropy(out, LABELS[p], reduction="none") * REAL[p]).mean()),
+    "likelihood by hand": train_with(lambda out, p: -log_mean(out, p)),
+    "pairwise ranking": train_with(
+        lambda out, p: F.softplus(-(out - out.T) * (REAL[p].unsqueeze(1) - REAL[p]).sign()).mean(), 1
+    ),
+    "distillation": train_with(
+        lambda out, p: F.kl_div(F.log_softmax(out, 1), (3 * ONE_HOT[p]).softmax(1), reduction="batchmean")
+    ),
+    "soft labels": train_with(lambda out, p: F.cross_entropy(out, 0.9 * ONE_HOT[p] + 0.02)),
+    "counts": train_with(lambda out, p: F.mse_loss(out.squeeze(1), REAL[p].abs().mul(2).round()), 1),
+    "segmentation": train_with(
+        lambda out, p: F.cross_entropy(out.view(24, 5, 3), LABELS[p].unsqueeze(1).repeat(1, 3)), 15
+    ),
+    "penalised": train_with(lambda out, p: F.cross_entropy(out, LABELS[p]) + 1e-3 * out.pow(2).sum()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("story", FAULTS)
+def test_the_fault_is_seen_with_its_line(tmp_path: Path, story: str) -> None:
+    fact, train = FAULTS[story]
+    run = recorded(tmp_path, train)
+    assert present(run) == {fact}
+    if "by hand" not in story and "without a minus" not in story and "against a column" not in story:
+        assert "test_criterion.py:" in (run.facts[fact].where or "")
+
+
+@pytest.mark.parametrize("story", HEALTHY)
+def test_nothing_is_seen_in_a_healthy_training(tmp_path: Path, story: str) -> None:
+    assert not present(recorded(tmp_path, HEALTHY[story]))
+
+
+def test_what_was_looked_for_is_recorded_too(tmp_path: Path) -> None:
+    run = recorded(tmp_path, HEALTHY["cross-entropy"])
+    assert {"probabilities-as-logits", "softmax-over-wrong-dim", "loss-summed", "loss-maximised", "relu-cuts-output"} <= absent(run)
+
+
+def test_one_innocent_call_does_not_take_back_a_fault(tmp_path: Path) -> None:
+    def two_heads(out: Tensor, part: slice) -> Tensor:
+        return F.cross_entropy(out.softmax(1), LABELS[part]) + F.cross_entropy(out, LABELS[part])
+
+    assert present(recorded(tmp_path, train_with(two_heads))) == {"probabilities-as-logits"}
+
+
+def test_adversarial_training_is_left_alone(tmp_path: Path) -> None:
+    def train() -> None:
+        maker, judge = nn.Linear(4, 8), nn.Linear(8, 1)
+        first, second = torch.optim.SGD(judge.parameters(), lr=0.01), torch.optim.SGD(maker.parameters(), lr=0.01)
+        for _ in range(120):
+            made = maker(torch.randn(24, 4))
+            real = F.binary_cross_entropy_with_logits(judge(X[:24]), torch.ones(24, 1))
+            (real + F.binary_cross_entropy_with_logits(judge(made.detach()), torch.zeros(24, 1))).backward()
+            first.step()
+            (-F.binary_cross_entropy_with_logits(judge(made), torch.zeros(24, 1))).backward()
+            second.step()
+            first.zero_grad()
+            second.zero_grad()
+
+    assert not present(recorded(tmp_path, train))
+
+
+# --- sequences ----------------------------------------------------------------------------------------------------------
+
+
+def train_language_model(offset: int, *, padding: float = 0.0, ignore_index: int = -100) -> Callable[[], None]:
+    def train() -> None:
+        embedding, head = nn.Embedding(12, 8), nn.Linear(8, 12)
+        optimizer = torch.optim.Adam([*embedding.parameters(), *head.parameters()], lr=1e-2)
+        for _ in range(6):
+            text = torch.randint(1, 12, (16, 14))
+            if padding:
+                lengths = torch.randint(3, int(14 * (1 - padding) * 2 - 3), (16, 1))
+                text[torch.arange(14) >= lengths] = 0
+            tokens, targets = text[:, :12], text[:, offset : offset + 12]
+            optimizer.zero_grad()
+            F.cross_entropy(head(embedding(tokens)).reshape(-1, 12), targets.reshape(-1), ignore_index=ignore_index).backward()
+            optimizer.step()
+
+    return train
+
+
+@pytest.mark.parametrize("offset", [0, 2])
+def test_targets_that_are_not_the_next_token(tmp_path: Path, offset: int) -> None:
+    assert present(recorded(tmp_path, train_language_model(offset))) == {"targets-not-next-token"}
+
+
+def test_targets_that_are_the_next_token(tmp_path: Path) -> None:
+    run = recorded(tmp_path, train_language_model(1))
+    assert not present(run)
+    assert "targets-not-next-token" in absent(run)
+
+
+def test_padding_counts_unless_it_is_ignored(tmp_path: Path) -> None:
+    assert present(recorded(tmp_path / "counted", train_language_model(1, padding=0.5))) == {"padding-in-loss"}
+    ignored = recorded(tmp_path / "ignored", train_language_model(1, padding=0.5, ignore_index=0))
+    assert not present(ignored)
+    assert "padding-in-loss" in absent(ignored)
+
+
+# --- predictions --------------------------------------------------------------------------------------------------------
+
+
+def test_accuracy_and_number_of_classes_are_recorded(tmp_path: Path) -> None:
+    def train() -> None:
+        model = nn.Linear(8, CLASSES)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        for step in range(150):
+            F.cross_entropy(model(X[:200]), LABELS[:200]).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            if step % 50 == 49:
+                with torch.no_grad():
+                    F.cross_entropy(model(X[200:]), LABELS[200:])
+
+    run = recorded(tmp_path, train)
+    assert run.config["num_classes"] == CLASSES
+    assert run.series["train_accuracy"].values[-1] > 0.9
+    assert run.series["val_accuracy"].values[-1] > 0.8
+    assert len(run.series["val_accuracy"]) == 3
+    assert not present(run)
+    assert {"prediction-collapse", "one-label-only"} <= absent(run)
+
+
+def test_one_class_for_everything(tmp_path: Path) -> None:
+    rare = torch.zeros(240, dtype=torch.long)
+    rare[::20] = 1  # twelve of 240, spread over all batches, unrelated to the input
+
+    run = recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, rare[p]), 2, steps=160, lr=0.1))
+    assert present(run) == {"prediction-collapse", "labels-imbalanced"}
+
+
+def test_one_label_for_everything(tmp_path: Path) -> None:
+    nothing = torch.zeros(24, dtype=torch.long)
+    assert present(recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, nothing), steps=160))) == {"one-label-only"}
+
+
+def test_one_number_for_everything(tmp_path: Path) -> None:
+    run = recorded(tmp_path, train_with(lambda out, p: F.mse_loss(0 * out.squeeze(1), REAL[p]), 1, steps=120))
+    assert present(run) == {"prediction-collapse"}
+
+
+def test_a_custom_or_compiled_function_hides_its_graph_but_not_its_numbers(tmp_path: Path) -> None:
+    class Hidden(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: object, scores: Tensor) -> Tensor:
+            return scores.sigmoid()
+
+        @staticmethod
+        def backward(ctx: object, grad: Tensor) -> Tensor:
+            return grad
+
+    def loss(out: Tensor, part: slice) -> Tensor:
+        return F.binary_cross_entropy_with_logits(Hidden.apply(out), (X[part, :CLASSES] > 0).float())
+
+    assert present(recorded(tmp_path, train_with(loss, steps=30))) == {"sigmoid-as-logits"}

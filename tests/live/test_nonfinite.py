@@ -1,0 +1,59 @@
+"""The post-mortem of a NaN: every origin by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from live_scripts import facts_of, present
+
+LOOP = """
+X, y = torch.randn(320, 6), torch.randint(0, 3, (320,))
+{data}
+net = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
+opt = torch.optim.SGD(net.parameters(), lr={lr})
+for epoch in range(4):
+    for i in range(0, 320, 32):
+        out, t, x = net(X[i:i + 32]), y[i:i + 32], X[i:i + 32]
+        loss = {loss}
+        opt.zero_grad(); loss.backward(); opt.step()
+"""
+USUAL = "F.cross_entropy(out, t)"
+ORIGINS = {"nonfinite-inputs", "nan-from-log", "nan-from-division", "nan-from-half-overflow", "nan-from-growth"}
+
+
+def script(data: str = "pass", lr: float = 0.05, loss: str = USUAL) -> str:
+    return LOOP.format(data=data, lr=lr, loss=loss)
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.0])
+@pytest.mark.parametrize(
+    ("training", "origin"),
+    [
+        (script(), None),
+        (script(data="X[137, 2] = float('nan')"), "nonfinite-inputs"),
+        (script(loss="-torch.log(out.softmax(1) * (t > 0).float().unsqueeze(1)).mean()"), "nan-from-log"),
+        (script(data="y[64:96] = 0", loss="(F.cross_entropy(out, t, reduction='none') / (t > 0).any()).mean()"), None),
+        (script(data="y[64:96] = 0", loss="(out.sum(1) * (t > 0)).sum() / ((t > 0) * out[:, 0]).sum()"), "nan-from-division"),
+        (script(data="y[64:96] = 0", loss="out[t > 0].pow(2).mean()"), "nan-from-division"),
+        (script(loss="(out - out.detach()).pow(2).sum(1).sqrt().mean()"), "nan-from-division"),
+        (script(loss="(out.half() * 1000).pow(2).mean()"), "nan-from-half-overflow"),
+        (script(lr=30.0, loss="F.mse_loss(out, x[:, :3])"), "nan-from-growth"),
+    ],
+    ids=["healthy", "data", "log", "boolean divisor", "division", "empty mean", "sqrt at zero", "half", "growth"],
+)
+def test_origin(tmp_path: Path, training: str, origin: str | None, budget: float) -> None:
+    if budget == 0.0 and origin not in ("nonfinite-inputs", "nan-from-division"):
+        pytest.skip("found the same way on every step")
+    facts = facts_of(training, tmp_path, budget)
+    assert present(facts) & ORIGINS == ({origin} if origin else set())
+
+
+def test_place_and_batch_of_bad_data(tmp_path: Path) -> None:
+    fact = facts_of(script(data="X[137, 2] = float('nan')"), tmp_path, 0.0)["nonfinite-inputs"]
+    assert "row 9, column 2" in fact["evidence"]
+    assert "update 5" in fact["evidence"]
+    saved = torch.load(tmp_path / "run.traindx" / "batches" / "step-5.pt", weights_only=True)
+    assert saved["inputs"][0].isnan().sum() == 1
+    assert saved["targets"][0].shape == (32,)

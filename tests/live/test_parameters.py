@@ -1,0 +1,253 @@
+"""Who learns, who is cleared, what is rounded away: faults and their healthy twins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from live_watch import batch, fit, mlp, present, watch
+from traindx.live.observers.clearing import Clearing
+from traindx.live.observers.decay import Decay
+from traindx.live.observers.gradients import Gradients
+from traindx.live.observers.optimizers import Optimizers
+from traindx.live.observers.parameters import Parameters
+from traindx.live.observers.updates import Updates
+
+ALL = (Optimizers, Parameters, Clearing, Gradients, Updates, Decay)
+
+
+class Listed(nn.Module):
+    """Hidden layers in a plain list: they run and are not registered."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = [nn.Linear(8, 16), nn.Linear(16, 16)]
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = layer(x).relu()
+        return self.head(x)
+
+
+class Parts(nn.Module):
+    def __init__(self, detach: bool) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Linear(8, 32), nn.ReLU())
+        self.head = nn.Linear(32, 3)
+        self.spare = nn.Linear(3, 2)  # never called: unused, not cut off
+        self.detach = detach
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        h = self.encoder(x)
+        return self.head(h.detach() if self.detach else h)
+
+
+def sgd(model: nn.Module, **options: float) -> torch.optim.SGD:
+    return torch.optim.SGD(model.parameters(), **{"lr": 0.05, **options})
+
+
+def train(model: nn.Module) -> None:
+    fit(model, sgd(model))
+
+
+def head_replaced_after() -> None:
+    model = mlp()
+    optimizer = sgd(model)
+    model[4] = nn.Linear(16, 3)
+    fit(model, optimizer)
+
+
+def frozen() -> None:
+    model = mlp()
+    for p in list(model.parameters())[:-1]:
+        p.requires_grad_(False)
+    fit(model, torch.optim.Adam(p for p in model.parameters() if p.requires_grad))
+
+
+def fine_tuned() -> None:
+    model = mlp()
+    model.load_state_dict(mlp().state_dict())
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    fit(model, sgd(model))
+
+
+def bf16_weights() -> None:
+    model = mlp().to(torch.bfloat16)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-5)
+    for _ in range(6):
+        x, y = batch()
+        optimizer.zero_grad()
+        F.cross_entropy(model(x.bfloat16()).float(), y).backward()
+        optimizer.step()
+
+
+def accumulate(scale: float) -> None:
+    model = mlp()
+    optimizer = sgd(model)
+    for _ in range(6):
+        optimizer.zero_grad()
+        for _ in range(4):
+            x, y = batch()
+            loss = F.cross_entropy(model(x), y)
+            (loss / scale if scale != 1 else loss).backward()
+        optimizer.step()
+
+
+def gan() -> None:
+    generator, judge = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8)), nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+    of_g, of_d = torch.optim.Adam(generator.parameters()), torch.optim.Adam(judge.parameters())
+    for step in range(16):
+        fake = generator(torch.randn(32, 4))
+        of_d.zero_grad()
+        F.binary_cross_entropy_with_logits(judge(batch()[0]), torch.ones(32, 1)).backward()
+        F.binary_cross_entropy_with_logits(judge(fake.detach()), torch.zeros(32, 1)).backward()
+        of_d.step()
+        if step % 4 == 3:
+            of_g.zero_grad()
+            F.binary_cross_entropy_with_logits(judge(fake), torch.ones(32, 1)).backward()
+            of_g.step()
+
+
+def teacher() -> None:
+    """A distilled student and a moving average: both keep copies that no optimiser holds."""
+    student, master = mlp(), mlp().requires_grad_(False)
+    mean = mlp()
+    optimizer = sgd(student)
+    for _ in range(8):
+        x, _ = batch()
+        optimizer.zero_grad()
+        F.mse_loss(student(x), master(x) + mean(x).detach()).backward()
+        optimizer.step()
+        with torch.no_grad():
+            for p, q in zip(mean.parameters(), student.parameters(), strict=True):
+                p.lerp_(q, 0.1)
+
+
+def by_hand() -> None:
+    model = mlp()
+
+    def clear() -> None:
+        for p in model.parameters():
+            if p.grad is not None:
+                p.grad.zero_()
+
+    fit(model, sgd(model), clear=clear)
+
+
+def lbfgs() -> None:
+    model = mlp()
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=3)
+    x, y = batch()
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        return loss
+
+    for _ in range(5):
+        optimizer.step(closure)  # type: ignore[arg-type]
+
+
+def rebuilt(options: dict[str, float], epochs: int = 6) -> None:
+    model = mlp()
+    for _ in range(epochs):
+        fit(model, sgd(model, **options), steps=3)
+
+
+def scheduled(per_batch: bool) -> None:
+    model = mlp()
+    optimizer = sgd(model)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=3, gamma=0.1)
+    for _ in range(12):
+        for _ in range(6):
+            fit(model, optimizer, steps=1)
+            if per_batch:
+                scheduler.step()
+        if not per_batch:
+            scheduler.step()
+
+
+def clipped(norm: float) -> None:
+    model = mlp()
+    optimizer = sgd(model)
+    for _ in range(40):
+        x, y = batch()
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), norm)
+        optimizer.step()
+
+
+FAULTS = {
+    "layers in a list": (lambda: train(Listed()), "parameters-not-optimized"),
+    "head replaced after the optimiser": (head_replaced_after, "parameters-not-optimized"),
+    "only the last bias learns": (frozen, "frozen-weights"),
+    "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
+    "zero_grad forgotten": (lambda: fit(m := mlp(), sgd(m), clear=lambda: None), "gradients-not-cleared"),
+    "bf16 weights": (bf16_weights, "updates-lost-to-rounding"),
+    "accumulated without dividing": (lambda: accumulate(1), "accumulation-unscaled"),
+    "optimiser in the epoch loop": (lambda: rebuilt({"momentum": 0.9}), "optimizer-rebuilt"),
+    "scheduler in the batch loop": (lambda: scheduled(True), "schedule-per-batch"),
+    "clipped to nothing": (lambda: clipped(1e-3), "clipped-hard"),
+    "decayed away": (lambda: fit(m := mlp(), sgd(m, weight_decay=5.0), steps=20), "weights-decayed-away"),
+}
+TWINS = {
+    "plain": lambda: train(mlp()),
+    "encoder and head": lambda: train(Parts(detach=False)),
+    "frozen with loaded weights": fine_tuned,
+    "zero_grad on the model": lambda: fit(m := mlp(), sgd(m), clear=m.zero_grad),
+    "cleared by hand": by_hand,
+    "accumulated and divided": lambda: accumulate(4),
+    "GAN": gan,
+    "teacher and moving average": teacher,
+    "LBFGS": lbfgs,
+    "plain SGD rebuilt": lambda: rebuilt({}),
+    "scheduler in the epoch loop": lambda: scheduled(False),
+    "clipped now and then": lambda: clipped(1.0),
+    "usual decay": lambda: fit(m := mlp(), torch.optim.AdamW(m.parameters(), weight_decay=0.1), steps=20),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_fault_is_seen(name: str, tmp_path: Path) -> None:
+    script, fact = FAULTS[name]
+    run = watch(tmp_path, script, *ALL)
+    assert present(run) - {"unchanged-weights"} == {fact}
+    assert run.facts[fact].evidence.endswith(".")
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_the_healthy_twin_shows_nothing(name: str, tmp_path: Path) -> None:
+    assert not present(watch(tmp_path, TWINS[name], *ALL))
+
+
+def test_norms_and_updates_by_parameter(tmp_path: Path) -> None:
+    run = watch(tmp_path, TWINS["plain"], Gradients, Updates)
+    assert {"grad_norm", "grad_norm/0.weight", "weight_norm/4.bias", "update_ratio/2.weight"} <= set(run.series)
+    assert all(0 < value < 1 for value in run.series["update_ratio/2.weight"].values)
+
+
+def test_settings_and_norms_before_clipping_are_recorded(tmp_path: Path) -> None:
+    run = watch(tmp_path, lambda: clipped(0.01), Optimizers, Gradients)
+    assert run.config["optimizer"] == "SGD"
+    assert run.config["clip_grad_norm"] == 0.01
+    assert run.series["grad_norm"].values.min() > 0.01
+
+
+def test_weights_are_the_same_with_and_without(tmp_path: Path) -> None:
+    def weights() -> list[torch.Tensor]:
+        torch.manual_seed(3)
+        model = mlp(nn.Dropout())
+        fit(model, torch.optim.Adam(model.parameters()))
+        return [p.detach() for p in model.parameters()] + [torch.rand(1)]
+
+    watched: list[torch.Tensor] = []
+    watch(tmp_path, lambda: watched.extend(weights()), *ALL)
+    assert all(torch.equal(a, b) for a, b in zip(weights(), watched, strict=True))

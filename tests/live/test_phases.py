@@ -1,0 +1,120 @@
+"""Modes, and the likeness of training and validation data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from live_scripts import facts_of, present
+
+MODES = """
+X, y = torch.randn(256, 8), torch.randint(0, 3, (256,))
+V, w = torch.randn(96, 8), torch.randint(0, 3, (96,))
+net = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 3))
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+def train():
+    for b in torch.randperm(256).split(32):
+        loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+        {metric}
+def validate():
+    {before}
+    with torch.no_grad():
+        for i in range(0, 96, 32):
+            F.cross_entropy(net(V[i:i + 32]), w[i:i + 32])
+{start}
+for epoch in range(6):
+    {each}
+    train(); validate()
+"""
+
+
+def script(metric: str = "pass", before: str = "net.eval()", start: str = "", each: str = "net.train()") -> str:
+    return MODES.format(metric=metric, before=before, start=start, each=each)
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.01])
+def test_never_switched_back(tmp_path: Path, budget: float) -> None:
+    facts = facts_of(script(start="net.train()", each="pass"), tmp_path, budget)
+    assert facts["trained-in-eval-mode"]["present"]
+    assert not facts["evaluated-in-train-mode"]["present"]
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.01])
+def test_eval_forgotten(tmp_path: Path, budget: float) -> None:
+    facts = facts_of(script(before="pass"), tmp_path, budget)
+    assert facts["evaluated-in-train-mode"]["present"]
+    assert not facts["trained-in-eval-mode"]["present"]
+
+
+def test_right_modes_and_a_metric_of_the_training_batch(tmp_path: Path) -> None:
+    metric = "torch.set_grad_enabled(False); acc = (net(X[b]).argmax(1) == y[b]).float().mean(); torch.set_grad_enabled(True)"
+    facts = facts_of(script(metric=metric), tmp_path)
+    assert not present(facts) & {"trained-in-eval-mode", "evaluated-in-train-mode"}
+
+
+def test_frozen_batch_norm_is_no_fault(tmp_path: Path) -> None:
+    facts = facts_of(script(each="net.train(); net[1].eval()"), tmp_path)
+    assert not facts["trained-in-eval-mode"]["present"]
+
+
+COMPARED = """
+centres = 3 * torch.randn(4, 8)
+y, w = torch.arange(320) % 4, torch.arange(160) % 4
+X, V = centres[y] + 0.3 * torch.randn(320, 8), centres[w] + 0.3 * torch.randn(160, 8)
+{change}
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for epoch in range(6):
+    for b in torch.randperm(320).split(32):
+        loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for i in range(0, len(V), 40):
+            F.cross_entropy(net(V[i:i + 40]), w[i:i + 40])
+"""
+ABOUT = {"val-inputs-differ", "val-labels-differ", "validation-seen-in-training"}
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("pass", set()),
+        ("V = V / 255", {"val-inputs-differ"}),
+        ("w = (w + 1) % 4", {"val-labels-differ"}),
+        ("V[::2], w[::2] = X[:80], y[:80]", {"validation-seen-in-training"}),
+    ],
+)
+def test_validation_against_training(tmp_path: Path, change: str, found: set[str]) -> None:
+    facts = facts_of(COMPARED.format(change=change), tmp_path)
+    assert present(facts) & ABOUT == found
+
+
+@pytest.mark.parametrize("change", ["V, w = X, y", "V[:80], w[:80] = X[:80], y[:80]"])
+def test_training_accuracy_is_no_leak(tmp_path: Path, change: str) -> None:
+    """The training set evaluated as a whole, or a part of it beside the validation set."""
+    assert not present(facts_of(COMPARED.format(change=change), tmp_path)) & ABOUT
+
+
+LOADERS = """
+from torch.utils.data import DataLoader, TensorDataset
+X, V = torch.randn(256, 8), torch.randn(128, 8)
+{change}
+train = DataLoader(TensorDataset(X, X.sum(1)), 32, shuffle=True)
+valid = DataLoader(TensorDataset(V, V.sum(1)), 32)
+net = nn.Linear(8, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(6):
+    for x, y in train:
+        loss = F.mse_loss(net(x).squeeze(1), y); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for loader in (train, valid):
+            for x, y in loader:
+                F.mse_loss(net(x).squeeze(1), y)
+"""
+
+
+@pytest.mark.parametrize(("change", "leak"), [("pass", False), ("V[::2] = X[:64]", True)])
+def test_leak_through_loaders(tmp_path: Path, change: str, leak: bool) -> None:
+    facts = facts_of(LOADERS.format(change=change), tmp_path)
+    assert facts["validation-seen-in-training"]["present"] is leak
+    assert facts["config"]["batch_size"] == 32
+    assert facts["config"]["shuffle"] is True
