@@ -11,7 +11,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -34,6 +35,7 @@ CRITERIA = (
     "multilabel_soft_margin_loss", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "ctc_loss",
     "cosine_embedding_loss",
 )  # fmt: skip
+_users_code: dict[CodeType, bool] = {}  # whether a function is the user's, by its code
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
@@ -327,10 +329,18 @@ class _Timed:
 
 def user_line() -> str:
     """file:line of the innermost frame that is neither ours nor torch's."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        path = frame.f_code.co_filename
-        if not path.startswith((_OWN, _TORCH, "<")):
-            return f"{os.path.relpath(path) if path.startswith(os.getcwd()) else path}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        code = frame.f_code
+        users = _users_code.get(code)
+        if users is None:
+            users = _users_code[code] = not code.co_filename.startswith((_OWN, _TORCH, "<"))
+        if users:
+            return _place(code.co_filename, frame.f_lineno)
+        frame = frame.f_back
     return ""
+
+
+@lru_cache(maxsize=1024)
+def _place(path: str, line: int) -> str:
+    return f"{os.path.relpath(path) if path.startswith(os.getcwd()) else path}:{line}"

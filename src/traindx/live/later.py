@@ -12,15 +12,15 @@ LIMIT = 64  # answers under way at most; more are dropped, for they are only sam
 
 class Later:
     """Asks for the values of a tensor. Those in host memory are handed over at once; those on a GPU are copied to pinned
-    memory in the background and handed over by a later `poll`."""
+    memory in the background and handed over by a later `poll`. Other devices cannot be asked without waiting for them."""
 
     def __init__(self) -> None:
         self._flying: list[tuple[torch.Tensor, torch.cuda.Event, Callable[[Any], None]]] = []
 
     def ask(self, tensor: torch.Tensor, then: Callable[[Any], None]) -> None:
-        if not tensor.is_cuda:
+        if tensor.device.type == "cpu":
             then(tensor.tolist())
-        elif len(self._flying) < LIMIT:
+        elif tensor.is_cuda and len(self._flying) < LIMIT:
             copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
             copy.copy_(tensor, non_blocking=True)
             event = torch.cuda.Event()  # type: ignore[no-untyped-call]

@@ -32,6 +32,7 @@ LOSSES = 50
 GROWTH = 1e3  # times the loss before, and
 HUGE = 1e12  # or this large outright: no loss of a working training is
 SAVED = 50 << 20  # bytes of an offending batch that is kept
+ASK_SECONDS = 0.1  # between questions to a device whether the loss is finite
 MEMORY_SECONDS = 1.0
 FIRST_LOOKS = 3  # steps at which the arithmetic of the loss is looked for
 PATIENCE = 20  # steps that a gradient scaler may skip before its overflow is a fault
@@ -66,6 +67,7 @@ class NonFinite(Observer):
         self._bad = 0
         self._done = False
         self._measured = 0.0
+        self._asked = 0.0
 
     def attach(self) -> None:
         self.hub.patch(torch.autograd.graph.saved_tensors_hooks, "__enter__", self._around_hooks)
@@ -102,12 +104,15 @@ class NonFinite(Observer):
         if self._done or loss.numel() != 1 or (self.hub.deep and not (watchable(loss) and loss.is_floating_point())):
             return
         step = self._steps[-1]
-        value = loss.detach() if loss.is_cuda else loss.item()
+        value = loss.item() if loss.device.type == "cpu" else loss.detach()
         self._losses.append(value)
         if len(self._first_losses) < 5:
             self._first_losses.append(value)
         if isinstance(value, torch.Tensor):
-            self._later.ask(torch.isfinite(value).reshape(1), partial(self._heard, step))
+            now = time.monotonic()
+            if now - self._asked > ASK_SECONDS:  # each question costs two launches; NaN does not go away in between
+                self._asked = now
+                self._later.ask(torch.isfinite(value).reshape(1), partial(self._heard, step))
         elif not math.isfinite(value):
             self._died(step, loss)
             return

@@ -1,0 +1,233 @@
+"""What recording costs: the time of a training step bare and under the recorder, in turns in one process.
+
+    python benchmarks/overhead/score.py [--device cuda] [--rounds 7] [--only gpt2 resnet50 deep-mlp mlp]
+
+Each round trains a while bare, a while under `traindx` at its default budget, and a while with the naive per-parameter
+`.item()` logging many scripts have, on the same model, in that order and reversed in every other round. Printed is the median
+step time of each and its ratio to bare; identical bare rounds show how well the machine repeats itself. After that a short
+seeded training is run twice, bare and recorded, and the losses and final weights are compared bit by bit; on a GPU torch's
+sync debug mode counts the device synchronisations the recorder causes after the first steps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from traindx.live.hub import Hub
+from traindx.live.observers import observers
+from traindx.live.store import Store
+
+
+def deep_mlp(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
+    layers: list[nn.Module] = [nn.Linear(256, 512), nn.ReLU()]
+    for _ in range(98):
+        layers += [nn.Linear(512, 512), nn.ReLU()]
+    model = nn.Sequential(*layers, nn.Linear(512, 10)).to(device)
+    x, y = torch.randn(256, 256, device=device), torch.randint(0, 10, (256,), device=device)
+    return model, lambda: (x, y)
+
+
+def mlp(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
+    model = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)).to(device)
+    x, y = torch.randn(128, 784, device=device), torch.randint(0, 10, (128,), device=device)
+    return model, lambda: (x, y)
+
+
+class Block(nn.Module):
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down, self.heads = nn.Linear(width, 4 * width), nn.Linear(4 * width, width), heads
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, length, width = x.shape
+        q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).reshape(batch, length, width))
+        return x + self.down(nn.functional.gelu(self.up(self.norm2(x))))
+
+
+class Language(nn.Module):
+    def __init__(self, layers: int, width: int, heads: int, vocabulary: int, length: int) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+        self.blocks = nn.Sequential(*(Block(width, heads) for _ in range(layers)))
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1], device=ids.device))
+        return self.head(self.norm(self.blocks(x))).flatten(0, 1)
+
+
+def gpt2(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
+    large = device == "cuda"
+    layers, width, heads, vocabulary, length, batch = (12, 768, 12, 50257, 1024, 4) if large else (6, 256, 8, 8000, 128, 4)
+    model = Language(layers, width, heads, vocabulary, length).to(device)
+    ids = torch.randint(0, vocabulary, (batch, length + 1), device=device)
+    return model, lambda: (ids[:, :-1], ids[:, 1:].flatten())
+
+
+def resnet50(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
+    class Bottleneck(nn.Module):
+        def __init__(self, inside: int, width: int, stride: int) -> None:
+            super().__init__()
+            self.path = nn.Sequential(
+                nn.Conv2d(inside, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(),
+                nn.Conv2d(width, 4 * width, 1, bias=False), nn.BatchNorm2d(4 * width),
+            )  # fmt: skip
+            self.skip = nn.Sequential(nn.Conv2d(inside, 4 * width, 1, stride, bias=False), nn.BatchNorm2d(4 * width))
+            self.same = stride == 1 and inside == 4 * width
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return nn.functional.relu(self.path(x) + (x if self.same else self.skip(x)))
+
+    parts: list[nn.Module] = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    inside = 64
+    for stage, count in enumerate((3, 4, 6, 3)):
+        for index in range(count):
+            parts.append(Bottleneck(inside, 64 << stage, 2 if stage and not index else 1))
+            inside = 4 * (64 << stage)
+    model = nn.Sequential(*parts, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(2048, 1000)).to(device)
+    size = 64 if device == "cuda" else 2
+    x, y = torch.randn(size, 3, 224, 224, device=device), torch.randint(0, 1000, (size,), device=device)
+    return model, lambda: (x, y)
+
+
+TASKS = {"mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "resnet50": resnet50}
+
+
+class Training:
+    def __init__(self, task: str, device: str) -> None:
+        torch.manual_seed(0)
+        self.model, self.batch = TASKS[task](device)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
+        self.half = device == "cuda" and task in ("gpt2", "resnet50")
+        self.device = device
+        self.logged: list[list[float]] = []
+
+    def step(self, naive: bool = False) -> torch.Tensor:
+        x, y = self.batch()
+        self.optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
+            loss = nn.functional.cross_entropy(self.model(x), y)
+        loss.backward()
+        if naive:
+            self.logged.append([p.grad.norm().item() for p in self.model.parameters() if p.grad is not None])
+        self.optimizer.step()
+        return loss.detach()
+
+    def wait(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+
+def seconds_per_step(training: Training, steps: int, naive: bool = False) -> float:
+    training.wait()
+    began = time.perf_counter()
+    for _ in range(steps):
+        training.step(naive)
+    training.wait()
+    return (time.perf_counter() - began) / steps
+
+
+def recorder() -> Hub:
+    hub = Hub(lambda: Store(Path(tempfile.mkdtemp(prefix="traindx-bench-")) / "r.traindx"), list(observers().values()), 0.01, None)
+    hub.attach()
+    return hub
+
+
+def measure(task: str, device: str, rounds: int) -> str:
+    training = Training(task, device)
+    once = seconds_per_step(training, 10)
+    once = seconds_per_step(training, 5)
+    steps = max(10, min(2000, int(3.0 / once)))
+    times: dict[str, list[float]] = {"bare": [], "traindx": [], "naive": []}
+    hub: Hub | None = None
+    for number in range(rounds):
+        for kind in ("bare", "traindx", "naive")[:: 1 if number % 2 == 0 else -1]:
+            if kind == "traindx":
+                hub = recorder()
+                seconds_per_step(training, max(5, steps // 5))  # the first close looks, once a training
+                times[kind].append(seconds_per_step(training, steps))
+                hub.detach()
+            else:
+                times[kind].append(seconds_per_step(training, steps if kind == "bare" else max(5, steps // 4), kind == "naive"))
+    bare = statistics.median(times["bare"])
+    spread = (max(times["bare"]) - min(times["bare"])) / bare
+    ratios = {kind: statistics.median(values) / bare for kind, values in times.items()}
+    assert hub is not None
+    return (
+        f"| {task} | {bare * 1000:.2f} ms | {ratios['traindx']:.3f} | {hub.cost:.2%} | {ratios['naive']:.2f} | {spread:.1%} |"
+        f" {identical(task, device)} | {synchronisations(task, device)} |"
+    )
+
+
+def identical(task: str, device: str) -> str:
+    """Whether losses and final weights are the same bit by bit with and without the recorder; two bare trainings show
+    whether the kernels repeat themselves at all."""
+    results = []
+    for watched in (False, False, True):
+        torch.manual_seed(0)
+        training = Training(task, device)
+        hub = recorder() if watched else None
+        losses = torch.stack([training.step() for _ in range(6)])
+        if hub is not None:
+            hub.detach()
+        results.append((losses, [p.detach().clone() for p in training.model.parameters()], torch.rand(3)))
+
+    def same(one: int, other: int) -> bool:
+        (a, weights, dice), (b, others, same_dice) = results[one], results[other]
+        return torch.equal(a, b) and torch.equal(dice, same_dice) and all(map(torch.equal, weights, others))
+
+    if same(0, 2):
+        return "yes"
+    return "NO" if same(0, 1) else "bare runs differ too"
+
+
+def synchronisations(task: str, device: str) -> str:
+    if device != "cuda":
+        return "–"
+    training = Training(task, device)
+    hub = recorder()
+    for _ in range(10):
+        training.step()
+    torch.cuda.set_sync_debug_mode("warn")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(100):
+            training.step()
+    torch.cuda.set_sync_debug_mode("default")
+    hub.detach()
+    places = Counter(f"{Path(w.filename).name}:{w.lineno}" for w in caught if "synchroniz" in str(w.message))
+    where = ", ".join(f"{place} ×{count}" for place, count in places.most_common(3))
+    return f"{places.total()} in 100 steps" + (f" ({where})" if where else "")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", nargs="*", default=list(TASKS))
+    arguments = parser.parse_args()
+    torch.use_deterministic_algorithms(False)
+    print(f"torch {torch.__version__}, {arguments.device}, medians of {arguments.rounds} rounds\n")
+    print("| task | bare step | traindx / bare | own measure | naive .item() / bare | bare spread | bit-identical | device syncs |")
+    print("|---|---|---|---|---|---|---|---|")
+    for task in arguments.only:
+        print(measure(task, arguments.device, arguments.rounds), flush=True)
+
+
+if __name__ == "__main__":
+    main()
