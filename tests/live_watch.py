@@ -20,6 +20,7 @@ def watch(folder: Path, train: Callable[[], object], *kinds: type[Observer], bud
     kinds = (Objective, *kinds)
     hub = Hub(lambda: Store(folder / "r.traindx"), kinds, budget, None)
     hub.attach()
+    hub.cut_short = True  # these trainings are short on purpose
     try:
         torch.manual_seed(0)
         train()
@@ -36,7 +37,9 @@ def present(run: Run) -> set[str]:
 
 
 def mlp(*extra: torch.nn.Module, act: type[torch.nn.Module] = torch.nn.ReLU) -> torch.nn.Sequential:
-    return torch.nn.Sequential(torch.nn.Linear(8, 16), act(), torch.nn.Linear(16, 16), act(), torch.nn.Linear(16, 3), *extra)
+    return torch.nn.Sequential(
+        torch.nn.Linear(8, 16), act(), torch.nn.Linear(16, 16), act(), torch.nn.Linear(16, 3), *extra
+    )
 
 
 def batch(rows: int = 32) -> tuple[torch.Tensor, torch.Tensor]:

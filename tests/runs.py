@@ -18,7 +18,9 @@ def run_of(
     facts: Sequence[Fact] = (),
 ) -> Run:
     """A run from values, or from (steps, values), by logged name."""
-    run = Run("memory", "memory", config=dict(config or {}), events=list(events), facts={fact.id: fact for fact in facts})
+    run = Run(
+        "memory", "memory", config=dict(config or {}), events=list(events), facts={fact.id: fact for fact in facts}
+    )
     for name, given in series.items():
         steps, values = given if isinstance(given, tuple) else (range(len(given)), given)
         run.series[name] = Series(name, meaning_of(name), np.array(steps, float), np.array(values, float))

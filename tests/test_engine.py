@@ -57,21 +57,31 @@ def test_nan_is_not_blamed_on_the_learning_rate_first() -> None:
     page = diagnose(run_of({"train_loss": put(falling(200, 2.3, 1.0), 120, *[math.nan] * 80)}))
     assert page.verdict == "unhealthy"
     by_id = {h.cause: h.confidence for h in page.hypotheses}
-    precision_and_data = sum(by_id.get(c, 0) for c in ("fp16-overflow", "nan-in-data", "corrupt-samples", "log-of-zero", "division-by-zero"))
+    precision_and_data = sum(
+        by_id.get(c, 0) for c in ("fp16-overflow", "nan-in-data", "corrupt-samples", "log-of-zero", "division-by-zero")
+    )
     assert precision_and_data > by_id.get("lr-too-high", 0)
 
 
 def test_settings_move_the_ranking() -> None:
     series = {"train_loss": flat(200, 2.303, 0.002)}
-    low = {h.cause: h.confidence for h in diagnose(run_of(series, {"optimizer": "adam", "lr": 1e-9, "num_classes": 10})).hypotheses}
-    high = {h.cause: h.confidence for h in diagnose(run_of(series, {"optimizer": "adam", "lr": 1.0, "num_classes": 10})).hypotheses}
+    low = {
+        h.cause: h.confidence
+        for h in diagnose(run_of(series, {"optimizer": "adam", "lr": 1e-9, "num_classes": 10})).hypotheses
+    }
+    high = {
+        h.cause: h.confidence
+        for h in diagnose(run_of(series, {"optimizer": "adam", "lr": 1.0, "num_classes": 10})).hypotheses
+    }
     assert low.get("lr-too-low", 0) > high.get("lr-too-low", 0)
     assert high.get("lr-too-high", 0) > low.get("lr-too-high", 0)
 
 
 def test_a_run_in_fp32_did_not_overflow_in_fp16() -> None:
     series = {"train_loss": put(falling(200, 2.3, 1.0), 120, *[math.nan] * 80)}
-    plain, half = ({h.cause: h.confidence for h in diagnose(run_of(series, {"fp16": on})).hypotheses} for on in (False, True))
+    plain, half = (
+        {h.cause: h.confidence for h in diagnose(run_of(series, {"fp16": on})).hypotheses} for on in (False, True)
+    )
     assert half["fp16-overflow"] > plain.get("fp16-overflow", 0) + 0.1
 
 
@@ -137,4 +147,6 @@ def test_reading_a_log_imports_no_framework(tmp_path) -> None:  # type: ignore[n
         f"diagnose(find_runs([pathlib.Path({str(log)!r})])[0]);"
         "print([m for m in ('torch', 'pandas', 'tensorboard', 'wandb', 'matplotlib') if m in sys.modules])"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    )

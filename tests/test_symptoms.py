@@ -88,7 +88,10 @@ def test_any_numbers_are_observed_without_an_error(values: list[float], name: st
 @given(st.floats(min_value=1e-6, max_value=1e6))
 def test_symptoms_do_not_depend_on_the_unit_of_the_loss(scale: float) -> None:
     """Scaling a loss that has no known chance level changes no finding."""
-    base = {"train_loss": falling(200, 2.37, 0.2), "val_loss": then(falling(10, 2.37, 0.9), falling(10, 0.95, 1.9, 0.01))}
+    base = {
+        "train_loss": falling(200, 2.37, 0.2),
+        "val_loss": then(falling(10, 2.37, 0.9), falling(10, 0.95, 1.9, 0.01)),
+    }
     wanted = {o.id: o.state for o in observe(Signals(run_of(base)))}
     scaled = {name: values * scale for name, values in base.items()}
     found = {o.id: o.state for o in observe(Signals(run_of(scaled)))}

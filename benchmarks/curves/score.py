@@ -51,7 +51,9 @@ def descent(random: Random, count: int, start: float, floor: float) -> Floats:
         shape = 0.6 * np.exp(-25 * time) + 0.4 * np.exp(-random.uniform(1.5, 4) * time)
     else:
         drop = random.uniform(0.4, 0.8)
-        shape = 0.5 * np.exp(-15 * time) + 0.5 * np.where(time < drop, 1 - 0.3 * time, 0.25 * np.exp(-3 * (time - drop)))
+        shape = 0.5 * np.exp(-15 * time) + 0.5 * np.where(
+            time < drop, 1 - 0.3 * time, 0.25 * np.exp(-3 * (time - drop))
+        )
     return floor + (start - floor) * shape
 
 
@@ -74,7 +76,13 @@ def healthy(random: Random) -> dict[str, tuple[Floats, Floats]]:
         peak = float(random.choice([1e-4, 1e-3, 0.1]))
         time = np.linspace(0, 1, count)
         plan = random.integers(3)
-        rate = peak * (np.ones(count) if plan == 0 else 0.5 * (1 + np.cos(np.pi * time)) if plan == 1 else np.where(time < 0.6, 1.0, 0.1))
+        rate = peak * (
+            np.ones(count)
+            if plan == 0
+            else 0.5 * (1 + np.cos(np.pi * time))
+            if plan == 1
+            else np.where(time < 0.6, 1.0, 0.1)
+        )
         if random.random() < 0.5:
             rate = rate * np.minimum(1, (time + 1e-3) / 0.05)
         series["lr"] = (steps, rate)
@@ -105,7 +113,10 @@ def overfitting(random: Random) -> dict[str, tuple[Floats, Floats]]:
     turn = int(len(some) * random.uniform(0.2, 0.6))
     val = np.interp(some, np.arange(len(values)), np.minimum.accumulate(values)) * 1.1
     val[turn:] = val[turn] * np.linspace(1, random.uniform(1.2, 3), len(some) - turn)
-    return {"train_loss": (steps, values), "val_loss": (steps[some], val * (1 + 0.01 * random.standard_normal(len(some))))}
+    return {
+        "train_loss": (steps, values),
+        "val_loss": (steps[some], val * (1 + 0.01 * random.standard_normal(len(some)))),
+    }
 
 
 def spiky(random: Random) -> dict[str, tuple[Floats, Floats]]:
@@ -169,10 +180,14 @@ def main() -> None:
             present = {symptom.id for symptom in page.present()}
             hits[kind] += bool(present & wanted)
             fired[kind].update(present)
-    print(f"| kind ({arguments.runs} each) | right symptom | unhealthy | inconclusive | healthy |\n|---|---|---|---|---|")
+    print(
+        f"| kind ({arguments.runs} each) | right symptom | unhealthy | inconclusive | healthy |\n|---|---|---|---|---|"
+    )
     for kind, (_, wanted) in KINDS.items():
         share = f"{hits[kind] / arguments.runs:.1%}" if wanted else "–"
-        cells = " | ".join(f"{verdicts[kind][verdict] / arguments.runs:.1%}" for verdict in ("unhealthy", "inconclusive", "healthy"))
+        cells = " | ".join(
+            f"{verdicts[kind][verdict] / arguments.runs:.1%}" for verdict in ("unhealthy", "inconclusive", "healthy")
+        )
         print(f"| {kind} | {share} | {cells} |")
     if arguments.verbose:
         for kind, counter in fired.items():

@@ -120,7 +120,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("index", type=Path)
     parser.add_argument("--half", choices=("tune", "held-out"))
-    parser.add_argument("--directories", action="store_true", help="diagnose each log's directory instead of its main file")
+    parser.add_argument(
+        "--directories", action="store_true", help="diagnose each log's directory instead of its main file"
+    )
     parser.add_argument("--verbose", action="store_true", help="one line a log")
     arguments = parser.parse_args()
     rows = [json.loads(line) for line in arguments.index.read_text().splitlines() if line.strip()]

@@ -38,7 +38,9 @@ def deep_mlp(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, t
 
 
 def mlp(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
-    model = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)).to(device)
+    model = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)).to(
+        device
+    )
     x, y = torch.randn(128, 784, device=device), torch.randint(0, 10, (128,), device=device)
     return model, lambda: (x, y)
 
@@ -72,7 +74,9 @@ class Language(nn.Module):
 
 def gpt2(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
     large = device == "cuda"
-    layers, width, heads, vocabulary, length, batch = (12, 768, 12, 50257, 1024, 4) if large else (6, 256, 8, 8000, 128, 4)
+    layers, width, heads, vocabulary, length, batch = (
+        (12, 768, 12, 50257, 1024, 4) if large else (6, 256, 8, 8000, 128, 4)
+    )
     model = Language(layers, width, heads, vocabulary, length).to(device)
     ids = torch.randint(0, vocabulary, (batch, length + 1), device=device)
     return model, lambda: (ids[:, :-1], ids[:, 1:].flatten())
@@ -93,7 +97,12 @@ def resnet50(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, t
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return nn.functional.relu(self.path(x) + (x if self.same else self.skip(x)))
 
-    parts: list[nn.Module] = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+    parts: list[nn.Module] = [
+        nn.Conv2d(3, 64, 7, 2, 3, bias=False),
+        nn.BatchNorm2d(64),
+        nn.ReLU(),
+        nn.MaxPool2d(3, 2, 1),
+    ]
     inside = 64
     for stage, count in enumerate((3, 4, 6, 3)):
         for index in range(count):
@@ -143,7 +152,12 @@ def seconds_per_step(training: Training, steps: int, naive: bool = False) -> flo
 
 
 def recorder() -> Hub:
-    hub = Hub(lambda: Store(Path(tempfile.mkdtemp(prefix="traindx-bench-")) / "r.traindx"), list(observers().values()), 0.01, None)
+    hub = Hub(
+        lambda: Store(Path(tempfile.mkdtemp(prefix="traindx-bench-")) / "r.traindx"),
+        list(observers().values()),
+        0.01,
+        None,
+    )
     hub.attach()
     return hub
 
@@ -163,7 +177,9 @@ def measure(task: str, device: str, rounds: int) -> str:
                 times[kind].append(seconds_per_step(training, steps))
                 hub.detach()
             else:
-                times[kind].append(seconds_per_step(training, steps if kind == "bare" else max(5, steps // 4), kind == "naive"))
+                times[kind].append(
+                    seconds_per_step(training, steps if kind == "bare" else max(5, steps // 4), kind == "naive")
+                )
     bare = statistics.median(times["bare"])
     spread = (max(times["bare"]) - min(times["bare"])) / bare
     ratios = {kind: statistics.median(values) / bare for kind, values in times.items()}
@@ -223,7 +239,9 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.use_deterministic_algorithms(False)
     print(f"torch {torch.__version__}, {arguments.device}, medians of {arguments.rounds} rounds\n")
-    print("| task | bare step | traindx / bare | own measure | naive .item() / bare | bare spread | bit-identical | device syncs |")
+    print(
+        "| task | bare step | traindx / bare | own measure | naive .item() / bare | bare spread | bit-identical | device syncs |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for task in arguments.only:
         print(measure(task, arguments.device, arguments.rounds), flush=True)

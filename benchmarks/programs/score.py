@@ -52,7 +52,11 @@ def examine(label: dict[str, Any], programs: Path, python: str) -> Result:
     script = (programs / label["case"] / "train.py").absolute()
     with tempfile.TemporaryDirectory(prefix="traindx-bench-") as folder:
         source = str(Path(__file__).resolve().parents[2] / "src")
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([source, str(script.parent)])}
+        environment = {
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join([source, str(script.parent)]),
+        }
         command = [python, "-m", "traindx", "run", "--json", "page.json", "--to", "recording", str(script)]
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900)
         path = Path(folder) / "page.json"
@@ -69,7 +73,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    labels = [json.loads(line) for line in (arguments.programs / "labels.jsonl").read_text().splitlines() if line.strip()]
+    labels = [
+        json.loads(line) for line in (arguments.programs / "labels.jsonl").read_text().splitlines() if line.strip()
+    ]
     if arguments.only:
         labels = [label for label in labels if any(name in label["case"] for name in arguments.only)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
@@ -80,9 +86,13 @@ def main() -> None:
             seen = [s["id"] for s in r.page["symptoms"] if s["state"] == "present"] if r.page else []
             top = [f"{h['cause']} {h['confidence']:.2f}" for h in r.page["hypotheses"][:3]] if r.page else []
             mark = "ok" if good else "3 " if r.right(3) else "XX"
-            print(f"{mark} {r.label['case']:20}{r.label['cause']:28}{r.verdict:13}{'alert ' if r.alert else '      '}{top} {seen}")
+            print(
+                f"{mark} {r.label['case']:20}{r.label['cause']:28}{r.verdict:13}{'alert ' if r.alert else '      '}{top} {seen}"
+            )
     faulty, well = [r for r in results if not r.healthy], [r for r in results if r.healthy]
-    print("| programs | called unhealthy | right cause first | in the first three | alert before the end | healthy twins called healthy |")
+    print(
+        "| programs | called unhealthy | right cause first | in the first three | alert before the end | healthy twins called healthy |"
+    )
     print("|---|---|---|---|---|---|")
     print(
         f"| {len(results)} | {sum(r.verdict == 'unhealthy' for r in faulty)}/{len(faulty)} | {sum(r.right(1) for r in faulty)}/{len(faulty)} | "

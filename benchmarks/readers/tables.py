@@ -117,7 +117,10 @@ def main() -> None:
                     theirs.append(cpu_seconds(arguments.polars, POLARS, path))
                 mine, other = statistics.median(ours), statistics.median(theirs)
                 size = path.stat().st_size / 1e6
-                print(f"| {shape}, {ending.upper()} | {size:.0f} | {mine:.3f} | {other:.3f} | {mine / other:.2f} |", flush=True)
+                print(
+                    f"| {shape}, {ending.upper()} | {size:.0f} | {mine:.3f} | {other:.3f} | {mine / other:.2f} |",
+                    flush=True,
+                )
                 path.unlink()
 
 

@@ -34,7 +34,9 @@ def write(folder: Path, points: int) -> None:
     writer = EventFileWriter(str(folder), max_queue_size=10_000)
     for step in range(points // len(TAGS)):
         for number, tag in enumerate(TAGS):
-            value = Summary.Value(tag=tag, simple_value=math.exp(-step / 1e4) + number + 0.01 * math.sin(step * 12.9898))
+            value = Summary.Value(
+                tag=tag, simple_value=math.exp(-step / 1e4) + number + 0.01 * math.sin(step * 12.9898)
+            )
             wall = 1_750_000_000 + step * 0.1 + number * 1e-3
             writer.add_event(Event(wall_time=wall, step=step, summary=Summary(value=[value])))
     writer.close()

@@ -186,7 +186,9 @@ def _resource(
         return Meaning("data_time", split)
     if bag & {"mem", "memory", "vram", "rss"} or joined in {"maxmem", "gpumem"}:
         return Meaning("memory")
-    if bag & {"gpu", "cpu", "util", "utilization", "utilisation", "disk", "network", "power", "temp"} and not bag & (_SCORE | _LOSS_WORDS):
+    if bag & {"gpu", "cpu", "util", "utilization", "utilisation", "disk", "network", "power", "temp"} and not bag & (
+        _SCORE | _LOSS_WORDS
+    ):
         return Meaning("utilisation")
     return None
 
@@ -279,7 +281,9 @@ def _objective(
         part = "/".join(_loss_part(w) for w in part.split("/") if _loss_part(w))
         if not part and "cross" not in bag:  # a policy's value and entropy losses are parts; 'loss value' is the whole
             pairs = pairwise(words)
-            part = next((first for first, second in pairs if first in {"value", "entropy"} and second.startswith("loss")), "")
+            part = next(
+                (first for first, second in pairs if first in {"value", "entropy"} and second.startswith("loss")), ""
+            )
         return Meaning("loss", split, "min", part, stat=stat, scale=scale)
     if bag & {"entropy"}:
         return Meaning("entropy", split)
@@ -290,7 +294,11 @@ def _objective(
         return Meaning("loss" if goal == "min" else "likelihood", split, goal, part, stat=stat, scale=scale)
     if bag & {"err", "error"} and bag & {"top1", "top5", "top", "class"}:
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
-    if bag & _SCORE or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1]) or "accuracy" in bare:
+    if (
+        bag & _SCORE
+        or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1])
+        or "accuracy" in bare
+    ):
         return Meaning("score", split, "max", part, stat=stat, scale=scale)
     if bag & _ERROR or bare.endswith("error"):
         return Meaning("error", split, "min", part, stat=stat, scale=scale)

@@ -42,7 +42,12 @@ class Recurrent(nn.Module):
 class Conv(nn.Module):
     def __init__(self, act: Callable[[torch.Tensor], torch.Tensor]) -> None:
         super().__init__()
-        self.conv, self.norm, self.fc, self.out = nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.Linear(24, 8), nn.Linear(8, 3)
+        self.conv, self.norm, self.fc, self.out = (
+            nn.Conv2d(1, 6, 3),
+            nn.BatchNorm2d(6),
+            nn.Linear(24, 8),
+            nn.Linear(8, 3),
+        )
         self.act = act
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -55,7 +60,9 @@ class Transformer(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.embed, self.head = nn.Linear(2, 16), nn.Linear(16, 3)
-        self.blocks = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2, enable_nested_tensor=False)
+        self.blocks = nn.TransformerEncoder(
+            nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2, enable_nested_tensor=False
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.head(self.blocks(self.embed(x.view(-1, 4, 2))).mean(1))

@@ -47,7 +47,9 @@ for x, t in loader:
 """
 
 
-@pytest.mark.parametrize(("ordered", "shuffle", "found"), [(True, False, True), (True, True, False), (False, False, False)])
+@pytest.mark.parametrize(
+    ("ordered", "shuffle", "found"), [(True, False, True), (True, True, False), (False, False, False)]
+)
 def test_order(tmp_path: Path, ordered: bool, shuffle: bool, found: bool) -> None:
     facts = facts_of(ORDER.format(sorted=ordered, shuffle=shuffle), tmp_path)
     assert facts["data-in-order"]["present"] is found

@@ -41,7 +41,13 @@ def recorded(tmp_path: Path, train: Callable[[], None]) -> Run:
 
 
 def train_with(
-    loss_of: Loss, outputs: int = CLASSES, *, steps: int = 8, lr: float = 0.05, optimizer: str = "SGD", last: nn.Module | None = None
+    loss_of: Loss,
+    outputs: int = CLASSES,
+    *,
+    steps: int = 8,
+    lr: float = 0.05,
+    optimizer: str = "SGD",
+    last: nn.Module | None = None,
 ) -> Callable[[], None]:
     def train() -> None:
         model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, outputs), last or nn.Identity())
@@ -194,7 +200,13 @@ def test_nothing_is_seen_in_a_healthy_training(tmp_path: Path, story: str) -> No
 
 def test_what_was_looked_for_is_recorded_too(tmp_path: Path) -> None:
     run = recorded(tmp_path, HEALTHY["cross-entropy"])
-    assert {"probabilities-as-logits", "softmax-over-wrong-dim", "loss-summed", "loss-maximised", "relu-cuts-output"} <= absent(run)
+    assert {
+        "probabilities-as-logits",
+        "softmax-over-wrong-dim",
+        "loss-summed",
+        "loss-maximised",
+        "relu-cuts-output",
+    } <= absent(run)
 
 
 def test_one_innocent_call_does_not_take_back_a_fault(tmp_path: Path) -> None:
@@ -235,7 +247,9 @@ def train_language_model(offset: int, *, padding: float = 0.0, ignore_index: int
                 text[torch.arange(14) >= lengths] = 0
             tokens, targets = text[:, :12], text[:, offset : offset + 12]
             optimizer.zero_grad()
-            F.cross_entropy(head(embedding(tokens)).reshape(-1, 12), targets.reshape(-1), ignore_index=ignore_index).backward()
+            F.cross_entropy(
+                head(embedding(tokens)).reshape(-1, 12), targets.reshape(-1), ignore_index=ignore_index
+            ).backward()
             optimizer.step()
 
     return train
@@ -293,7 +307,9 @@ def test_one_class_for_everything(tmp_path: Path) -> None:
 
 def test_one_label_for_everything(tmp_path: Path) -> None:
     nothing = torch.zeros(24, dtype=torch.long)
-    assert present(recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, nothing), steps=160))) == {"one-label-only"}
+    assert present(recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, nothing), steps=160))) == {
+        "one-label-only"
+    }
 
 
 def test_one_number_for_everything(tmp_path: Path) -> None:

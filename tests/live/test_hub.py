@@ -131,3 +131,14 @@ def test_a_full_disk_ends_the_recording_quietly(tmp_path: Path) -> None:
     assert store.broken is not None
     store.row(2, {"train_loss": 1.0})
     store.close()
+
+
+def test_a_training_that_ends_after_a_handful_of_updates_is_told(tmp_path: Path) -> None:
+    from traindx.live.observers.objective import Objective
+
+    hub = watched(tmp_path, Objective)
+    for _ in range(10):
+        one_step()
+    hub.detach()
+    (run,) = find_runs([tmp_path / "r.traindx"])
+    assert run.facts["few-updates"].present

@@ -35,7 +35,10 @@ def script(data: str = "pass", lr: float = 0.05, loss: str = USUAL) -> str:
         (script(data="X[137, 2] = float('nan')"), "nonfinite-inputs"),
         (script(loss="-torch.log(out.softmax(1) * (t > 0).float().unsqueeze(1)).mean()"), "nan-from-log"),
         (script(data="y[64:96] = 0", loss="(F.cross_entropy(out, t, reduction='none') / (t > 0).any()).mean()"), None),
-        (script(data="y[64:96] = 0", loss="(out.sum(1) * (t > 0)).sum() / ((t > 0) * out[:, 0]).sum()"), "nan-from-division"),
+        (
+            script(data="y[64:96] = 0", loss="(out.sum(1) * (t > 0)).sum() / ((t > 0) * out[:, 0]).sum()"),
+            "nan-from-division",
+        ),
         (script(data="y[64:96] = 0", loss="out[t > 0].pow(2).mean()"), "nan-from-division"),
         (script(loss="(out - out.detach()).pow(2).sum(1).sqrt().mean()"), "nan-from-division"),
         (script(loss="(out.half() * 1000).pow(2).mean()"), "nan-from-half-overflow"),

@@ -100,7 +100,10 @@ def accumulate(scale: float) -> None:
 
 
 def gan() -> None:
-    generator, judge = nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8)), nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+    generator, judge = (
+        nn.Sequential(nn.Linear(4, 16), nn.ReLU(), nn.Linear(16, 8)),
+        nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1)),
+    )
     of_g, of_d = torch.optim.Adam(generator.parameters()), torch.optim.Adam(judge.parameters())
     for step in range(16):
         fake = generator(torch.randn(32, 4))

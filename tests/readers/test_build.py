@@ -25,7 +25,9 @@ def test_several_runs_in_one_file() -> None:
 
 
 def test_a_resumed_run_stays_one_and_the_later_values_win() -> None:
-    rows = [{"step": s, "loss": 2.0} for s in range(0, 100, 10)] + [{"step": s, "loss": 1.0} for s in range(50, 150, 10)]
+    rows = [{"step": s, "loss": 2.0} for s in range(0, 100, 10)] + [
+        {"step": s, "loss": 1.0} for s in range(50, 150, 10)
+    ]
     (run,) = build(rows).finish()
     loss = run.series["loss"]
     assert list(loss.steps) == list(range(0, 150, 10))
@@ -58,7 +60,9 @@ def test_rows_without_any_counter_are_numbered() -> None:
 
 
 def test_a_doubled_row_counts_once_and_many_rows_a_tick_are_spread() -> None:
-    (run,) = build([{"step": 0, "loss": 1.0}, {"step": 1, "loss": 9.0}, {"step": 1, "loss": 2.0}, {"step": 2, "loss": 3.0}]).finish()
+    (run,) = build(
+        [{"step": 0, "loss": 1.0}, {"step": 1, "loss": 9.0}, {"step": 1, "loss": 2.0}, {"step": 2, "loss": 3.0}]
+    ).finish()
     assert list(run.series["loss"].values) == [1.0, 2.0, 3.0]
     (run,) = build([{"epoch": e, "loss": float(b)} for e in range(3) for b in range(4)]).finish()
     assert len(run.series["loss"]) == 12

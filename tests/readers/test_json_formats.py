@@ -80,7 +80,8 @@ def test_hf_state_cut_off(tmp_path: Path) -> None:
 
 def test_detectron2() -> None:
     rows = [
-        {"iteration": i, "total_loss": 2.0 - i / 200, "data_time": 0.01, "lr": 0.02, "eta_seconds": 9.0, "time": 0.3} for i in range(19, 200, 20)
+        {"iteration": i, "total_loss": 2.0 - i / 200, "data_time": 0.01, "lr": 0.02, "eta_seconds": 9.0, "time": 0.3}
+        for i in range(19, 200, 20)
     ]
     rows[4]["bbox/AP"] = 14.3
     rows[7]["total_loss"] = float("nan")
@@ -95,9 +96,19 @@ def mmengine_rows(by_epoch: bool) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for epoch in range(1, 6):
         for iteration in range(20 * (epoch - 1) + 10, 20 * epoch + 1, 10):
-            row = {"lr": 0.01, "data_time": 0.1, "loss": 1 / epoch, "time": 0.3, "epoch": epoch, "iter": iteration, "step": iteration}
+            row = {
+                "lr": 0.01,
+                "data_time": 0.1,
+                "loss": 1 / epoch,
+                "time": 0.3,
+                "epoch": epoch,
+                "iter": iteration,
+                "step": iteration,
+            }
             rows.append(row if by_epoch else {key: value for key, value in row.items() if key != "epoch"})
-        rows.append({"accuracy/top1": 10.0 * epoch, "data_time": 0.1, "time": 0.2, "step": epoch if by_epoch else 20 * epoch})
+        rows.append(
+            {"accuracy/top1": 10.0 * epoch, "data_time": 0.1, "time": 0.2, "step": epoch if by_epoch else 20 * epoch}
+        )
     return rows
 
 
@@ -113,10 +124,24 @@ def test_mmengine_validates_by_epoch_or_iteration(by_epoch: bool) -> None:
 
 
 def test_mmdet_log_json() -> None:
-    rows: list[dict[str, Any]] = [{"env_info": "sys.platform: linux", "config": "lr = 0.1", "seed": 0, "exp_name": "x.py"}]
+    rows: list[dict[str, Any]] = [
+        {"env_info": "sys.platform: linux", "config": "lr = 0.1", "seed": 0, "exp_name": "x.py"}
+    ]
     for epoch in range(1, 4):
-        rows += [{"mode": "train", "epoch": epoch, "iter": i, "lr": 0.02, "memory": 100, "loss": 1 / epoch, "time": 0.3} for i in (50, 100)]
-        rows.append({"mode": "val", "epoch": epoch, "iter": 37, "lr": 0.02, "bbox_mAP": epoch / 10, "bbox_mAP_copypaste": "0.1 0.2"})
+        rows += [
+            {"mode": "train", "epoch": epoch, "iter": i, "lr": 0.02, "memory": 100, "loss": 1 / epoch, "time": 0.3}
+            for i in (50, 100)
+        ]
+        rows.append(
+            {
+                "mode": "val",
+                "epoch": epoch,
+                "iter": 37,
+                "lr": 0.02,
+                "bbox_mAP": epoch / 10,
+                "bbox_mAP_copypaste": "0.1 0.2",
+            }
+        )
     run = one(read_text(lines(rows), name="20200101.log.json"))
     assert run.format == mmdet_json.READER.name
     assert steps(run, "train/loss") == [50, 100, 150, 200, 250, 300]

@@ -81,7 +81,13 @@ def test_a_loss_that_ends_in_nulls_became_nan() -> None:
 
 
 def test_the_planned_number_of_steps_is_no_counter() -> None:
-    text = "".join(json.dumps({"current_steps": 10 * s, "total_steps": 500, "loss": 1.0, "epoch": s / 9, "elapsed_time": f"0:00:{s:02}"}) + "\n" for s in range(1, 20))
+    text = "".join(
+        json.dumps(
+            {"current_steps": 10 * s, "total_steps": 500, "loss": 1.0, "epoch": s / 9, "elapsed_time": f"0:00:{s:02}"}
+        )
+        + "\n"
+        for s in range(1, 20)
+    )
     run = one(read_text(text, name="trainer_log.jsonl"))
     assert steps(run, "loss") == list(range(10, 200, 10))
     assert run.config["total_steps"] == 500
@@ -99,7 +105,9 @@ def test_rows_of_different_kinds() -> None:
 
 @pytest.mark.parametrize("key", ["mode", "split", "phase"])
 def test_a_key_that_says_train_or_val(key: str) -> None:
-    text = "".join(json.dumps({"epoch": e, key: s, "loss": e + (s == "val")}) + "\n" for e in range(4) for s in ("train", "val"))
+    text = "".join(
+        json.dumps({"epoch": e, key: s, "loss": e + (s == "val")}) + "\n" for e in range(4) for s in ("train", "val")
+    )
     run = one(read_text(text))
     assert values(run, "train/loss") == [0, 1, 2, 3]
     assert values(run, "val/loss") == [1, 2, 3, 4]
@@ -118,7 +126,11 @@ def test_a_line_torn_off_and_lines_of_talk_are_counted() -> None:
 
 
 def test_long_rows() -> None:
-    text = "".join(json.dumps({"step": s, "tag": t, "value": v}) + "\n" for s in range(5) for t, v in (("train/loss", s), ("lr", 0.1)))
+    text = "".join(
+        json.dumps({"step": s, "tag": t, "value": v}) + "\n"
+        for s in range(5)
+        for t, v in (("train/loss", s), ("lr", 0.1))
+    )
     run = one(read_text(text))
     assert values(run, "train/loss") == [0, 1, 2, 3, 4]
     assert values(run, "lr") == [0.1] * 5
@@ -174,7 +186,13 @@ def test_documents(document: Any, expected: dict[str, int]) -> None:
 
 
 def test_lists_with_their_own_counters() -> None:
-    document = {"steps": [10, 20, 30, 40], "train_loss": CURVE, "val_steps": [20, 40], "val_loss": [2.5, 1.5], "lr": 0.1}
+    document = {
+        "steps": [10, 20, 30, 40],
+        "train_loss": CURVE,
+        "val_steps": [20, 40],
+        "val_loss": [2.5, 1.5],
+        "lr": 0.1,
+    }
     run = one(read_text(json.dumps(document)))
     assert steps(run, "train_loss") == [10, 20, 30, 40]
     assert steps(run, "val_loss") == [20, 40]
@@ -182,7 +200,9 @@ def test_lists_with_their_own_counters() -> None:
 
 
 def test_runs_by_name() -> None:
-    runs = read_text(json.dumps({"resnet": {"loss": CURVE, "val_loss": CURVE}, "vgg": {"loss": CURVE[:3], "val_loss": CURVE[:3]}}))
+    runs = read_text(
+        json.dumps({"resnet": {"loss": CURVE, "val_loss": CURVE}, "vgg": {"loss": CURVE[:3], "val_loss": CURVE[:3]}})
+    )
     assert [(run.name, len(run.series["loss"])) for run in runs] == [("resnet", 4), ("vgg", 3)]
 
 
@@ -195,7 +215,13 @@ def test_a_document_cut_off_is_read_up_to_there() -> None:
 
 @pytest.mark.parametrize(
     "document",
-    [{"lr": 0.1, "layers": [64, 128], "name": "x"}, {"images": [{"id": 1, "width": 5}], "annotations": []}, [1, 2, 3], {}, []],
+    [
+        {"lr": 0.1, "layers": [64, 128], "name": "x"},
+        {"images": [{"id": 1, "width": 5}], "annotations": []},
+        [1, 2, 3],
+        {},
+        [],
+    ],
 )
 def test_documents_without_curves_are_not_claimed(document: Any, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
@@ -205,7 +231,11 @@ def test_documents_without_curves_are_not_claimed(document: Any, tmp_path: Path)
 
 
 def test_python_literals_are_read_not_run() -> None:
-    assert parse_line("{'loss': tensor(0.5, device='cuda:0'), 'ok': True, 'x': nan}") == {"loss": 0.5, "ok": True, "x": "nan"}
+    assert parse_line("{'loss': tensor(0.5, device='cuda:0'), 'ok': True, 'x': nan}") == {
+        "loss": 0.5,
+        "ok": True,
+        "x": "nan",
+    }
     assert parse_line("{'loss': __import__('os').getcwd()}") is None
 
 

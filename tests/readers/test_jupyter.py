@@ -17,17 +17,25 @@ HF_TABLE = """<div><progress value='6'></progress></div><table border="1" class=
 <tr style="text-align: left;"><th>Step</th><th>Training Loss</th><th>Validation Loss</th></tr></thead><tbody>
 <tr><td>100</td><td>No log</td><td>2.500000</td></tr><tr><td>200</td><td>2.100000</td><td>1.900000</td></tr>
 <tr><td>300</td><td>1.800000</td><td>1.700000</td></tr></tbody></table><p>"""
-HEAD_TABLE = "<table><tr><th>name</th><th>age</th></tr><tr><td>a</td><td>3</td></tr><tr><td>b</td><td>4</td></tr></table>"
+HEAD_TABLE = (
+    "<table><tr><th>name</th><th>age</th></tr><tr><td>a</td><td>3</td></tr><tr><td>b</td><td>4</td></tr></table>"
+)
 
 
 def notebook(*outputs: list[dict[str, Any]]) -> str:
     cells = [{"cell_type": "markdown", "source": ["# Training"]}]
-    cells += [{"cell_type": "code", "execution_count": n + 1, "source": [], "outputs": shown} for n, shown in enumerate(outputs)]
+    cells += [
+        {"cell_type": "code", "execution_count": n + 1, "source": [], "outputs": shown}
+        for n, shown in enumerate(outputs)
+    ]
     return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
 
 
 def html(text: str) -> dict[str, Any]:
-    return {"output_type": "display_data", "data": {"text/html": [text], "text/plain": ["<IPython.core.display.HTML object>"]}}
+    return {
+        "output_type": "display_data",
+        "data": {"text/html": [text], "text/plain": ["<IPython.core.display.HTML object>"]},
+    }
 
 
 def stream(text: str) -> dict[str, Any]:
@@ -49,7 +57,12 @@ def test_two_cells_are_two_runs() -> None:
 
 
 def test_a_cell_that_failed() -> None:
-    error = {"output_type": "error", "ename": "OutOfMemoryError", "evalue": "CUDA out of memory. Tried to allocate", "traceback": []}
+    error = {
+        "output_type": "error",
+        "ename": "OutOfMemoryError",
+        "evalue": "CUDA out of memory. Tried to allocate",
+        "traceback": [],
+    }
     run = one(read_text(notebook([html(HF_TABLE), error]), name="train.ipynb"))
     assert [event.kind for event in run.events] == ["oom"]
 

@@ -19,15 +19,23 @@ from traindx.readers.find import find_runs
 from traindx.readers.source import Source
 
 FILES = sorted(
-    path for path in GOLDEN.rglob("*") if path.is_file() and "make" not in path.parts and 200 < path.stat().st_size < 100_000
+    path
+    for path in GOLDEN.rglob("*")
+    if path.is_file() and "make" not in path.parts and 200 < path.stat().st_size < 100_000
 )
 SAMPLES = {
-    "csv": b"epoch,train_loss,val_loss\n" + b"".join(b"%d,%.4f,%.4f\n" % (i, 2 / (i + 1), 2.2 / (i + 1)) for i in range(40)),
-    "decimal commas": b"epoch;loss;val_loss\n" + b"".join(b"%d;%d,%04d;%d,%04d\n" % (i, 2, 9000 - i, 2, 9500 - i) for i in range(40)),
+    "csv": b"epoch,train_loss,val_loss\n"
+    + b"".join(b"%d,%.4f,%.4f\n" % (i, 2 / (i + 1), 2.2 / (i + 1)) for i in range(40)),
+    "decimal commas": b"epoch;loss;val_loss\n"
+    + b"".join(b"%d;%d,%04d;%d,%04d\n" % (i, 2, 9000 - i, 2, 9500 - i) for i in range(40)),
     "jsonl": b"".join(b'{"step": %d, "loss": %.4f}\n' % (i, 2 / (i + 1)) for i in range(40)),
     "text": b"".join(b"Epoch %d/40 loss: %.4f - val_loss: %.4f\n" % (i, 2 / (i + 1), 2.2 / (i + 1)) for i in range(40)),
-    "python dicts": b"".join(b"{'loss': '%.4f', 'learning_rate': '1e-4', 'epoch': '%.2f'}\n" % (2 / (i + 1), i / 9) for i in range(40)),
-    "tqdm": b"\r".join(b"%3d%%|##   | %d/100 [00:01<00:09, 9.9it/s, loss=%.3f]" % (i, i, 2 / (i + 1)) for i in range(100)),
+    "python dicts": b"".join(
+        b"{'loss': '%.4f', 'learning_rate': '1e-4', 'epoch': '%.2f'}\n" % (2 / (i + 1), i / 9) for i in range(40)
+    ),
+    "tqdm": b"\r".join(
+        b"%3d%%|##   | %d/100 [00:01<00:09, 9.9it/s, loss=%.3f]" % (i, i, 2 / (i + 1)) for i in range(100)
+    ),
 }
 
 Mutation = Callable[[bytes, random.Random], bytes]
@@ -46,7 +54,9 @@ def flipped(data: bytes, dice: random.Random) -> bytes:
 
 def stuffed(data: bytes, dice: random.Random) -> bytes:
     place = dice.randrange(len(data))
-    junk = dice.choice([b"\x00" * 50, b"\xff\xfe\xfd", b"\r\r\n", b"nan,-nan,inf,", b"\x1b[31m", b"A" * 300_000, "λ✓".encode()])
+    junk = dice.choice(
+        [b"\x00" * 50, b"\xff\xfe\xfd", b"\r\r\n", b"nan,-nan,inf,", b"\x1b[31m", b"A" * 300_000, "λ✓".encode()]
+    )
     return data[:place] + junk + data[place:]
 
 

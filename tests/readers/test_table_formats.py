@@ -49,7 +49,9 @@ def test_keras_csv() -> None:
 def test_keras_csv_appended_to_is_two_runs() -> None:
     first, second = read_path(GOLDEN / "keras" / "appended.csv")
     assert len(first.series["loss"]) == 6
-    np.testing.assert_allclose(second.series["loss"].values, json.loads((GOLDEN / "keras" / "appended.json").read_text()), rtol=1e-6)
+    np.testing.assert_allclose(
+        second.series["loss"].values, json.loads((GOLDEN / "keras" / "appended.json").read_text()), rtol=1e-6
+    )
 
 
 def test_keras_nan_and_its_word_for_missing() -> None:
@@ -147,5 +149,10 @@ def test_sb3_monitors_of_parallel_environments_are_one_run(tmp_path: Path) -> No
 
 
 def test_spinning_up_progress_is_a_table_with_tabs() -> None:
-    run = one(read_text("Epoch\tAverageEpRet\tLossPi\tTotalEnvInteracts\tTime\n0\t-300.5\t0.1\t4000\t5.5\n1\t-200\t0.2\t8000\t11\n", name="progress.txt"))
+    run = one(
+        read_text(
+            "Epoch\tAverageEpRet\tLossPi\tTotalEnvInteracts\tTime\n0\t-300.5\t0.1\t4000\t5.5\n1\t-200\t0.2\t8000\t11\n",
+            name="progress.txt",
+        )
+    )
     assert run.series["AverageEpRet"].steps.tolist() == [4000, 8000]

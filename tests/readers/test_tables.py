@@ -127,7 +127,9 @@ def test_a_column_that_says_train_or_val(name: str) -> None:
 
 
 def test_a_column_that_names_runs() -> None:
-    runs = read_text("model,epoch,loss\n" + "".join(f"{m},{e},{e + k}\n" for k, m in enumerate(["big", "small"]) for e in range(4)))
+    runs = read_text(
+        "model,epoch,loss\n" + "".join(f"{m},{e},{e + k}\n" for k, m in enumerate(["big", "small"]) for e in range(4))
+    )
     assert [run.name for run in runs] == ["big", "small"]
     assert values(runs[1], "loss") == [1, 2, 3, 4]
 
@@ -162,7 +164,9 @@ def test_long_format_with_a_split_and_runs() -> None:
 
 @pytest.mark.parametrize("tags", [3, 7])
 def test_long_format_of_many_rounds(tags: int) -> None:
-    text = "step,tag,value\n" + "".join(f"{step},loss_{tag},{step * 10 + tag}\n" for step in range(9000) for tag in range(tags))
+    text = "step,tag,value\n" + "".join(
+        f"{step},loss_{tag},{step * 10 + tag}\n" for step in range(9000) for tag in range(tags)
+    )
     run = one(read_text(text))
     for tag in range(tags):
         np.testing.assert_array_equal(run.series[f"loss_{tag}"].steps, np.arange(9000))
@@ -191,7 +195,10 @@ def test_ragged_and_broken_rows_are_told() -> None:
 def test_the_torn_number_at_the_end_is_not_believed() -> None:
     run = one(read_text("epoch,loss,val_loss\n0,3.25,3.5\n1,2.25,2.5\n2,1.2"))
     assert values(run, "loss") == [3.25, 2.25]
-    assert run.lost == ["the last row is cut off", "rows with another number of cells than the header: 1"] or "cut off" in run.lost[0]
+    assert (
+        run.lost == ["the last row is cut off", "rows with another number of cells than the header: 1"]
+        or "cut off" in run.lost[0]
+    )
     whole = one(read_text("epoch,loss,val_loss\n0,3.25,3.5\n1,2.25,2.5\n2,1.25,1.5"))
     assert values(whole, "val_loss") == [3.5, 2.5, 1.5]
 
@@ -251,7 +258,9 @@ def test_what_is_no_table(text: str) -> None:
 def test_a_million_cells_agree_with_the_slow_path(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     table = rng.normal(size=(20_000, 4))
-    lines = [",".join(["" if abs(x) < 0.05 else "nan" if abs(x) < 0.06 else repr(float(x)) for x in row]) for row in table]
+    lines = [
+        ",".join(["" if abs(x) < 0.05 else "nan" if abs(x) < 0.06 else repr(float(x)) for x in row]) for row in table
+    ]
     path = tmp_path / "big.csv"
     path.write_text("a_loss,b_loss,c_loss,d_loss\n" + "\n".join(lines) + "\n")
     fast = one(csv_table.read(Source(path)))
@@ -269,7 +278,13 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
     assert steps(run, "loss") == [0, 2, 3]
 
 
-@given(st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64) | st.none(), min_size=3, max_size=3), min_size=1, max_size=30))
+@given(
+    st.lists(
+        st.lists(st.floats(allow_nan=False, allow_infinity=False, width=64) | st.none(), min_size=3, max_size=3),
+        min_size=1,
+        max_size=30,
+    )
+)
 def test_any_numbers_come_back_as_written(rows: list[list[float | None]]) -> None:
     text = ",".join("" if cell is None else repr(cell) for row in rows for cell in row)
     found, _ = _numbers(text.encode())

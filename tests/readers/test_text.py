@@ -329,7 +329,32 @@ def test_the_format_is_recognised(name: str, reader: str) -> None:
     assert best_reader(GOLDEN / "text" / f"{name}.txt") == reader
 
 
-WORDS = ["loss", "acc", "epoch", "step", ":", "=", "0.5", "nan", "3", "[1/2]", "%", "|", "-", "val", "train", "{'loss':", "Traceback", "(most", "recent", "call", "last):", "\r", "\x1b[1m", "\x08"]
+WORDS = [
+    "loss",
+    "acc",
+    "epoch",
+    "step",
+    ":",
+    "=",
+    "0.5",
+    "nan",
+    "3",
+    "[1/2]",
+    "%",
+    "|",
+    "-",
+    "val",
+    "train",
+    "{'loss':",
+    "Traceback",
+    "(most",
+    "recent",
+    "call",
+    "last):",
+    "\r",
+    "\x1b[1m",
+    "\x08",
+]
 
 
 @given(

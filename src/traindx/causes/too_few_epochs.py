@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="common",
     predicts={
+        "few-updates": "always",
         "still-improving": "always",
         "underfitting": "often",
         "slow-convergence": "sometimes",

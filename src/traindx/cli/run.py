@@ -17,9 +17,12 @@ from traindx.reporters import reporters
 
 def command(
     arguments: Annotated[
-        list[str], typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py")
+        list[str],
+        typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py"),
     ],
-    json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the diagnosis as JSON here.")] = None,
+    json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the diagnosis as JSON here.")
+    ] = None,
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a problem is found, for CI.")] = False,
     budget: Annotated[str, typer.Option(metavar="PERCENT", help="How much of the time recording may take.")] = "1%",
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N optimiser steps.")] = None,
@@ -92,7 +95,9 @@ class Status:
             say(alert)
         if is_terminal(sys.stderr) and self.monitor.step:
             rate = self.monitor.step / max(time.monotonic() - self.monitor.began, 1e-9)
-            sys.stderr.write(f"\r\033[Ktraindx: step {self.monitor.step}  loss {self.monitor.loss:.4g}  {rate:.1f} steps/s")
+            sys.stderr.write(
+                f"\r\033[Ktraindx: step {self.monitor.step}  loss {self.monitor.loss:.4g}  {rate:.1f} steps/s"
+            )
             sys.stderr.flush()
             self.shown = True
 

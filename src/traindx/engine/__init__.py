@@ -109,9 +109,14 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tup
         proposals = tuple(remedies[fix].proposal(told) for fix in cause.fixes) if cause is not None else ()
         shown.append(
             Hypothesis(
-                entry.cause, cause.title if cause is not None else entry.cause, entry.probability,
-                tuple(text for _, text in entry.supports[:4]), tuple(text for _, text in entry.contradicts[:3]),
-                proposals[0] if proposals else None, proposals[1:], cause.do_not if cause is not None else (),
+                entry.cause,
+                cause.title if cause is not None else entry.cause,
+                entry.probability,
+                tuple(text for _, text in entry.supports[:4]),
+                tuple(text for _, text in entry.contradicts[:3]),
+                proposals[0] if proposals else None,
+                proposals[1:],
+                cause.do_not if cause is not None else (),
                 f"docs/causes/{entry.cause}.md",
             )
         )
@@ -142,7 +147,9 @@ def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], lacking: tuple[o
     if top is None or top.fix is None:
         return "traindx plot shows where it happens."
     if top.confidence < 0.4:
-        return f"Not certain yet: read `traindx explain {top.cause}` for the check that separates it from its look-alikes."
+        return (
+            f"Not certain yet: read `traindx explain {top.cause}` for the check that separates it from its look-alikes."
+        )
     return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
 
 

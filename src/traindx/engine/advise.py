@@ -50,7 +50,9 @@ def facts(signals: Signals) -> dict[str, str]:
         told["num_workers"] = f"{workers:.0f}"
     if signals.classes is not None:
         told["classes"] = str(signals.classes[0])
-    steps = signals.planned[0] if signals.planned is not None and signals.planned[1] == "step" else float(signals.run.steps)
+    steps = (
+        signals.planned[0] if signals.planned is not None and signals.planned[1] == "step" else float(signals.run.steps)
+    )
     if steps > 20:
         told |= {"total_steps": f"{steps:.0f}", "warmup_steps": f"{max(1, steps * 0.05):.0f}"}
     best = signals.val if signals.val is not None and len(signals.val) else signals.main

@@ -32,7 +32,14 @@ class Hint:
 def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     """Everything the configuration and the order of events tell."""
     seen = {observation.id: observation for observation in observations if observation.state == "present"}
-    return [*_rate(signals), *_settings(signals), *_architecture(signals), *_precision(signals, seen), *_timing(signals, seen), *_validation(signals, seen)]
+    return [
+        *_rate(signals),
+        *_settings(signals),
+        *_architecture(signals),
+        *_precision(signals, seen),
+        *_timing(signals, seen),
+        *_validation(signals, seen),
+    ]
 
 
 def peak_lr(signals: Signals) -> float | None:
@@ -140,7 +147,9 @@ def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
     elif share <= 0.08:
         yield Hint("warmup-missing", 0.8, f"it came in the first {max(share, 0.01) * 100:.0f} % of the run")
     elif share > 0.3:
-        yield Hint("warmup-missing", -1.5, f"it came after {share * 100:.0f} % of the run; a warm-up concerns the beginning")
+        yield Hint(
+            "warmup-missing", -1.5, f"it came after {share * 100:.0f} % of the run; a warm-up concerns the beginning"
+        )
         yield Hint("init-too-large", -1.5, "it came long after the start")
 
 

@@ -46,7 +46,7 @@ def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unf
     total = sum(words.PRIOR_WEIGHT[cause.prior] for cause in faults.values()) or 1.0
     other = words.PRIOR_OTHER * (4 if unfamiliar else 1)
     mass = 1 - words.PRIOR_HEALTHY - other
-    silence = math.log(words.SILENT_FAULT) * (1 - _loudest(observations, known))
+    silence = math.log(words.SILENT_FAULT) * (1 - _loudest(observations, known)) * _looked(observations, known)
     ranked: list[Ranked] = []
     for identifier, cause in faults.items():
         entry = _weigh(Ranked(identifier), observations, known, partial(_expected, cause))
@@ -75,8 +75,16 @@ def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unf
 
 def _loudest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
     """How plainly any problem shows at all, 0 to 1: a fault that shows nowhere is improbable."""
-    seen = [o.clarity for o in observations if o.state == "present" and o.id in known and known[o.id].severity == "problem"]
+    seen = [
+        o.clarity for o in observations if o.state == "present" and o.id in known and known[o.id].severity == "problem"
+    ]
     return max(seen, default=0.0)
+
+
+def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
+    """How much was looked at, 0 to 1: silence says little where hardly anything could be measured."""
+    ruled_out = sum(o.state == "absent" and o.id in known and known[o.id].severity == "problem" for o in observations)
+    return min(1.0, ruled_out / words.ENOUGH)
 
 
 def _weigh(
@@ -96,7 +104,11 @@ def _weigh(
         if odds > TELLING and observation.state == "present":
             entry.supports.append((odds, observation.evidence))
         elif odds < -TELLING:
-            text = observation.evidence if observation.state == "present" else f"{symptom.id} not seen: {observation.evidence}"
+            text = (
+                observation.evidence
+                if observation.state == "present"
+                else f"{symptom.id} not seen: {observation.evidence}"
+            )
             entry.contradicts.append((-odds, text))
     for (_, direct), (best, worst) in voices.items():
         entry.log_weight += (1.0 if direct else words.TEMPERATURE) * (best + worst)

@@ -24,6 +24,7 @@ OTHER_PROBLEM = 0.12  # any problem symptom under an unknown cause
 DIRECT = 0.003  # a symptom this rare elsewhere is seen directly by a recording: it proves rather than suggests
 HEALTHY_DIRECT = 0.003  # of its background rate: a recording errs that seldom about a healthy run
 SILENT_FAULT = 0.12  # a fault of which a full log shows nothing at all
+ENOUGH = 8  # problem symptoms ruled out from which silence counts in full
 TEMPERATURE = 0.85  # symptoms are not independent; without this their product is overconfident
 CLARITY_POWER = 1.5  # a finding just past its threshold counts for less than its share
 CEILING = 0.9  # a curve alone never proves a cause

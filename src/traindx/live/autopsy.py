@@ -22,7 +22,20 @@ Origin = Literal["log", "division", "half", "empty-mean"]
 LOGS = {"LogBackward0": "log", "Log2Backward0": "log2", "Log10Backward0": "log10"}
 # Operations whose first operand is data when no gradient flows into it.
 ENTRIES = ("_saved_mat1", "_saved_input", "_saved_self")
-MIXING = ("Addmm", "Mm", "Bmm", "Baddbmm", "Linear", "Convolution", "Rnn", "RNN", "Mul", "Sub", "NativeBatchNorm", "NativeLayerNorm")
+MIXING = (
+    "Addmm",
+    "Mm",
+    "Bmm",
+    "Baddbmm",
+    "Linear",
+    "Convolution",
+    "Rnn",
+    "RNN",
+    "Mul",
+    "Sub",
+    "NativeBatchNorm",
+    "NativeLayerNorm",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +103,29 @@ def judge(operand: Operand, *, gradient: bool) -> Verdict | None:
     low, high = (float(v) for v in torch.aminmax(values.float()))
     if name in LOGS.values() and low <= 0:
         zeros = int((values <= 0).sum())
-        return Verdict("log", f"{name} of {zeros} of {values.numel()} values that are zero or less (range {low:.3g} to {high:.3g})")
+        return Verdict(
+            "log", f"{name} of {zeros} of {values.numel()} values that are zero or less (range {low:.3g} to {high:.3g})"
+        )
     if name == "division" and bool((values == 0).any()):
-        return Verdict("division", f"division by zero ({int((values == 0).sum())} of {values.numel()} divisors, range {low:.3g} to {high:.3g})")
+        return Verdict(
+            "division",
+            f"division by zero ({int((values == 0).sum())} of {values.numel()} divisors, range {low:.3g} to {high:.3g})",
+        )
     if name == "sqrt" and low != low:
         return Verdict("log", "square root of a negative number")
     if name == "sqrt" and low == 0 and gradient:
-        return Verdict("division", f"square root of zero ({int((values == 0).sum())} of {values.numel()} values): its gradient divides by zero")
+        return Verdict(
+            "division",
+            f"square root of zero ({int((values == 0).sum())} of {values.numel()} values): its gradient divides by zero",
+        )
     if name == "reciprocal" and high == float("inf"):
         return Verdict("division", "one over zero")
     if values.dtype == torch.float16:
         top = max(abs(low), abs(high))
         if name == "power" and top < HALF_MAX and top**operand.exponent > HALF_MAX:
-            return Verdict("half", f"values up to {top:.3g} to the power {operand.exponent:g} in float16, which ends at 65504")
+            return Verdict(
+                "half", f"values up to {top:.3g} to the power {operand.exponent:g} in float16, which ends at 65504"
+            )
     if name == "power" and operand.exponent < 0 and bool((values == 0).any()):
         return Verdict("division", f"zero to the power {operand.exponent:g}")
     return None
@@ -131,7 +154,9 @@ def data_in(loss: torch.Tensor) -> list[torch.Tensor]:
     return list(found.values())
 
 
-def saved(node: Any, names: tuple[str, ...] = ("_saved_self", "_saved_result", "_saved_mat1", "_saved_input", "_saved_other")) -> Iterator[torch.Tensor]:
+def saved(
+    node: Any, names: tuple[str, ...] = ("_saved_self", "_saved_result", "_saved_mat1", "_saved_input", "_saved_other")
+) -> Iterator[torch.Tensor]:
     for name in names:
         value = getattr(node, name, None)
         if isinstance(value, torch.Tensor) and value.numel():

@@ -24,7 +24,9 @@ _LINEAR = frozenset({
     "NativeDropout", "MaxPool2DWithIndices", "MaxPool1D", "Sum", "NativeBatchNorm", "CudnnBatchNorm",
     "MkldnnReshape",
 })  # fmt: skip
-_LAYERS = frozenset({"Addmm", "Mm", "Bmm", "Convolution", "MkldnnConvolution", "CudnnConvolution", "Linear", "MkldnnLinear"})
+_LAYERS = frozenset(
+    {"Addmm", "Mm", "Bmm", "Convolution", "MkldnnConvolution", "CudnnConvolution", "Linear", "MkldnnLinear"}
+)
 
 
 @dataclass(frozen=True, slots=True)

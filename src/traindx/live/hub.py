@@ -43,12 +43,15 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 class Hub:
     """One per process. `step` counts optimiser updates; `deep` says that the current step is looked at closely."""
 
-    def __init__(self, open_store: Callable[[], Store], observers: Sequence[type[Observer]], budget: float, steps: int | None) -> None:
+    def __init__(
+        self, open_store: Callable[[], Store], observers: Sequence[type[Observer]], budget: float, steps: int | None
+    ) -> None:
         self.step = 0
         self.deep = True
         self.grad = True  # gradients were on when the event that is being told happened
         self.budget = budget
         self.stop_after = steps
+        self.cut_short = False  # by --steps, an exception or Ctrl-C: the length says nothing
         self.models: dict[int, torch.nn.Module] = {}  # whole models seen, by id
         self.names: dict[int, str] = {}  # qualified names of their layers, by id
         self.patches = Patches()
@@ -191,7 +194,9 @@ class Hub:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if self._inside or torch.compiler.is_compiling():
                 return original(tensors, *args, **kwargs)
-            losses = [tensors] if isinstance(tensors, torch.Tensor) else [t for t in tensors if isinstance(t, torch.Tensor)]
+            losses = (
+                [tensors] if isinstance(tensors, torch.Tensor) else [t for t in tensors if isinstance(t, torch.Tensor)]
+            )
             if self._glancing:
                 self._look_closely(self.deep)
             for loss in losses:
@@ -208,7 +213,11 @@ class Hub:
             output = original(input, target, *args, **kwargs)
             if self._inside or torch.compiler.is_compiling():
                 return output
-            if isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor) and isinstance(output, torch.Tensor):
+            if (
+                isinstance(input, torch.Tensor)
+                and isinstance(target, torch.Tensor)
+                and isinstance(output, torch.Tensor)
+            ):
                 self.observe("on_criterion", Criterion(name, input, target, kwargs, output, user_line()))
             return output
 
@@ -238,6 +247,7 @@ class Hub:
             self._write(wait=False)
         self._spent += time.perf_counter() - began
         if self.stop_after is not None and self.step >= self.stop_after:
+            self.cut_short = True
             raise SystemExit(0)
 
     def _look_closely(self, deep: bool) -> None:
@@ -301,7 +311,9 @@ def _handlers_of(observers: Sequence[Observer]) -> dict[str, list[tuple[Observer
     """Who wants to hear of what: an event that an observer does not override is never sent to it."""
     wanted: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
     for name in (name for name in vars(Observer) if name.startswith("on_")):
-        wanted[name] = [(one, getattr(one, name)) for one in observers if getattr(type(one), name) is not getattr(Observer, name)]
+        wanted[name] = [
+            (one, getattr(one, name)) for one in observers if getattr(type(one), name) is not getattr(Observer, name)
+        ]
     return wanted
 
 

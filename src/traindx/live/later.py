@@ -21,7 +21,7 @@ class Later:
         if tensor.device.type == "cpu":
             then(tensor.tolist())
         elif tensor.is_cuda and len(self._flying) < LIMIT:
-            copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+            copy = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu", pin_memory=True)
             copy.copy_(tensor, non_blocking=True)
             event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             event.record(torch.cuda.current_stream(tensor.device))

@@ -59,7 +59,9 @@ def launch(
     try:
         child = subprocess.Popen(list(command), env=environment)
     except OSError as error:
-        raise TraindxError(f"{command[0]} cannot be started: {error.strerror or error}.", "Check the command.") from error
+        raise TraindxError(
+            f"{command[0]} cannot be started: {error.strerror or error}.", "Check the command."
+        ) from error
     old = _forward_signals(child)
     try:
         return _wait(child, tick)

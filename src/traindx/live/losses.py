@@ -20,9 +20,30 @@ MINIMISED = frozenset((
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
 ))  # fmt: skip
-SCALING = frozenset(("Mul", "Div", "Neg", "ToCopy", "View", "Squeeze", "Clone"))  # between a criterion's result and `backward`
+SCALING = frozenset(
+    ("Mul", "Div", "Neg", "ToCopy", "View", "Squeeze", "Clone")
+)  # between a criterion's result and `backward`
 PICKING = SCALING | frozenset(("Mean", "Sum", "Index", "Gather", "Select", "Unsqueeze", "NllLoss", "NllLoss2D"))
-ELEMENTWISE = SCALING | frozenset(("Mean", "Sum", "Add", "Sub", "Rsub", "Pow", "Abs", "Sqrt", "Log", "Exp", "Where", "Clamp", "Maximum", "Minimum", "Square", "Norm"))
+ELEMENTWISE = SCALING | frozenset(
+    (
+        "Mean",
+        "Sum",
+        "Add",
+        "Sub",
+        "Rsub",
+        "Pow",
+        "Abs",
+        "Sqrt",
+        "Log",
+        "Exp",
+        "Where",
+        "Clamp",
+        "Maximum",
+        "Minimum",
+        "Square",
+        "Norm",
+    )
+)
 NOT_SCALE_FREE = ("SGD", "ASGD")  # Adam and its kin divide the gradient by its own size
 STEEP = 0.5  # rate times summed samples: above every usual rate for SGD on a mean loss
 SUSPECT = 0.1
@@ -36,7 +57,9 @@ class Losses:
     def __init__(self) -> None:
         self.batch = 0  # samples the model was last called with
         self.where = ""
-        self._made: dict[int, tuple[Criterion, torch.Tensor]] = {}  # criterion results since the last step, by graph node
+        self._made: dict[
+            int, tuple[Criterion, torch.Tensor]
+        ] = {}  # criterion results since the last step, by graph node
         self._summed = 0  # samples summed without a division in the last backward
         self._how = ""
         self._upside_down = self._backwards = 0
@@ -65,9 +88,13 @@ class Losses:
         if self._upside_down >= AGREEING and self._upside_down == self._backwards and len(self._optimizers) == 1:
             yield Finding("loss-maximised", True, self._sign)
         elif self._backwards >= AGREEING and not self._upside_down:
-            yield Finding("loss-maximised", False, "The loss given to backward has the sign of the loss function's result.")
+            yield Finding(
+                "loss-maximised", False, "The loss given to backward has the sign of the loss function's result."
+            )
         kind = type(optimizer).__name__
-        rate = max((float(group["lr"]) for group in optimizer.param_groups if isinstance(group.get("lr"), float)), default=0.0)
+        rate = max(
+            (float(group["lr"]) for group in optimizer.param_groups if isinstance(group.get("lr"), float)), default=0.0
+        )
         if self._backwards < 2 or not self._how:
             return
         if not self._summed:
@@ -78,7 +105,11 @@ class Losses:
             yield Finding("loss-summed", True, text, sure)
 
     def _size(
-        self, loss: torch.Tensor, found: tuple[int, tuple[Criterion, torch.Tensor]] | None, kinds: list[str], nodes: list[object]
+        self,
+        loss: torch.Tensor,
+        found: tuple[int, tuple[Criterion, torch.Tensor]] | None,
+        kinds: list[str],
+        nodes: list[object],
     ) -> None:
         """How many samples the loss sums up without dividing."""
         self._summed, self._how = 0, ""
@@ -98,7 +129,9 @@ class Losses:
                 self._summed = sizes[0]
                 self._how = f"The loss is a sum over {self._summed} samples and is never divided."
 
-    def _turned(self, loss: torch.Tensor, found: tuple[int, tuple[Criterion, torch.Tensor]] | None, kinds: list[str]) -> bool:
+    def _turned(
+        self, loss: torch.Tensor, found: tuple[int, tuple[Criterion, torch.Tensor]] | None, kinds: list[str]
+    ) -> bool:
         """Whether minimising this loss makes a criterion, or the negative log-likelihood, large."""
         if found is not None:
             place, (call, value) = found
@@ -124,10 +157,22 @@ class Losses:
                 given = shape_of(*parts[0]) if len(parts) == 1 else ()
                 made_so = len(parts) == 1 and kind_of(parts[0][0]) in ("Unsqueeze", "Expand", "Index")
                 if given in ((shape[0], 1), (shape[0],)) and not made_so:
-                    yield Finding("shapes-broadcast", True, f"The loss subtracts a target from an output of shape {written(given)} and gets {written(shape)}: they broadcast, every output against every target.")
+                    yield Finding(
+                        "shapes-broadcast",
+                        True,
+                        f"The loss subtracts a target from an output of shape {written(given)} and gets {written(shape)}: they broadcast, every output against every target.",
+                    )
             dim = dim_of(node, len(shape))
             if kind in SOFTMAXES and dim is not None:
                 if shape[dim] == 1:
-                    yield Finding("softmax-over-one-output", True, f"The loss uses a softmax over a dimension of size 1 of {written(shape)}: always 1, whatever the input.")
+                    yield Finding(
+                        "softmax-over-one-output",
+                        True,
+                        f"The loss uses a softmax over a dimension of size 1 of {written(shape)}: always 1, whatever the input.",
+                    )
                 elif dim == 0 and len(shape) == 2 and shape[0] == self.batch != shape[1]:
-                    yield Finding("softmax-over-wrong-dim", True, f"The loss uses a softmax over dimension 0 of {written(shape)}, the batch.")
+                    yield Finding(
+                        "softmax-over-wrong-dim",
+                        True,
+                        f"The loss uses a softmax over dimension 0 of {written(shape)}, the batch.",
+                    )

@@ -22,7 +22,9 @@ RESHAPES = frozenset((
     "View", "UnsafeView", "ReshapeAlias", "AsStrided", "Squeeze", "Unsqueeze", "T", "Transpose", "Permute", "Movedim", "Clone",
     "Alias", "ToCopy", "Expand", "Unflatten", "Clamp",
 ))  # fmt: skip
-CUTS = frozenset(("Select", "Slice", "Index", "IndexSelect", "Split", "SplitWithSizes", "Unbind", "MaskedSelect", "Gather"))
+CUTS = frozenset(
+    ("Select", "Slice", "Index", "IndexSelect", "Split", "SplitWithSizes", "Unbind", "MaskedSelect", "Gather")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ def ending(tensor: torch.Tensor) -> Ending:
     node: Node = tensor.grad_fn
     index, whole = tensor.output_nr, True
     for _ in range(_REACH):
-        if node is None or isinstance(node, torch.autograd.function.BackwardCFunction):  # written in Python: compiled or custom
+        if node is None or isinstance(
+            node, torch.autograd.function.BackwardCFunction
+        ):  # written in Python: compiled or custom
             break
         kind = kind_of(node)
         if kind not in RESHAPES and kind not in CUTS:

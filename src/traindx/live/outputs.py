@@ -75,9 +75,22 @@ def check(call: Criterion, site: Site) -> Iterator[Finding]:
 def _single_output(call: Criterion, end: Ending) -> Iterator[Finding]:
     name = "softmax-over-one-output"
     if end.kind in SOFTMAXES and end.width == 1:
-        yield Finding(name, True, f"The output given to {call.name} is a softmax over a dimension of size 1 of {written(end.shape)}: always 1, whatever the input.")
-    elif call.name == "cross_entropy" and call.input.dim() == 2 and call.input.shape[1] == 1 and not call.target.is_floating_point():
-        yield Finding(name, True, f"cross_entropy is given one output a sample, {written(call.input.shape)}: its softmax over one output is always 1 and the loss always 0.")
+        yield Finding(
+            name,
+            True,
+            f"The output given to {call.name} is a softmax over a dimension of size 1 of {written(end.shape)}: always 1, whatever the input.",
+        )
+    elif (
+        call.name == "cross_entropy"
+        and call.input.dim() == 2
+        and call.input.shape[1] == 1
+        and not call.target.is_floating_point()
+    ):
+        yield Finding(
+            name,
+            True,
+            f"cross_entropy is given one output a sample, {written(call.input.shape)}: its softmax over one output is always 1 and the loss always 0.",
+        )
     elif not end.opaque:
         yield Finding(name, False, f"The output given to {call.name} is no softmax over a single number.")
 
@@ -87,7 +100,11 @@ def _wrong_dim(call: Criterion, end: Ending, rows: Rows) -> Iterator[Finding]:
     if end.kind in SOFTMAXES and end.whole and end.width != 1:
         right = rows.probabilities if end.kind == "Softmax" else rows.log_probabilities
         if right < 0.5:
-            yield Finding(name, True, f"A {_spoken(end.kind)} over dimension {end.dim} of {written(end.shape)} goes into {call.name}, but the {rows.classes} classes lie in another dimension: what it normalises is not one sample's scores.")
+            yield Finding(
+                name,
+                True,
+                f"A {_spoken(end.kind)} over dimension {end.dim} of {written(end.shape)} goes into {call.name}, but the {rows.classes} classes lie in another dimension: what it normalises is not one sample's scores.",
+            )
             return
     if not end.opaque:
         yield Finding(name, False, f"The input of {call.name} is not normalised over a wrong dimension.")
@@ -96,7 +113,11 @@ def _wrong_dim(call: Criterion, end: Ending, rows: Rows) -> Iterator[Finding]:
 def _logits(call: Criterion, end: Ending, rows: Rows) -> Iterator[Finding]:
     name = "probabilities-as-logits"
     if rows.probabilities > NEARLY_ALL and rows.count >= 2:
-        yield Finding(name, True, f"cross_entropy is given probabilities: all {rows.count} rows sum to 1 over the {rows.classes} classes, but it applies softmax itself.")
+        yield Finding(
+            name,
+            True,
+            f"cross_entropy is given probabilities: all {rows.count} rows sum to 1 over the {rows.classes} classes, but it applies softmax itself.",
+        )
     else:
         yield Finding(name, False, "The input of cross_entropy does not sum to 1 over the classes: these are logits.")
     yield from _squeezed(call, end)
@@ -108,7 +129,11 @@ def _log_probabilities(call: Criterion, end: Ending, rows: Rows) -> Iterator[Fin
         yield Finding(name, False, f"{call.name} is given the result of a log-softmax.")
     elif rows.log_sum > NO_LOG_PROBABILITY.get(call.input.dtype, 0.05) and rows.log_probabilities < 0.1:
         what = "probabilities, without their logarithm" if rows.probabilities > NEARLY_ALL else "raw scores"
-        yield Finding(name, True, f"{call.name} is given {what}: exp of a row sums to {_number(rows.log_sum)} in the log (0 for log-probabilities).")
+        yield Finding(
+            name,
+            True,
+            f"{call.name} is given {what}: exp of a row sums to {_number(rows.log_sum)} in the log (0 for log-probabilities).",
+        )
     elif rows.log_probabilities > NEARLY_ALL:
         yield Finding(name, False, f"{call.name} is given log-probabilities: exp of each row sums to 1.")
 
@@ -116,15 +141,28 @@ def _log_probabilities(call: Criterion, end: Ending, rows: Rows) -> Iterator[Fin
 def _binary_logits(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     name = "sigmoid-as-logits"
     if end.kind in ("Sigmoid", "Hardsigmoid"):
-        yield Finding(name, True, "binary_cross_entropy_with_logits is given the result of a sigmoid, but it applies sigmoid itself.")
+        yield Finding(
+            name,
+            True,
+            "binary_cross_entropy_with_logits is given the result of a sigmoid, but it applies sigmoid itself.",
+        )
     elif end.kind == "Softmax" and end.width != 1:
-        yield Finding("probabilities-as-logits", True, f"binary_cross_entropy_with_logits is given a softmax over {end.width} outputs, but it applies sigmoid itself.")
+        yield Finding(
+            "probabilities-as-logits",
+            True,
+            f"binary_cross_entropy_with_logits is given a softmax over {end.width} outputs, but it applies sigmoid itself.",
+        )
     elif end.opaque:
         low, high = torch.stack(call.input.detach().aminmax()).tolist()
         site.between = site.between + 1 if low >= 0 and high <= 1 else 0
         site.numbers = site.numbers + call.input.numel() if site.between else 0
         if site.between >= OPAQUE_CALLS and site.numbers >= OPAQUE_NUMBERS:
-            yield Finding(name, True, f"All {site.numbers} inputs of binary_cross_entropy_with_logits in {site.between} calls lie between 0 and 1: a sigmoid was applied before.", 0.8)
+            yield Finding(
+                name,
+                True,
+                f"All {site.numbers} inputs of binary_cross_entropy_with_logits in {site.between} calls lie between 0 and 1: a sigmoid was applied before.",
+                0.8,
+            )
         elif not site.between:
             yield Finding(name, False, "The inputs of binary_cross_entropy_with_logits leave the range 0 to 1.")
     else:
@@ -136,19 +174,44 @@ def _squeezed(call: Criterion, end: Ending) -> Iterator[Finding]:
     """An activation between the last layer and a loss that wants logits."""
     if end.kind == "Relu":
         sure = 1.0 if call.name == "binary_cross_entropy_with_logits" else 0.7
-        yield Finding("relu-cuts-output", True, f"The logits given to {call.name} come out of a ReLU: no class can get a score below 0.", sure)
+        yield Finding(
+            "relu-cuts-output",
+            True,
+            f"The logits given to {call.name} come out of a ReLU: no class can get a score below 0.",
+            sure,
+        )
     elif end.kind == "Tanh":
-        yield Finding("targets-beyond-output-range", True, f"The logits given to {call.name} come out of a tanh: they never leave -1 to 1, so no prediction can become certain.", 0.9)
+        yield Finding(
+            "targets-beyond-output-range",
+            True,
+            f"The logits given to {call.name} come out of a tanh: they never leave -1 to 1, so no prediction can become certain.",
+            0.9,
+        )
     elif end.kind == "Sigmoid":
-        yield Finding("sigmoid-as-logits", True, f"The logits given to {call.name} come out of a sigmoid: they never leave 0 to 1.", 0.9)
+        yield Finding(
+            "sigmoid-as-logits",
+            True,
+            f"The logits given to {call.name} come out of a sigmoid: they never leave 0 to 1.",
+            0.9,
+        )
     elif not end.opaque:
         yield Finding("relu-cuts-output", False, f"The logits given to {call.name} do not come out of a ReLU.")
         yield Finding("targets-beyond-output-range", False, f"The logits given to {call.name} are not bounded.")
 
 
 def _normalised_over_batch(call: Criterion, end: Ending) -> Iterator[Finding]:
-    if end.kind in SOFTMAXES and end.whole and end.dim == 0 and len(end.shape) > 1 and end.shape[0] == call.target.shape[0] > 1:
-        yield Finding("softmax-over-wrong-dim", True, f"A {_spoken(end.kind)} over dimension 0 of {written(end.shape)}, the batch, goes into {call.name}.")
+    if (
+        end.kind in SOFTMAXES
+        and end.whole
+        and end.dim == 0
+        and len(end.shape) > 1
+        and end.shape[0] == call.target.shape[0] > 1
+    ):
+        yield Finding(
+            "softmax-over-wrong-dim",
+            True,
+            f"A {_spoken(end.kind)} over dimension 0 of {written(end.shape)}, the batch, goes into {call.name}.",
+        )
 
 
 def _shapes(call: Criterion) -> Iterator[Finding]:
@@ -159,9 +222,17 @@ def _shapes(call: Criterion) -> Iterator[Finding]:
     except RuntimeError:
         return
     if together.numel() > max(given.numel(), wanted.numel()):
-        yield Finding(name, True, f"{call.name} compares an output of shape {written(given)} with a target of shape {written(wanted)}: they broadcast to {written(together)}, every output against every target.")
+        yield Finding(
+            name,
+            True,
+            f"{call.name} compares an output of shape {written(given)} with a target of shape {written(wanted)}: they broadcast to {written(together)}, every output against every target.",
+        )
     else:
-        yield Finding(name, False, f"Output {written(given)} and target {written(wanted)} of {call.name} do not blow each other up.")
+        yield Finding(
+            name,
+            False,
+            f"Output {written(given)} and target {written(wanted)} of {call.name} do not blow each other up.",
+        )
 
 
 def _reach(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
@@ -170,7 +241,9 @@ def _reach(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     low, high = RANGES.get(end.kind, (None, None))
     if low is None and high is None:
         yield Finding("relu-cuts-output", False, f"The output given to {call.name} does not come out of a ReLU.")
-        yield Finding("targets-beyond-output-range", False, f"The output given to {call.name} has no activation that bounds it.")
+        yield Finding(
+            "targets-beyond-output-range", False, f"The output given to {call.name} has no activation that bounds it."
+        )
         return
     target = call.target.detach().float()
     below = (target < low - SLACK).float().mean() if low is not None else target.new_zeros(())
@@ -189,10 +262,18 @@ def _reach(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
             yield Finding("relu-cuts-output", False, f"The output fits: {span}.")
             yield Finding("targets-beyond-output-range", False, f"The output fits: {span}.")
     elif end.kind == "Relu":
-        yield Finding("relu-cuts-output", True, f"The output given to {call.name} comes out of a ReLU, but {share:.0%} of the targets are negative ({span}).")
+        yield Finding(
+            "relu-cuts-output",
+            True,
+            f"The output given to {call.name} comes out of a ReLU, but {share:.0%} of the targets are negative ({span}).",
+        )
     else:
         limits = f"above {low:g}" if high is None else f"between {low:g} and {high:g}"
-        yield Finding("targets-beyond-output-range", True, f"The output given to {call.name} comes out of a {_spoken(end.kind)} and stays {limits}, but {share:.0%} of the targets lie outside ({span}).")
+        yield Finding(
+            "targets-beyond-output-range",
+            True,
+            f"The output given to {call.name} comes out of a {_spoken(end.kind)} and stays {limits}, but {share:.0%} of the targets lie outside ({span}).",
+        )
 
 
 def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
@@ -201,9 +282,15 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     target = call.target.detach()
     if target.dim() == 2 and target.shape == call.input.shape and target.shape[1] > 1 and target.shape[0] >= 4:
         target = target[:4096]
-        marks = ((target == 0) | (target == 1)).all() & (target.sum(1) == 1).all() & (target.amax(0) > target.amin(0)).any()
+        marks = (
+            ((target == 0) | (target == 1)).all() & (target.sum(1) == 1).all() & (target.amax(0) > target.amin(0)).any()
+        )
         if bool(marks):
-            yield Finding(name, True, f"The targets of {call.name} are one-hot rows of {target.shape[1]} classes: a classification trained with a regression loss.")
+            yield Finding(
+                name,
+                True,
+                f"The targets of {call.name} are one-hot rows of {target.shape[1]} classes: a classification trained with a regression loss.",
+            )
         else:
             yield Finding(name, False, f"The targets of {call.name} are no class codes.")
         return
@@ -219,10 +306,19 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     site.codes = [old + new for old, new in zip(site.codes, found, strict=True)]
     total, classes = sum(site.codes), sum(count > 0 for count in site.codes)
     coded = classes >= 2 and all(site.codes[:classes]) and classes <= MOST_CLASSES and site.mixed
-    if not coded or total < CODED_SAMPLES or (classes > 2 and min(site.codes[:classes]) < SHARE_OF_A_CLASS * total / classes):
+    if (
+        not coded
+        or total < CODED_SAMPLES
+        or (classes > 2 and min(site.codes[:classes]) < SHARE_OF_A_CLASS * total / classes)
+    ):
         return
     sure = 0.9 if end.kind == "Sigmoid" and classes == 2 else 0.8 if classes > 2 else 0.6
-    yield Finding(name, True, f"The targets of {call.name} are class numbers, 0 to {classes - 1} and nothing else in {total:g} samples: a classification trained with a regression loss.", sure)
+    yield Finding(
+        name,
+        True,
+        f"The targets of {call.name} are class numbers, 0 to {classes - 1} and nothing else in {total:g} samples: a classification trained with a regression loss.",
+        sure,
+    )
 
 
 def _spoken(kind: str) -> str:

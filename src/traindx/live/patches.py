@@ -23,7 +23,9 @@ class Patches:
         setattr(owner, name, replaced)
 
         def undo() -> None:
-            if getattr(owner, name, None) is replaced or (isinstance(owner, type) and owner.__dict__.get(name) is replaced):
+            if getattr(owner, name, None) is replaced or (
+                isinstance(owner, type) and owner.__dict__.get(name) is replaced
+            ):
                 setattr(owner, name, original)
 
         self._undo.append(undo)

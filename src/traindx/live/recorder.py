@@ -55,6 +55,7 @@ def _watch_exceptions(hub: Hub) -> None:
     original = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        hub.cut_short = True
         if hub.step:
             name = "killed" if issubclass(kind, KeyboardInterrupt) else "traceback"
             text = f"{kind.__name__}: {error}".splitlines()[0][:300]

@@ -47,7 +47,7 @@ class Values:
             by_device.setdefault(item[2].device, []).append(item)
         for device, items in by_device.items():
             stacked = torch.stack([tensor for _, _, tensor in items])
-            copy = torch.empty(stacked.shape, dtype=stacked.dtype, pin_memory=True)
+            copy = torch.empty(stacked.shape, dtype=stacked.dtype, device="cpu", pin_memory=True)
             copy.copy_(stacked, non_blocking=True)
             event = torch.cuda.Event()  # type: ignore[no-untyped-call]
             event.record(torch.cuda.current_stream(device))

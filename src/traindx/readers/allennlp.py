@@ -36,7 +36,11 @@ def read(source: Source) -> list[Run]:
     config = source.beside("config.json", up=0)
     if config is not None:
         builder.config.update(load_settings(config))
-    series = {number: path for path in source.path.parent.glob("metrics_epoch_*.json") if (number := _number(path)) is not None}
+    series = {
+        number: path
+        for path in source.path.parent.glob("metrics_epoch_*.json")
+        if (number := _number(path)) is not None
+    }
     summary = source.path.parent / _SUMMARY
     for number in sorted(series):
         _add(builder, _load(Source(series[number]), builder), float(number))

@@ -188,7 +188,9 @@ class RunBuilder:
         if _newest_first(steps) or (not np.isfinite(steps).any() and _newest_first(epochs)):
             last = len(steps) - 1
             steps, epochs, times = steps[::-1], epochs[::-1], times[::-1]
-            columns = {name: (meaning, last - rows[::-1], values[::-1]) for name, (meaning, rows, values) in columns.items()}
+            columns = {
+                name: (meaning, last - rows[::-1], values[::-1]) for name, (meaning, rows, values) in columns.items()
+            }
         steps = _unroll(steps, epochs, self._within)
         segments = self._segments(steps, epochs, columns)
         runs: list[Run] = []
@@ -207,7 +209,11 @@ class RunBuilder:
     ) -> list[_Segment]:
         total = len(steps)
         reference = _reference(columns)
-        clock = steps if np.isfinite(steps).sum() >= np.isfinite(epochs).sum() * 0.5 and np.isfinite(steps).any() else epochs
+        clock = (
+            steps
+            if np.isfinite(steps).sum() >= np.isfinite(epochs).sum() * 0.5 and np.isfinite(steps).any()
+            else epochs
+        )
         segments: list[_Segment] = []
         bounds = [0, *(self._cuts if len(self._cuts) <= _MAX_RUNS else []), total]
         for start, stop in pairwise(bounds):
@@ -262,7 +268,6 @@ class RunBuilder:
             if superseded is not None:
                 run.series[superseded.name] = superseded
 
-
     def _fill_apart(self, run: Run) -> None:
         longest = (-1, -1)
         restarts: list[Event] = []
@@ -288,7 +293,9 @@ def _newest_first(clock: Floats) -> bool:
     if not len(clock) or clock[-1] >= clock[0]:
         return False
     ticks = clock[np.isfinite(clock)]
-    return len(ticks) >= _FALLING and bool((ticks[1:] <= ticks[:-1]).all()) and bool(ticks[0] - ticks[-1] >= _FALLING - 1)
+    return (
+        len(ticks) >= _FALLING and bool((ticks[1:] <= ticks[:-1]).all()) and bool(ticks[0] - ticks[-1] >= _FALLING - 1)
+    )
 
 
 def _rising(clock: Floats) -> bool:
@@ -408,7 +415,9 @@ def _ordered(
         if dropped.sum() >= 5:
             aside = f"{name} (superseded)"
             order = np.argsort(clock[dropped], kind="stable")
-            superseded = Series(aside, replace(meaning, part="superseded"), clock[dropped][order], values[dropped][order], axis)
+            superseded = Series(
+                aside, replace(meaning, part="superseded"), clock[dropped][order], values[dropped][order], axis
+            )
         clock, values = clock[keep], values[keep]
         times = times[keep] if times is not None else None
         order = np.argsort(clock, kind="stable")

@@ -23,7 +23,9 @@ SETTINGS = (
     "config.yaml", "config.yml", "hparams.yaml", "args.yaml", "opt.yaml", "params.yaml", "config.json", "args.json",
     "hparams.json", "params.json", "training_args.json", ".hydra/config.yaml", "config/config.yaml",
 )  # fmt: skip
-_SKIPPED_FOLDERS = frozenset({".git", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", "site-packages"})
+_SKIPPED_FOLDERS = frozenset(
+    {".git", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", "site-packages"}
+)
 _MAX_FILES = 200_000
 _LOOKED_FOR = (
     "TensorBoard events, W&B, MLflow, trackio, HF, Lightning, Keras, YOLO, mmengine, detectron2, fairseq or Megatron logs, "
@@ -85,7 +87,9 @@ def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
             refusal = refusal or error
             continue
         except OSError as error:
-            refusal = refusal or TraindxError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.")
+            refusal = refusal or TraindxError(
+                f"{name} cannot be read: {error.strerror or error}.", "Check its permissions."
+            )
             continue
         if any(_tells(run) for run in runs):
             return [run for run in runs if _tells(run)]
@@ -153,7 +157,11 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str]) -> list[
     except OSError:
         return []
     for score, reader in ranked:
-        found = [run for run in _quietly(reader, source, damaged) if _tells(run) or (run.of(*OBJECTIVES) and score >= POSSIBLE)]
+        found = [
+            run
+            for run in _quietly(reader, source, damaged)
+            if _tells(run) or (run.of(*OBJECTIVES) and score >= POSSIBLE)
+        ]
         if score <= FALLBACK:
             found = [run for run in found if any(len(series) >= 2 for series in run.of(*OBJECTIVES)) or run.events]
         if found:
@@ -223,7 +231,9 @@ def _agree(mine: Series, others: Sequence[Series]) -> bool:
         if not len(values):
             continue
         ordered = np.sort(values)
-        place = np.clip(np.searchsorted(ordered, few), 1, len(ordered) - 1) if len(ordered) > 1 else np.zeros(len(few), int)
+        place = (
+            np.clip(np.searchsorted(ordered, few), 1, len(ordered) - 1) if len(ordered) > 1 else np.zeros(len(few), int)
+        )
         nearest = np.minimum(np.abs(ordered[place] - few), np.abs(ordered[place - 1] - few))
         if np.mean(nearest <= 2e-3 * np.abs(few) + 1e-12) > 0.9 and np.ptp(few) > 0:
             return True

@@ -26,7 +26,9 @@ def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
 
 
 def read(source: Source) -> list[Run]:
-    builder = RunBuilder(str(source.path.parent if source.path.name.startswith("rank-") else source.name), "recording", one_run=True)
+    builder = RunBuilder(
+        str(source.path.parent if source.path.name.startswith("rank-") else source.name), "recording", one_run=True
+    )
     facts: dict[str, Fact] = {}
     damaged = 0
     for line in source.lines():
@@ -40,7 +42,9 @@ def read(source: Source) -> list[Run]:
         if isinstance(entry, dict):
             _take(entry, builder, facts)
     if damaged:
-        builder.lost.append(f"{damaged} line{'s' if damaged > 1 else ''} of the recording could not be read (cut off while writing).")
+        builder.lost.append(
+            f"{damaged} line{'s' if damaged > 1 else ''} of the recording could not be read (cut off while writing)."
+        )
     runs = builder.finish()
     for run in runs:
         run.facts = facts

@@ -77,7 +77,9 @@ class Signals:
         elif self.kind == "rl":
             chosen = self.reward
         else:
-            chosen = next((one for one in (self.train, self.val, self.score, self.train_score) if one is not None), None)
+            chosen = next(
+                (one for one in (self.train, self.val, self.score, self.train_score) if one is not None), None
+            )
         if chosen is not None and self.settings.goal is not None:
             return Curve(chosen.series, -1.0 if self.settings.goal == "max" else 1.0)
         return chosen

@@ -64,7 +64,9 @@ def total_loss(run: Run, splits: Sequence[str], scale: str = "step") -> Series |
 
 def reconstruction_loss(run: Run) -> Series | None:
     """The part of a GAN's losses that is expected to fall, where there is one."""
-    parts = [s for s in usable(run, "loss") if (set(tokens_of(s.name)) | set(s.meaning.part.split("/"))) & _RECONSTRUCTION]
+    parts = [
+        s for s in usable(run, "loss") if (set(tokens_of(s.name)) | set(s.meaning.part.split("/"))) & _RECONSTRUCTION
+    ]
     return max(parts, key=len, default=None)
 
 

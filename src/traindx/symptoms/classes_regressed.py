@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets",),
+    needs=(
+        "loss function",
+        "targets",
+    ),
     doc="""
 ## What is observed
 A squared or absolute error is trained on class labels: on one-hot rows, or on class numbers with a single output.

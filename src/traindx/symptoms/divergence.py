@@ -23,7 +23,11 @@ def detect(signals: Signals) -> Observation:
     if curve is None or len(curve) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few values of an objective to see whether it left its best for good.")
     for aside in signals.run.series.values():
-        if aside.meaning.part == "superseded" and aside.meaning.kind == curve.series.meaning.kind and len(aside) >= MIN_POINTS:
+        if (
+            aside.meaning.part == "superseded"
+            and aside.meaning.kind == curve.series.meaning.kind
+            and len(aside) >= MIN_POINTS
+        ):
             found = _judge(Curve(aside, curve.sign))
             if found is not None:
                 text = f"Before the run was resumed: {found.evidence}"
@@ -32,7 +36,9 @@ def detect(signals: Signals) -> Observation:
     if found is not None:
         return found
     return Observation(
-        ID, "absent", f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}."
+        ID,
+        "absent",
+        f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}.",
     )
 
 

@@ -29,7 +29,12 @@ def detect(signals: Signals) -> Observation:
         calm = train.level_at(float(x[peak])) <= train.level_at(float(x[int(np.argmin(before))])) * 1.02
         if top == y.max() and peak == int(np.argmax(y)) and np.argmax(before) == 0 and before[0] > first * 1.02:
             continue
-        if top - first > max(HUMP * abs(first), 5 * val.level_noise) and first - second > DEEPER * abs(first) and wide and calm:
+        if (
+            top - first > max(HUMP * abs(first), 5 * val.level_noise)
+            and first - second > DEEPER * abs(first)
+            and wide
+            and calm
+        ):
             return Observation(
                 ID, "present", f"{val.name} reached {num(first)}, rose to {num(top)} around {val.at(float(x[peak]))} and is "
                 f"{num(second)} now, while the training loss kept falling.",

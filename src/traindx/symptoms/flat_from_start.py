@@ -24,7 +24,9 @@ def detect(signals: Signals) -> Observation:
     if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
         interval = float(np.median(np.diff(curve.x)))
         if curve.x[0] > 5 * interval:
-            return Observation(ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it.")
+            return Observation(
+                ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it."
+            )
     gain = curve.initial - curve.best
     scatter = max(curve.level_noise, 1e-300)
     share = gain / max(abs(curve.initial), 1e-300)
@@ -33,7 +35,11 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"{curve.name} moves: it now stands {num(curve.rise)} off its best.")
     other = _improved_elsewhere(signals)
     by_share = signals.kind != "rl" and share < FLAT_SHARE
-    by_noise = (share < NOISE_SHARE or signals.kind == "rl") and gain < 2 * max(curve.noise, scatter) and curve.tail_trend(1.0)[1] > -2.0
+    by_noise = (
+        (share < NOISE_SHARE or signals.kind == "rl")
+        and gain < 2 * max(curve.noise, scatter)
+        and curve.tail_trend(1.0)[1] > -2.0
+    )
     if (by_share or by_noise) and not other:
         clear = clarity(-share, -FLAT_SHARE, -PLAIN_SHARE) if by_share else 0.6
         return Observation(
@@ -44,7 +50,9 @@ def detect(signals: Signals) -> Observation:
         )  # fmt: skip
     detail = f", and {other} improved" if other else ""
     return Observation(
-        ID, "absent", f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}{detail}."
+        ID,
+        "absent",
+        f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}{detail}.",
     )
 
 

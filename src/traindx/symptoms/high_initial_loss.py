@@ -19,7 +19,9 @@ def detect(signals: Signals) -> Observation:
     if signals.kind != "supervised" or curve is None or len(curve) < 5 or curve.series.meaning.kind != "loss":
         return Observation(ID, "unknown", "No training loss from the beginning of the run.")
     if curve.x[0] > 0.2 * curve.x[-1]:
-        return Observation(ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}, after the start of the run.")
+        return Observation(
+            ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}, after the start of the run."
+        )
     first = float(curve.y[0])
     place = (float(curve.x[0]), float(curve.x[0]))
     if signals.classes is not None and curve.series.meaning.scale != "epoch":

@@ -13,7 +13,11 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets", "predictions",),
+    needs=(
+        "loss function",
+        "targets",
+        "predictions",
+    ),
     doc="""
 ## What is observed
 One class is more than ten times as frequent as another, the loss does not weigh them, and the model answers with the

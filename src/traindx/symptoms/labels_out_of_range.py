@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets",),
+    needs=(
+        "loss function",
+        "targets",
+    ),
     doc="""
 ## What is observed
 Labels have values that the loss function does not know: below 0 or above 1 for a binary cross-entropy.

@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "loss given to backward",),
+    needs=(
+        "loss function",
+        "loss given to backward",
+    ),
     doc="""
 ## What is observed
 `backward` gets minus the loss, so that training makes the model worse.
@@ -33,8 +36,7 @@ A stray minus sign, or a likelihood that was meant to be maximised handed to an 
     detect=from_fact(ID),
     cases=cases_of(
         ID,
-        "backward is called on minus cross_entropy (-2.31 where cross_entropy gave 2.31): training makes it"
-        " worse.",
+        "backward is called on minus cross_entropy (-2.31 where cross_entropy gave 2.31): training makes it worse.",
         "The sign is right.",
     ),
 )

@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "optimiser",),
+    needs=(
+        "loss function",
+        "optimiser",
+    ),
     doc="""
 ## What is observed
 The loss is a sum over the samples of a batch and is not divided by anything before `backward`, so gradients and steps

@@ -32,7 +32,11 @@ def detect(signals: Signals) -> Observation:
     if finding is not None:
         text, clear, at = finding
         return Observation(ID, "present", text, (at if at is not None else span[0], span[1]), lr.name, clear)
-    return Observation(ID, "absent", f"{lr.name} runs from {num(float(values[0]))} over {num(peak)} to {num(float(values[-1]))}{_shape(lr)}.")
+    return Observation(
+        ID,
+        "absent",
+        f"{lr.name} runs from {num(float(values[0]))} over {num(peak)} to {num(float(values[-1]))}{_shape(lr)}.",
+    )
 
 
 def _never_on(values: Floats, peak: float) -> tuple[str, float, float | None] | None:
@@ -71,7 +75,11 @@ def _jump(steps: Floats, values: Floats, peak: float) -> tuple[str, float, float
     if planned:
         return None
     at = float(steps[ups[0]])
-    return f"The learning rate jumps back up {len(ups)} times at irregular distances (first at step {num(at)}).", 0.7, at
+    return (
+        f"The learning rate jumps back up {len(ups)} times at irregular distances (first at step {num(at)}).",
+        0.7,
+        at,
+    )
 
 
 def _shape(lr: Series) -> str:

@@ -29,7 +29,11 @@ def detect(signals: Signals) -> Observation:
     runaway = curve.y[-1] < 0 and curve.tail_trend(0.4)[1] < -2 and abs(curve.now) > abs(curve.initial)
     classifier = any(signals.run.of("score"))
     if (free and not runaway) or not (classifier or runaway):
-        return Observation(ID, "unknown", f"{curve.name} is negative ({num(curve.now)}), which some losses may be; its formula is not known.")
+        return Observation(
+            ID,
+            "unknown",
+            f"{curve.name} is negative ({num(curve.now)}), which some losses may be; its formula is not known.",
+        )
     return Observation(
         ID, "present", f"{curve.name} goes below zero at {curve.at(first)} and is {num(curve.now)} now; losses of this kind end at 0.",
         (first, float(curve.x[-1])), curve.name, clarity(float(runaway) + float(classifier), 0.5, 1.5),

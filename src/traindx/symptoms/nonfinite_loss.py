@@ -23,7 +23,9 @@ def detect(signals: Signals) -> Observation:
     told = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
     if not losses:
         return Observation(ID, "unknown", "No loss was logged.")
-    finding = min((f for f in map(_in_series, losses) if f), key=lambda f: (-f.clarity, f.steps or (0, 0)), default=None)
+    finding = min(
+        (f for f in map(_in_series, losses) if f), key=lambda f: (-f.clarity, f.steps or (0, 0)), default=None
+    )
     if finding is not None:
         return finding
     if told is not None:

@@ -11,7 +11,9 @@ from traindx.signals import Signals
 from traindx.symptoms.base import Case
 
 
-def from_fact(identifier: str, otherwise: Callable[[Signals], Observation] | None = None) -> Callable[[Signals], Observation]:
+def from_fact(
+    identifier: str, otherwise: Callable[[Signals], Observation] | None = None
+) -> Callable[[Signals], Observation]:
     """A detector that reports the recorded fact of this name; without one it asks `otherwise`, else it is unknown."""
     return partial(_observed, identifier, otherwise)
 

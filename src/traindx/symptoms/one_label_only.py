@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets",),
+    needs=(
+        "loss function",
+        "targets",
+    ),
     doc="""
 ## What is observed
 Every target seen is the same class.

@@ -41,7 +41,9 @@ def detect(signals: Signals) -> Observation:
             f"after {curve.at(float(x[0]))}, with a net gain of {num(max(net, 0.0))}.",
             (float(x[0]), float(x[-1])), curve.name, clarity(len(turns), SWINGS, 8),
         )  # fmt: skip
-    return Observation(ID, "absent", f"{curve.name} turned {len(turns)} times by more than its noise; {SWINGS} count as swinging.")
+    return Observation(
+        ID, "absent", f"{curve.name} turned {len(turns)} times by more than its noise; {SWINGS} count as swinging."
+    )
 
 
 SYMPTOM = Symptom(

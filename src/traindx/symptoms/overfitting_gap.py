@@ -56,7 +56,11 @@ def _in_a_part(signals: Signals) -> Observation | None:
     if score is None or len(score) < 8 or score.rise < PART_SCORE_DROP * max(abs(score.best), 1e-12):
         return None
     losses = choose.usable(signals.run, "loss")
-    twins = {series.meaning.part: series for series in losses if series.meaning.split in ("train", "") and series.meaning.part}
+    twins = {
+        series.meaning.part: series
+        for series in losses
+        if series.meaning.split in ("train", "") and series.meaning.part
+    }
     for series in losses:
         twin = twins.get(series.meaning.part)
         if series.meaning.split != "val" or twin is None or len(series) < 8 or len(twin) < 8:
@@ -101,7 +105,13 @@ def _score_at_its_best(score: Curve | None) -> bool:
 def _from_scores(signals: Signals) -> Observation:
     """Without a validation loss: a validation score that fell from its best while the training one rose."""
     score, train = signals.score, signals.train_score
-    if score is None or len(score) < 6 or score.series.meaning.split not in ("val", "test") or train is None or len(train) < 6:
+    if (
+        score is None
+        or len(score) < 6
+        or score.series.meaning.split not in ("val", "test")
+        or train is None
+        or len(train) < 6
+    ):
         return Observation(ID, "unknown", "No validation loss was logged, so overfitting cannot be seen.")
     drop = score.rise / max(abs(score.best), 1e-300)
     summary = f"{score.name} is {num(score.logged(score.now))}, its best was {num(score.logged(score.best))}"

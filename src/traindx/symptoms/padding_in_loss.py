@@ -13,7 +13,11 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets", "input tokens",),
+    needs=(
+        "loss function",
+        "targets",
+        "input tokens",
+    ),
     doc="""
 ## What is observed
 A large part of the targets is padding that the loss does not ignore.

@@ -34,8 +34,16 @@ names that matches too little, or only one of two models passed.
 """,
     detect=from_fact(ID),
     cases=(
-        Case("a list of layers", "present", facts=(Fact(ID, True, "4 of 6 parameters receive a gradient, but no optimiser holds them."),)),
-        Case("all are held", "absent", facts=(Fact(ID, False, "All 6 parameters with a gradient belong to an optimiser."),)),
+        Case(
+            "a list of layers",
+            "present",
+            facts=(Fact(ID, True, "4 of 6 parameters receive a gradient, but no optimiser holds them."),),
+        ),
+        Case(
+            "all are held",
+            "absent",
+            facts=(Fact(ID, False, "All 6 parameters with a gradient belong to an optimiser."),),
+        ),
         Case("a log alone", "unknown"),
     ),
 )

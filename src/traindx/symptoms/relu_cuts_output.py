@@ -13,7 +13,11 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "output of the model", "targets",),
+    needs=(
+        "loss function",
+        "output of the model",
+        "targets",
+    ),
     doc="""
 ## What is observed
 The last operation before the loss is a ReLU, so the output cannot go below zero where it has to.

@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "output of the model",),
+    needs=(
+        "loss function",
+        "output of the model",
+    ),
     doc="""
 ## What is observed
 `nll_loss` or `kl_div` is given scores, or probabilities without their logarithm. It only picks numbers out of its

@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "shapes of output and target",),
+    needs=(
+        "loss function",
+        "shapes of output and target",
+    ),
     doc="""
 ## What is observed
 Output and target have shapes such as (N, 1) and (N), which broadcast to (N, N): every output is compared with every

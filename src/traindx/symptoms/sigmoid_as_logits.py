@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "output of the model",),
+    needs=(
+        "loss function",
+        "output of the model",
+    ),
     doc="""
 ## What is observed
 The loss function wants logits, but what it is given comes out of a sigmoid.

@@ -22,7 +22,9 @@ def detect(signals: Signals) -> Observation:
     if signals.kind == "gan" or curve is None or len(curve) < MIN_POINTS or curve.sign < 0:
         return Observation(ID, "unknown", "No loss long enough to judge its pace.")
     if curve.x[0] > 0.2 * curve.x[-1] and curve.series.axis == "step":
-        return Observation(ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the fast part may be missing.")
+        return Observation(
+            ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the fast part may be missing."
+        )
     x, y = curve.bins.x, curve.bins.median
     half = len(y) // 2
     early, late = theil_sen(x[:half], y[:half]), theil_sen(x[half:], y[half:])
@@ -36,7 +38,11 @@ def detect(signals: Signals) -> Observation:
             f"(the second half is {bend:.1f} times as steep as the first; an ordinary descent bends early).",
             (float(x[0]), float(x[-1])), curve.name, clarity(bend, UNBENT, 1.0),
         )  # fmt: skip
-    return Observation(ID, "absent", f"{curve.name} fell by {percent(max(share, 0.0))}; its second half is {bend:.2f} times as steep as the first.")
+    return Observation(
+        ID,
+        "absent",
+        f"{curve.name} fell by {percent(max(share, 0.0))}; its second half is {bend:.2f} times as steep as the first.",
+    )
 
 
 SYMPTOM = Symptom(

@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "output of the model",),
+    needs=(
+        "loss function",
+        "output of the model",
+    ),
     doc="""
 ## What is observed
 A softmax is taken over a dimension that holds one number. Its result is 1 whatever the network computes, so the loss

@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "output of the model",),
+    needs=(
+        "loss function",
+        "output of the model",
+    ),
     doc="""
 ## What is observed
 The softmax (or log-softmax) in front of the loss normalises over the batch or over positions, not over the classes of

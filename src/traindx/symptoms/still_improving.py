@@ -26,7 +26,9 @@ def detect(signals: Signals) -> Observation:
             f"and ended at its best, {num(curve.logged(curve.now))}.",
             (float(curve.tail(TAIL)[0][0]), float(curve.x[-1])), curve.name, clarity(share, OF_PROGRESS, 0.25),
         )  # fmt: skip
-    return Observation(ID, "absent", f"{curve.name} made {percent(max(share, 0.0))} of its progress in the last part of the run.")
+    return Observation(
+        ID, "absent", f"{curve.name} made {percent(max(share, 0.0))} of its progress in the last part of the run."
+    )
 
 
 SYMPTOM = Symptom(

@@ -36,7 +36,11 @@ def detect(signals: Signals) -> Observation:
     train = signals.train
     if train is not None and len(train) >= 20 and train.series.meaning.kind == "loss":
         zero = np.flatnonzero((train.y >= 0) & (train.y < NOTHING * max(abs(train.initial), 1e-300)))
-        if len(zero) > 0.3 * len(train) and train.clock_share(float(train.x[zero[0]])) < EARLY and not _nan_beside(signals):
+        if (
+            len(zero) > 0.3 * len(train)
+            and train.clock_share(float(train.x[zero[0]])) < EARLY
+            and not _nan_beside(signals)
+        ):
             return Observation(
                 ID, "present", f"{train.name} is (almost) exactly zero from {train.at(float(train.x[zero[0]]))} on: "
                 "nothing real is fitted that fast.",

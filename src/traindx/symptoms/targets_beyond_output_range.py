@@ -13,7 +13,11 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "output of the model", "targets",),
+    needs=(
+        "loss function",
+        "output of the model",
+        "targets",
+    ),
     doc="""
 ## What is observed
 The output is bounded by its activation (sigmoid, tanh, softmax, softplus, …), and part of the targets lies outside.

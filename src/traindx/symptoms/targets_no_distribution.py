@@ -13,7 +13,10 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets",),
+    needs=(
+        "loss function",
+        "targets",
+    ),
     doc="""
 ## What is observed
 `cross_entropy` is given rows of targets that sum to more than 1: several labels for one sample.

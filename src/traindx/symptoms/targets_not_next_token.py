@@ -13,7 +13,11 @@ SYMPTOM = Symptom(
     severity="problem",
     family=ID,
     background=0.002,
-    needs=("loss function", "targets", "input tokens",),
+    needs=(
+        "loss function",
+        "targets",
+        "input tokens",
+    ),
     doc="""
 ## What is observed
 In a language model the target of a position is the token at that position, or the one after the next, instead of the
@@ -34,8 +38,7 @@ set and again by the model.
     detect=from_fact(ID),
     cases=cases_of(
         ID,
-        "The targets of cross_entropy equal the input tokens at the same position (100 %): the model only "
-        "has to copy.",
+        "The targets of cross_entropy equal the input tokens at the same position (100 %): the model only has to copy.",
         "Targets are the next token.",
     ),
 )

@@ -23,17 +23,33 @@ def detect(signals: Signals) -> Observation:
     if curve is None or points == 0:
         return Observation(ID, "present", "No value of any objective was logged.")
     if points < POINTS:
-        return Observation(ID, "present", f"{curve.name} has {points} values; {POINTS} are the least that show a trend.", where=curve.name)
+        return Observation(
+            ID,
+            "present",
+            f"{curve.name} has {points} values; {POINTS} are the least that show a trend.",
+            where=curve.name,
+        )
     if signals.kind == "gan" and points < 3 * POINTS:
-        return Observation(ID, "present", f"Adversarial losses swing by design; {points} values are too few to judge them.", where=curve.name)
+        return Observation(
+            ID,
+            "present",
+            f"Adversarial losses swing by design; {points} values are too few to judge them.",
+            where=curve.name,
+        )
     reached = progress_made(signals)
     if reached is not None and reached[0] < OF_PLAN:
-        return Observation(ID, "present", f"The log covers {percent(reached[0])} of the planned {num(reached[1])} {reached[2]}s.")
+        return Observation(
+            ID, "present", f"The log covers {percent(reached[0])} of the planned {num(reached[1])} {reached[2]}s."
+        )
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
     if single and TICKS <= points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
-        return Observation(ID, "present", f"The log covers {span + 1:.0f} single steps; less than {STEPS} is the very beginning of a training.")
+        return Observation(
+            ID,
+            "present",
+            f"The log covers {span + 1:.0f} single steps; less than {STEPS} is the very beginning of a training.",
+        )
     return Observation(ID, "absent", f"{curve.name} has {points} values.")
 
 

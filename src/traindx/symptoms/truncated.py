@@ -32,7 +32,12 @@ def detect(signals: Signals) -> Observation:
     share, plan, unit = reached
     if share < DONE:
         return Observation(
-            ID, "present", f"The log ends at {percent(share)} of the planned {num(plan)} {unit}s.", None, None, 1.0 if share < 0.8 else 0.6
+            ID,
+            "present",
+            f"The log ends at {percent(share)} of the planned {num(plan)} {unit}s.",
+            None,
+            None,
+            1.0 if share < 0.8 else 0.6,
         )
     return Observation(ID, "absent", f"The run reached its planned {num(plan)} {unit}s.")
 

@@ -33,7 +33,9 @@ def detect(signals: Signals) -> Observation:
         base = top / signals.classes[0]
         skill = (value - base) / (top - base)
     language = signals.classes[0] > 2000  # next-token losses of 40 % of ln(vocabulary) are ordinary
-    stalled = train.tail_trend(0.3)[0] > -0.05 * max(train.progress, 1e-12) or train.clock_share(train.reached(0.9)) < 0.9
+    stalled = (
+        train.tail_trend(0.3)[0] > -0.05 * max(train.progress, 1e-12) or train.clock_share(train.reached(0.9)) < 0.9
+    )
     if not language and level > HIGH and close and skill < LOW_SKILL and train.reduction > 0.035 and stalled:
         beside = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
         return Observation(

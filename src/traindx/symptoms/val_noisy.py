@@ -18,7 +18,9 @@ def detect(signals: Signals) -> Observation:
     if signals.kind != "supervised" or val is None or len(val) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few validation losses to judge their scatter.")
     scatter = val.noise / max(abs(val.now), 1e-300)
-    ordinary = train.level_noise / max(abs(train.now), 1e-300) if train is not None and len(train) >= MIN_POINTS else 0.0
+    ordinary = (
+        train.level_noise / max(abs(train.now), 1e-300) if train is not None and len(train) >= MIN_POINTS else 0.0
+    )
     text = f"{val.name} scatters by {percent(scatter)} of its level from one evaluation to the next"
     if scatter > SCATTER and scatter > MORE_THAN_TRAIN * ordinary and val.noise > 0.1 * max(val.progress, 0.0):
         return Observation(

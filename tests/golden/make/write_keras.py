@@ -28,7 +28,12 @@ def main() -> None:
     targets = inputs[:, :3].argmax(1)
     first = model()
     history = first.fit(
-        inputs, targets, validation_split=0.25, epochs=6, verbose=0, callbacks=[keras.callbacks.CSVLogger(HERE / "training.csv")]
+        inputs,
+        targets,
+        validation_split=0.25,
+        epochs=6,
+        verbose=0,
+        callbacks=[keras.callbacks.CSVLogger(HERE / "training.csv")],
     )
     saved = {key: [float(value) for value in values] for key, values in history.history.items()}
     (HERE / "history.json").write_text(json.dumps(saved))
@@ -43,9 +48,15 @@ def main() -> None:
     broken = model()
     broken.optimizer.learning_rate = float("nan")
     nan_history = broken.fit(
-        inputs, targets, epochs=3, verbose=0, callbacks=[keras.callbacks.TerminateOnNaN(), keras.callbacks.CSVLogger(HERE / "nan.csv")]
+        inputs,
+        targets,
+        epochs=3,
+        verbose=0,
+        callbacks=[keras.callbacks.TerminateOnNaN(), keras.callbacks.CSVLogger(HERE / "nan.csv")],
     )
-    (HERE / "nan_history.json").write_text(json.dumps({k: [float(v) for v in vs] for k, vs in nan_history.history.items()}))
+    (HERE / "nan_history.json").write_text(
+        json.dumps({k: [float(v) for v in vs] for k, vs in nan_history.history.items()})
+    )
 
 
 if __name__ == "__main__":

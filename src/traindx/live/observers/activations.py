@@ -80,7 +80,13 @@ class Activations(Observer):
         for activation in graph.activations:
             leaf = nearest_leaf(activation.node)
             parameter = self._names.get(id(leaf)) if leaf is not None else None
-            if not activation.hidden or activation.gate or leaf is None or parameter is None or _RECURRENT.search(parameter):
+            if (
+                not activation.hidden
+                or activation.gate
+                or leaf is None
+                or parameter is None
+                or _RECURRENT.search(parameter)
+            ):
                 continue
             output = _output_of(activation)
             if output is None:
@@ -115,7 +121,9 @@ class Activations(Observer):
             self.hub.fact("saturated-units", False, "No sigmoid or tanh lies between the loss and the parameters.")
         names = [name for name, shares in self._flat.items() if len(shares) == LOOKS]
         if names:
-            self._later.ask(torch.stack([torch.stack(self._flat[name]).min() for name in names]), partial(self._judge_start, names))
+            self._later.ask(
+                torch.stack([torch.stack(self._flat[name]).min() for name in names]), partial(self._judge_start, names)
+            )
         self._flat.clear()
 
     def _judge_start(self, names: list[str], shares: list[float]) -> None:
@@ -168,13 +176,17 @@ def _output_of(activation: Activation) -> torch.Tensor | None:
         output = activation.node._saved_result
     except (AttributeError, RuntimeError):  # another kind of node, or freed already
         return None
-    return output.detach() if isinstance(output, torch.Tensor) and output.numel() and watchable(output.detach()) else None
+    return (
+        output.detach() if isinstance(output, torch.Tensor) and output.numel() and watchable(output.detach()) else None
+    )
 
 
 def _units_on(output: torch.Tensor, leaf: torch.Tensor) -> tuple[int, torch.Tensor]:
     """How many rows were looked at, and for each unit whether it was above zero in any of them."""
     width = leaf.shape[0] if leaf.dim() else 1
-    channel = 1 if output.dim() >= 3 and output.shape[1] == width and (leaf.dim() != 2 or output.shape[-1] != width) else -1
+    channel = (
+        1 if output.dim() >= 3 and output.shape[1] == width and (leaf.dim() != 2 or output.shape[-1] != width) else -1
+    )
     rows = output.movedim(channel, -1).reshape(-1, output.shape[channel])
     if rows.numel() > SAMPLE or len(rows) > SAMPLE_ROWS:
         # spread over the whole batch; an odd stride does not fall in step with the positions of an image

@@ -48,7 +48,9 @@ class Batches(Observer):
         self._waited = 0.0
         self._loaders: set[int] = set()
         self._entries = 0
-        self._scales: list[list[float]] = []  # for each sample: largest |mean| or std, smallest scale, column of the largest
+        self._scales: list[
+            list[float]
+        ] = []  # for each sample: largest |mean| or std, smallest scale, column of the largest
         self._targets: list[tuple[float, float, float]] = []
         self._rows: int | None = None  # in a training batch
         self._tabular = False
@@ -83,7 +85,12 @@ class Batches(Observer):
         if not self.hub.grad or self._entries >= SAMPLES or not args or not isinstance(args[0], torch.Tensor):
             return
         data = args[0]
-        if data.requires_grad or not data.is_floating_point() or not watchable(data) or next(module.children(), None) is not None:
+        if (
+            data.requires_grad
+            or not data.is_floating_point()
+            or not watchable(data)
+            or next(module.children(), None) is not None
+        ):
             return
         if next(module.parameters(), None) is None or not any(t.requires_grad for t in tensors_in(output)):
             return
@@ -91,7 +98,9 @@ class Batches(Observer):
             self._rows, self._tabular = data.shape[0], data.dim() == 2
         self._entries += 1
         if isinstance(module, NORMALISING):
-            self._tell("inputs-unscaled", False, f"The data goes through {name} first, which normalises it.", where=name)
+            self._tell(
+                "inputs-unscaled", False, f"The data goes through {name} first, which normalises it.", where=name
+            )
             return
         table = columns(data).float()
         means = table.mean(0)
@@ -106,7 +115,9 @@ class Batches(Observer):
         if not all(math.isfinite(value) for value in (values[0], *values[3:])):
             return
         self._scales.append(values)
-        top, least, column, mean, std, _ = (sorted(each)[len(self._scales) // 2] for each in zip(*self._scales, strict=True))
+        top, least, column, mean, std, _ = (
+            sorted(each)[len(self._scales) // 2] for each in zip(*self._scales, strict=True)
+        )
         spread = top / least if 0 < least < math.inf else 1.0
         if len(self._scales) < 3:
             return
@@ -119,7 +130,12 @@ class Batches(Observer):
                 "(normalised: 0 and 1).", where=name, clarity=min(1.0, 0.3 + 0.7 * size),
             )  # fmt: skip
         else:
-            self._tell("inputs-unscaled", False, f"Data reaches layer {name} with means and deviations of at most {top:.3g}.", where=name)
+            self._tell(
+                "inputs-unscaled",
+                False,
+                f"Data reaches layer {name} with means and deviations of at most {top:.3g}.",
+                where=name,
+            )
         self._wild(values[5], name, step)
 
     def _wild(self, top: float, name: str, step: int) -> None:
@@ -136,10 +152,21 @@ class Batches(Observer):
 
     def on_criterion(self, call: Criterion) -> None:
         early = self.hub.step < 3 and len(self._targets) < 3
-        if not self.hub.grad or not (early or self._ordering) or not call.output.requires_grad or not watchable(call.target):
+        if (
+            not self.hub.grad
+            or not (early or self._ordering)
+            or not call.output.requires_grad
+            or not watchable(call.target)
+        ):
             return
         if early and call.name in REGRESSION and call.target.is_floating_point():
-            numbers = torch.stack([call.target.float().mean(), call.target.float().std(correction=0), call.input.float().square().mean().sqrt()])
+            numbers = torch.stack(
+                [
+                    call.target.float().mean(),
+                    call.target.float().std(correction=0),
+                    call.input.float().square().mean().sqrt(),
+                ]
+            )
             self._later.ask(numbers, partial(self._target, call.where))
         if call.target.is_floating_point() or call.target.dim() != 1:
             self._ordering = False
@@ -160,15 +187,24 @@ class Batches(Observer):
                 f"{output:.2g}.", where=where, clarity=min(1.0, clearness),
             )  # fmt: skip
         else:
-            self._tell("targets-unscaled", False, f"The targets have mean {mean:.3g} and standard deviation {std:.3g}.", where=where)
+            self._tell(
+                "targets-unscaled",
+                False,
+                f"The targets have mean {mean:.3g} and standard deviation {std:.3g}.",
+                where=where,
+            )
 
     def _labels(self, labels: torch.Tensor) -> None:
         """How much of each batch is of one class: in shuffled data about the share of the largest class."""
         rows = labels.shape[0]
         if rows < 8:
             return
-        top = labels.mode().values
-        self._later.ask(torch.stack([top.double(), (labels == top).double().mean()]), self._majority)
+        # the largest class of a batch that is nearly pure is one of these three; finding it exactly would wait for the GPU
+        flat = labels.reshape(-1)
+        some = torch.stack([flat[0], flat[len(flat) // 2], flat[-1]])
+        shares = (flat.reshape(-1, 1) == some).double().mean(0)
+        share, place = shares.max(0)
+        self._later.ask(torch.stack([some.gather(0, place.reshape(1))[0].double(), share]), self._majority)
 
     def _majority(self, values: list[float]) -> None:
         self._majorities.append(values[1])
@@ -185,7 +221,11 @@ class Batches(Observer):
                 f"turns{how}.",
             )  # fmt: skip
         else:
-            self._tell("data-in-order", False, f"Of the first {RUN_BATCHES} training batches {pure * 100:.0f} % hold one class only.")
+            self._tell(
+                "data-in-order",
+                False,
+                f"Of the first {RUN_BATCHES} training batches {pure * 100:.0f} % hold one class only.",
+            )
 
     # --- by the update ------------------------------------------------------------------------------------------------
 
@@ -223,7 +263,9 @@ class Batches(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
 
-    def _tell(self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0) -> None:
+    def _tell(
+        self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
+    ) -> None:
         self._findings.add(Finding(identifier, present, evidence, clarity), where)
 
 

@@ -48,7 +48,12 @@ class Causality(Observer):
         if self._done or not self.hub.grad or isinstance(model, torch.nn.parallel.DistributedDataParallel):
             return
         tokens = first_input(args, kwargs)
-        whole = tokens is not None and tokens.dim() == 2 and tokens.dtype in (torch.int64, torch.int32) and watchable(tokens)
+        whole = (
+            tokens is not None
+            and tokens.dim() == 2
+            and tokens.dtype in (torch.int64, torch.int32)
+            and watchable(tokens)
+        )
         if tokens is not None and whole and tokens.shape[1] >= LEAST_TOKENS and tokens.numel() <= MOST_TOKENS:
             self._call = (getattr(model, "_orig_mod", model), args, kwargs, tokens)
 
@@ -94,7 +99,9 @@ def _shifted(tokens: torch.Tensor, target: torch.Tensor) -> bool:
     return moved and bool(same.sum() >= SHIFTED * counted.sum()) and bool(counted.any())
 
 
-def _future_seen(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: torch.Tensor) -> float | None:
+def _future_seen(
+    model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: torch.Tensor
+) -> float | None:
     """How much the earlier outputs change with the last token, relative to their size; None where it cannot be tried."""
     rows = tokens.shape[0]
     args, kwargs, tokens = (_few(value, rows) for value in (args, kwargs, tokens))
@@ -107,7 +114,10 @@ def _future_seen(model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str
         return None
     outputs: list[torch.Tensor | None] = []
     with _untouched(model):
-        outputs = [_states(model, _with(args, tokens, new), _with(kwargs, tokens, new), tokens) for new in (tokens, tokens, other)]
+        outputs = [
+            _states(model, _with(args, tokens, new), _with(kwargs, tokens, new), tokens)
+            for new in (tokens, tokens, other)
+        ]
     seen = [output[different][:, :-1].float() for output in outputs if output is not None]
     if len(seen) < 3:
         return None
@@ -125,7 +135,12 @@ def _states(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor
     found: list[torch.Tensor] = []
 
     def keep(module: torch.nn.Module, inputs: Any, output: Any) -> None:
-        if isinstance(output, torch.Tensor) and output.dim() == 3 and output.shape[:2] == tokens.shape and output.is_floating_point():
+        if (
+            isinstance(output, torch.Tensor)
+            and output.dim() == 3
+            and output.shape[:2] == tokens.shape
+            and output.is_floating_point()
+        ):
             found[:] = [output]
 
     handle = torch_module.register_module_forward_hook(keep)

@@ -81,7 +81,9 @@ class Clearing(Observer):
                 seen.stale += not seen.cleared
             self._judge_clearing(seen)
         if seen.sample is None or seen.sample.grad is None:
-            seen.sample = next((p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None)
+            seen.sample = next(
+                (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None
+            )
         seen.cleared = False
         self._judge_accumulation(optimizer)
 
@@ -94,7 +96,9 @@ class Clearing(Observer):
                 "pass adds to all those before.",
             )  # fmt: skip
         elif seen.clean >= CLEAN and seen.stale <= 0.2 * looked:
-            self._tell("gradients-not-cleared", False, f"Gradients were cleared before each of {seen.clean} updates looked at.")
+            self._tell(
+                "gradients-not-cleared", False, f"Gradients were cleared before each of {seen.clean} updates looked at."
+            )
 
     def _judge_accumulation(self, optimizer: Optimizer) -> None:
         """Several passes from one line of the script, each on a plain mean over its batch."""
@@ -116,7 +120,9 @@ class Clearing(Observer):
         elif max(self._counts) == 1:
             self._tell("accumulation-unscaled", False, "One backward pass for each update, or each is scaled.")
 
-    def _tell(self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0) -> None:
+    def _tell(
+        self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0
+    ) -> None:
         if self._said.get(identifier) != present:
             self._said[identifier] = present
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)

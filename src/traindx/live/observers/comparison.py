@@ -99,7 +99,9 @@ class Comparison(Observer):
             side.asked += 1
             side.rows = tuple(data.shape[1:])
             values = data.float()
-            self._later.ask(torch.stack([values.mean(), values.std(correction=0)]), partial(self._scaled, id(model), side))
+            self._later.ask(
+                torch.stack([values.mean(), values.std(correction=0)]), partial(self._scaled, id(model), side)
+            )
 
     on_glance = on_forward
 
@@ -199,7 +201,12 @@ def _confusion(call: Criterion) -> tuple[int, torch.Tensor] | None:
     """Counts by label and prediction, flat, on the device of the output."""
     scores, labels = call.input, call.target
     if call.name in ("cross_entropy", "nll_loss"):
-        if scores.dim() != 2 or labels.dim() != 1 or labels.is_floating_point() or not 1 < scores.shape[1] <= MOST_CLASSES:
+        if (
+            scores.dim() != 2
+            or labels.dim() != 1
+            or labels.is_floating_point()
+            or not 1 < scores.shape[1] <= MOST_CLASSES
+        ):
             return None
         classes, guesses = scores.shape[1], scores.argmax(1)
     else:

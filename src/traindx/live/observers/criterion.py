@@ -24,7 +24,12 @@ class OutputsAndLoss(Observer):
         self._losses = Losses()
 
     def on_criterion(self, call: Criterion) -> None:
-        if not self.hub.deep or not call.output.requires_grad or not watchable(call.input) or not watchable(call.target):
+        if (
+            not self.hub.deep
+            or not call.output.requires_grad
+            or not watchable(call.input)
+            or not watchable(call.target)
+        ):
             return
         self._losses.criterion(call)
         key = (call.name, call.where)
@@ -39,7 +44,9 @@ class OutputsAndLoss(Observer):
         for finding in check(call, site):
             self._findings.add(finding, call.where)
 
-    def on_forward(self, model: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object) -> None:
+    def on_forward(
+        self, model: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object
+    ) -> None:
         first = next((one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one.dim()), None)
         if first is not None:
             self._losses.batch = first.shape[0]

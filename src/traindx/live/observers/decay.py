@@ -79,7 +79,9 @@ def _decayed(optimizer: Optimizer) -> tuple[float, list[torch.Tensor]]:
 
 
 def _norms(matrices: list[torch.Tensor]) -> torch.Tensor:
-    return torch.stack([torch.linalg.vector_norm(p.detach(), dtype=torch.float32).to(matrices[0].device) for p in matrices])
+    return torch.stack(
+        [torch.linalg.vector_norm(p.detach(), dtype=torch.float32).to(matrices[0].device) for p in matrices]
+    )
 
 
 OBSERVER = Decay

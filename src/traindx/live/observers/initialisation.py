@@ -40,9 +40,18 @@ class Initialisation(Observer):
     def _matrices(self, held: set[int]) -> list[tuple[str, torch.Tensor, int]]:
         """The weight matrices that are about to be trained, with their fan-in, in the order of the model."""
         owners = {
-            id(layer.weight): layer for model in self.hub.models.values() for layer in model.modules() if isinstance(layer, LAYERS)
+            id(layer.weight): layer
+            for model in self.hub.models.values()
+            for layer in model.modules()
+            if isinstance(layer, LAYERS)
         }
-        norms = {id(p) for m in self.hub.models.values() for layer in m.modules() if isinstance(layer, torch.nn.Embedding) for p in layer.parameters()}
+        norms = {
+            id(p)
+            for m in self.hub.models.values()
+            for layer in m.modules()
+            if isinstance(layer, torch.nn.Embedding)
+            for p in layer.parameters()
+        }
         found = []
         for identity, (name, parameter) in model_parameters(self.hub).items():
             if identity not in held or identity in norms or not parameter.requires_grad or not watchable(parameter):
@@ -74,7 +83,11 @@ class Initialisation(Observer):
         nonzero = [name for name, most in equal if most > 0]
         if len(equal) < CONSTANT_SHARE * len(hidden) and not nonzero:
             zero = f" ({len(equal)} start at zero, as residual branches do)" if equal else ""
-            self.hub.fact("equal-initial-weights", False, f"The units of {len(hidden) - len(equal)} of {len(hidden)} hidden layers start from different weights{zero}.")
+            self.hub.fact(
+                "equal-initial-weights",
+                False,
+                f"The units of {len(hidden) - len(equal)} of {len(hidden)} hidden layers start from different weights{zero}.",
+            )
             return
         names = [name for name, _ in equal]
         self.hub.fact(
@@ -85,7 +98,11 @@ class Initialisation(Observer):
         )  # fmt: skip
 
     def _judge_size(self, matrices: list[tuple[str, torch.Tensor, int]], numbers: list[list[float]]) -> None:
-        scales = [std * math.sqrt(fan_in) for (_, _, fan_in), (std, apart, _) in zip(matrices, numbers, strict=True) if apart > 0]
+        scales = [
+            std * math.sqrt(fan_in)
+            for (_, _, fan_in), (std, apart, _) in zip(matrices, numbers, strict=True)
+            if apart > 0
+        ]
         if not scales:
             return
         middle = median(scales)

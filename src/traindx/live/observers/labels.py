@@ -30,7 +30,9 @@ class Labels(Observer):
         super().__init__(hub)
         self._findings = Findings(hub)
         self._looks: dict[tuple[str, str], int] = {}
-        self._tokens: list[tuple[torch.Tensor, int]] = []  # what went into embeddings since the last backward, and their size
+        self._tokens: list[
+            tuple[torch.Tensor, int]
+        ] = []  # what went into embeddings since the last backward, and their size
         self._offsets: dict[str, list[int]] = {}  # by place: offsets at which targets were found among the inputs
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
@@ -41,7 +43,12 @@ class Labels(Observer):
             self._tokens.append((ids, module.num_embeddings))
 
     def on_criterion(self, call: Criterion) -> None:
-        if not self.hub.deep or not call.output.requires_grad or not watchable(call.target) or not watchable(call.input):
+        if (
+            not self.hub.deep
+            or not call.output.requires_grad
+            or not watchable(call.target)
+            or not watchable(call.input)
+        ):
             return
         key = (call.name, call.where)
         looks = self._looks[key] = self._looks.get(key, 0) + 1
@@ -103,16 +110,28 @@ class Labels(Observer):
         if best == 1:
             yield Finding(name, False, f"The targets of {call.name} are the next tokens of the input.")
         elif best == 0:
-            yield Finding(name, True, f"The targets of {call.name} equal the input tokens at the same position ({agree[0]:.0%}): the model only has to copy.", 0.9)
+            yield Finding(
+                name,
+                True,
+                f"The targets of {call.name} equal the input tokens at the same position ({agree[0]:.0%}): the model only has to copy.",
+                0.9,
+            )
         else:
-            yield Finding(name, True, f"The targets of {call.name} are the input tokens two positions ahead ({agree[2]:.0%}): shifted twice.", 0.9)
+            yield Finding(
+                name,
+                True,
+                f"The targets of {call.name} are the input tokens two positions ahead ({agree[2]:.0%}): shifted twice.",
+                0.9,
+            )
 
 
 def _range(call: Criterion) -> Iterator[Finding]:
     name = "labels-out-of-range"
     low, high = torch.stack(call.target.detach().float().aminmax()).tolist()
     if low < -1e-3 or high > 1 + 1e-3:
-        yield Finding(name, True, f"{call.name} is given targets from {low:.4g} to {high:.4g}; it is defined for 0 to 1.")
+        yield Finding(
+            name, True, f"{call.name} is given targets from {low:.4g} to {high:.4g}; it is defined for 0 to 1."
+        )
     elif low == low and high == high:
         yield Finding(name, False, f"The targets of {call.name} lie between 0 and 1.")
 
@@ -124,26 +143,40 @@ def _distribution(call: Criterion) -> Iterator[Finding]:
         return
     share = float((target.float().sum(1) >= SEVERAL_LABELS).float().mean())
     if share >= SEVERAL_ROWS:
-        yield Finding(name, True, f"{share:.0%} of the target rows of cross_entropy sum to {SEVERAL_LABELS:g} or more: several labels for one sample, but it expects one.")
+        yield Finding(
+            name,
+            True,
+            f"{share:.0%} of the target rows of cross_entropy sum to {SEVERAL_LABELS:g} or more: several labels for one sample, but it expects one.",
+        )
     else:
         yield Finding(name, False, "The target rows of cross_entropy sum to 1.")
 
 
 def _padding(call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> Iterator[Finding]:
     name = "padding-in-loss"
-    pad, filler = targets[:, -1].median(), ids[:, -1].median()  # what more than half of the rows end with, if anything is
+    pad, filler = (
+        targets[:, -1].median(),
+        ids[:, -1].median(),
+    )  # what more than half of the rows end with, if anything is
     runs, fillers = _run(targets == pad), _run(ids == filler)
     numbers = [runs.sum() / targets.numel(), (runs >= 2).float().mean(), (runs.amax() > runs.amin()).float()]
     share, padded, uneven, filled, token = torch.stack([*numbers, fillers.sum() / ids.numel(), pad.double()]).tolist()
     weight = call.options.get("weight")
     token = int(token)
-    masked = token == ignored or (isinstance(weight, torch.Tensor) and 0 <= token < len(weight) and float(weight[token]) == 0)
+    masked = token == ignored or (
+        isinstance(weight, torch.Tensor) and 0 <= token < len(weight) and float(weight[token]) == 0
+    )
     if share < PADDING or padded < PADDED_ROWS or not uneven or filled < 0.7 * share:
         yield Finding(name, False, f"The targets of {call.name} do not end in long runs of one token.")
     elif masked:
         yield Finding(name, False, f"{share:.0%} of the targets of {call.name} are padding, and they do not count.")
     else:
-        yield Finding(name, True, f"{share:.0%} of the targets of {call.name} are token {token} at the ends of the sequences, where the input is padding too, and it is not ignore_index ({ignored}).", 0.9)
+        yield Finding(
+            name,
+            True,
+            f"{share:.0%} of the targets of {call.name} are token {token} at the ends of the sequences, where the input is padding too, and it is not ignore_index ({ignored}).",
+            0.9,
+        )
 
 
 def _run(hits: torch.Tensor) -> torch.Tensor:

@@ -39,7 +39,9 @@ class _Rows:
     trained: set[int] = field(default_factory=set)
     last: frozenset[int] = frozenset()
     again: float = 0.0  # share of the training rows that had been seen before, moving average
-    sets: dict[int, dict[int, bool]] = field(default_factory=dict)  # evaluated since the last update: row → was trained on
+    sets: dict[int, dict[int, bool]] = field(
+        default_factory=dict
+    )  # evaluated since the last update: row → was trained on
     whole: bool = True  # all of this evaluation was seen
 
 
@@ -127,7 +129,9 @@ class Leaks(Observer):
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._between = True
-        if not self._done and self.hub.step % 8 == 0:  # training rows beyond those of deep steps, if the budget has room
+        if (
+            not self._done and self.hub.step % 8 == 0
+        ):  # training rows beyond those of deep steps, if the budget has room
             self.hub.glance()
 
     def on_end(self) -> None:

@@ -27,7 +27,7 @@ from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import names_of, tensors_in
 
-STEPS = 4  # held until the news of their loss has come
+STEPS = 64  # held until the news of their loss has come, as far as SAVED goes
 LOSSES = 50
 GROWTH = 1e3  # times the loss before, and
 HUGE = 1e12  # or this large outright: no loss of a working training is
@@ -36,7 +36,12 @@ ASK_SECONDS = 0.1  # between questions to a device whether the loss is finite
 MEMORY_SECONDS = 1.0
 FIRST_LOOKS = 3  # steps at which the arithmetic of the loss is looked for
 PATIENCE = 20  # steps that a gradient scaler may skip before its overflow is a fault
-ORIGINS = {"log": "nan-from-log", "division": "nan-from-division", "empty-mean": "nan-from-division", "half": "nan-from-half-overflow"}
+ORIGINS = {
+    "log": "nan-from-log",
+    "division": "nan-from-division",
+    "empty-mean": "nan-from-division",
+    "half": "nan-from-half-overflow",
+}
 ALL = ("nonfinite-inputs", "nan-from-log", "nan-from-division", "nan-from-half-overflow", "nan-from-growth")
 
 
@@ -46,9 +51,19 @@ class _Step:
 
     number: int
     where: str = ""
-    calls: list[tuple[torch.Tensor | None, torch.Tensor, str]] = field(default_factory=list)  # prediction, target, file:line
+    calls: list[tuple[torch.Tensor | None, torch.Tensor, str]] = field(
+        default_factory=list
+    )  # prediction, target, file:line
     operands: list[Operand] = field(default_factory=list)
     batch: Any = None
+
+    def size(self) -> int:
+        held = [tensor for prediction, target, _ in self.calls for tensor in (prediction, target) if tensor is not None]
+        held += [operand.tensor for operand in self.operands]
+        return sum(tensor.nbytes for tensor in (*held, *tensors_in(self.batch)))
+
+    def forget(self) -> None:
+        self.calls, self.operands, self.batch = [], [], None
 
 
 class NonFinite(Observer):
@@ -64,6 +79,9 @@ class NonFinite(Observer):
         self._arithmetic = False  # the loss is computed with operations that can leave the finite numbers
         self._opaque = False  # saved tensors are packed away by hooks, which are not ours to call
         self._scaled = False
+        self._unasked: list[tuple[_Step, torch.Tensor]] = []
+        self._late = False  # the losses are on a device: news of them comes later
+        self._bytes = 0
         self._bad = 0
         self._done = False
         self._measured = 0.0
@@ -90,7 +108,7 @@ class NonFinite(Observer):
     # --- what is held -------------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if not self._done and sum(t.nbytes for t in tensors_in(batch)) < SAVED // STEPS:
+        if not self._done and sum(t.nbytes for t in tensors_in(batch)) < SAVED // 2:
             self._steps[-1].batch = batch
 
     def on_criterion(self, call: Criterion) -> None:
@@ -109,10 +127,13 @@ class NonFinite(Observer):
         if len(self._first_losses) < 5:
             self._first_losses.append(value)
         if isinstance(value, torch.Tensor):
+            self._late = True
+            self._unasked.append((step, value.reshape(())))
             now = time.monotonic()
-            if now - self._asked > ASK_SECONDS:  # each question costs two launches; NaN does not go away in between
+            # each question costs two launches, so it is about all losses since the last one
+            if now - self._asked > ASK_SECONDS or len(self._unasked) >= STEPS:
                 self._asked = now
-                self._later.ask(torch.isfinite(value).reshape(1), partial(self._heard, step))
+                self._ask()
         elif not math.isfinite(value):
             self._died(step, loss)
             return
@@ -134,14 +155,38 @@ class NonFinite(Observer):
             self._known.add(id(optimizer))
             self._optimizers[id(optimizer)] = optimizer
         self._later.poll()
+        self._hold()
         self._steps.append(_Step(self.hub.step + 1))
 
     def on_end(self) -> None:
+        self._ask()
         self._later.poll(wait=True)
 
-    def _heard(self, step: _Step, finite: list[bool]) -> None:
-        if not finite[0]:
-            self._died(step, None)
+    def _ask(self) -> None:
+        waiting, self._unasked = self._unasked, []
+        if waiting and len({(value.dtype, value.device) for _, value in waiting}) == 1:
+            finite = torch.isfinite(torch.stack([value for _, value in waiting]))
+            self._later.ask(finite, partial(self._heard, [step for step, _ in waiting]))
+
+    def _heard(self, steps: list[_Step], finite: list[bool]) -> None:
+        for step, fine in zip(steps, finite, strict=True):
+            if not fine:
+                self._died(step, None)
+
+    def _hold(self) -> None:
+        """The step is over: hold it while there is room, and let the oldest go."""
+        if not self._late:
+            while len(self._steps) > 1:
+                self._steps.popleft()
+            return
+        self._bytes += self._steps[-1].size()
+        for step in self._steps:
+            if self._bytes <= SAVED:
+                break
+            self._bytes -= step.size()
+            step.forget()
+        if len(self._steps) == STEPS:
+            self._bytes -= self._steps[0].size()
 
     # --- the post-mortem ----------------------------------------------------------------------------------------------
 
@@ -158,9 +203,13 @@ class NonFinite(Observer):
         inputs = self._inputs(step, graph)
         identifier, evidence = self._explain(step, graph, inputs)
         if identifier is not None:
-            self._findings.add(Finding(identifier, True, f"The loss of update {step.number + 1} is not finite: {evidence}."), where)
+            self._findings.add(
+                Finding(identifier, True, f"The loss of update {step.number + 1} is not finite: {evidence}."), where
+            )
             for other in ALL:
-                self._findings.add(Finding(other, False, f"The first loss that is not finite has another origin: {evidence}."))
+                self._findings.add(
+                    Finding(other, False, f"The first loss that is not finite has another origin: {evidence}.")
+                )
         self._save(step, inputs)
         self._steps.clear()
         self._steps.append(_Step(0))
@@ -174,13 +223,19 @@ class NonFinite(Observer):
         growth = self._growth()
         if growth:
             return "nan-from-growth", growth
-        poisoned = self._weights_are_bad()
-        # weights that are bad before the loss is computed were spoilt by the update before it
-        if poisoned:
+        # weights that are bad before the loss is computed were spoilt by the update before it; when the news comes late,
+        # they are bad in any case
+        poisoned = loss is not None and self._weights_are_bad()
+        given = (
+            autopsy.operands(loss)
+            if loss is not None
+            else [held for held in step.operands if not held.tensor.isnan().any()]
+        )
+        verdicts = [] if poisoned else self._verdicts(given, gradient=False)
+        if poisoned or (loss is None and not verdicts):
             earlier = [held for held in self._steps if held.number == step.number - 1]
-            verdicts = self._verdicts([operand for held in earlier for operand in held.operands], gradient=True)
-        else:
-            verdicts = self._verdicts(autopsy.operands(loss) if loss is not None else step.operands, gradient=False)
+            operands = [operand for held in earlier for operand in held.operands if not operand.tensor.isnan().any()]
+            verdicts = self._verdicts(operands, gradient=True)
         if loss is not None and not poisoned and not any(verdict.origin == "half" for verdict in verdicts):
             overflow = autopsy.half_overflow(loss)
             if overflow:
@@ -225,7 +280,11 @@ class NonFinite(Observer):
         folder = self.hub.store.folder / "batches"
         try:
             folder.mkdir(exist_ok=True)
-            contents = {"update": step.number + 1, "inputs": [t.cpu() for t in inputs], "targets": [t.cpu() for t in targets]}
+            contents = {
+                "update": step.number + 1,
+                "inputs": [t.cpu() for t in inputs],
+                "targets": [t.cpu() for t in targets],
+            }
             torch.save(contents, folder / f"step-{step.number + 1}.pt")
         except OSError:
             return  # a full disk costs the batch, not the recording
@@ -244,7 +303,9 @@ def _nonfinite(tensor: torch.Tensor) -> str | None:
         text += f", row{'s' if len(rows) > 1 else ''} {names_of(rows)}"
     if tensor.dim() == 2 and tensor.shape[1] > 1:
         several = sorted({int(column) for column in places[:200, 1]})
-        text += f", column{'s' if len(several) > 1 else ''} {names_of(several)}" if len(several) < tensor.shape[1] else ""
+        text += (
+            f", column{'s' if len(several) > 1 else ''} {names_of(several)}" if len(several) < tensor.shape[1] else ""
+        )
     return text
 
 

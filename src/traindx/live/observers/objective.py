@@ -13,6 +13,9 @@ import torch
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer
 
+FEW_UPDATES = 50  # fewer are hardly a training
+STILL_HIGH = 0.7  # of the first loss
+
 
 class Objective(Observer):
     def __init__(self, hub: Hub) -> None:
@@ -21,6 +24,8 @@ class Objective(Observer):
         self._held: list[torch.Tensor] = []  # validation losses since the last training step
         self._optimizers: dict[int, int] = {}
         self._last = 0.0
+        self._first: torch.Tensor | None = None
+        self._latest: torch.Tensor | None = None
 
     def on_criterion(self, call: Criterion) -> None:
         if call.output.requires_grad or call.output.numel() != 1:
@@ -49,6 +54,8 @@ class Objective(Observer):
             # is what a log would show
             total = self._losses[0] if len(self._losses) == 1 else torch.stack([v.float() for v in self._losses]).mean()
             self.hub.record(f"train_loss{suffix}", total)
+            self._first = total if self._first is None else self._first
+            self._latest = total
             self._losses.clear()
         for index, group in enumerate(optimizer.param_groups):
             rate = group.get("lr")
@@ -59,9 +66,23 @@ class Objective(Observer):
         self._last = now
 
     def on_end(self) -> None:
+        self._tell_length()
         if self._held:
             self.hub.record("val_loss", torch.stack([value.float() for value in self._held]).mean())
             self._held.clear()
+
+    def _tell_length(self) -> None:
+        """Whether the training ended by itself before it had begun to learn."""
+        if self._first is None or self._latest is None or self.hub.cut_short:
+            return
+        share = float(self._latest) / float(self._first) if float(self._first) > 0 else 0.0
+        if self.hub.step < FEW_UPDATES and share > STILL_HIGH:
+            self.hub.fact(
+                "few-updates", True,
+                f"The training ended by itself after {self.hub.step} updates; the loss is still {share:.0%} of its first value.",
+            )  # fmt: skip
+        elif self.hub.step >= FEW_UPDATES:
+            self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
 
 
 OBSERVER = Objective

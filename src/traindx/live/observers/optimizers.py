@@ -26,7 +26,9 @@ class Optimizers(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._steps: dict[int, int] = {}  # updates by optimiser
-        self._history: list[tuple[frozenset[int], str, int]] = []  # parameters, settings, and the step of the last one built
+        self._history: list[
+            tuple[frozenset[int], str, int]
+        ] = []  # parameters, settings, and the step of the last one built
         self._rebuilt = 0
         self._loaded = 0  # weights were loaded or reset: what follows is a new training
         self._told: set[str] = set()
@@ -164,7 +166,9 @@ class Optimizers(Observer):
         where = f"{keys[0]}={getattr(scheduler, keys[0])}" if keys else name
         share = self._alive_until / max(self.hub.step, 1)
         if self._last_lr > GONE * self._peak or share >= EARLY or name in ("OneCycleLR", "ReduceLROnPlateau"):
-            self._tell("schedule-per-batch", False, f"{name} was stepped with every batch, and its numbers fit that.", where)
+            self._tell(
+                "schedule-per-batch", False, f"{name} was stepped with every batch, and its numbers fit that.", where
+            )
             return
         evidence = (
             f"{name} ({where}) was stepped with every batch: the rate fell below {GONE * 100:g} % of its peak after "

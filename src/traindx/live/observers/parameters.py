@@ -75,7 +75,11 @@ class Parameters(Observer):
                     self._silent[id(parameter)] = self._silent.get(id(parameter), 0) + 1
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
-        if self.hub.deep and self._looks.get(id(optimizer), 0) >= LOOKS and self._looks[id(optimizer)] <= 4 * SURE_LOOKS:
+        if (
+            self.hub.deep
+            and self._looks.get(id(optimizer), 0) >= LOOKS
+            and self._looks[id(optimizer)] <= 4 * SURE_LOOKS
+        ):
             self._judge()
 
     def on_end(self) -> None:
@@ -100,11 +104,17 @@ class Parameters(Observer):
             few = parameter.detach().flatten()[:SAMPLE]
             before = self._first.setdefault(identity, few.clone())
             if torch.equal(before, few):
-                missing[named[identity][0] if identity in named else f"a parameter of shape {tuple(parameter.shape)}"] = parameter
+                missing[
+                    named[identity][0] if identity in named else f"a parameter of shape {tuple(parameter.shape)}"
+                ] = parameter
         total = sum(p.numel() for p in self._reached.values())
         if not missing:
             if self._reached:
-                self._tell("parameters-not-optimized", False, f"All {len(self._reached)} parameters with a gradient belong to an optimiser.")
+                self._tell(
+                    "parameters-not-optimized",
+                    False,
+                    f"All {len(self._reached)} parameters with a gradient belong to an optimiser.",
+                )
             return False
         share = sum(p.numel() for p in missing.values()) / max(total, 1)
         unregistered = not any(id(p) in named for p in missing.values())
@@ -178,7 +188,9 @@ class Parameters(Observer):
     def _pretrained(self) -> bool:
         return self._loaded or any(name in sys.modules for name in _PRETRAINED)
 
-    def _tell(self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0) -> None:
+    def _tell(
+        self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0
+    ) -> None:
         """Say what is new: the last word counts, so a layer that is unfrozen later takes the finding back."""
         if self._said.get(identifier) != (present, clarity):
             self._said[identifier] = (present, clarity)

@@ -155,7 +155,9 @@ class Phases(Observer):
                     f"{seen.layers} did not act as in training.", name,
                 )  # fmt: skip
         elif seen.updates == SURE_STEPS and not seen.eval_updates:
-            self._tell("trained-in-eval-mode", False, f"{name} was in train mode in its first {SURE_STEPS} updates.", name)
+            self._tell(
+                "trained-in-eval-mode", False, f"{name} was in train mode in its first {SURE_STEPS} updates.", name
+            )
 
     def _evaluated(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> None:
         """The model was called with gradients off, between two updates."""

@@ -38,7 +38,9 @@ class _Site:
     where: str
     classes: int
     weighted: bool
-    last: deque[tuple[int, list[float], list[float]]] = field(default_factory=lambda: deque(maxlen=LAST))  # step, predicted, true
+    last: deque[tuple[int, list[float], list[float]]] = field(
+        default_factory=lambda: deque(maxlen=LAST)
+    )  # step, predicted, true
     true: list[float] = field(default_factory=list)
     looks: int = 0
     next_look: int = 0
@@ -50,7 +52,9 @@ class Predictions(Observer):
         self._later = Later()
         self._sites: dict[tuple[str, str], _Site] = {}
         self._spreads: dict[tuple[str, str], deque[list[float]]] = {}
-        self._right: list[tuple[torch.Tensor, torch.Tensor]] = []  # right and counted predictions since the last training step
+        self._right: list[
+            tuple[torch.Tensor, torch.Tensor]
+        ] = []  # right and counted predictions since the last training step
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
         self._classes = 0
@@ -79,7 +83,9 @@ class Predictions(Observer):
             if len(self._sites) >= 16:
                 return
             weight = call.options.get("weight")
-            site = self._sites[key] = _Site(call.name, call.where, classes, weight is not None or call.options.get("pos_weight") is not None)
+            site = self._sites[key] = _Site(
+                call.name, call.where, classes, weight is not None or call.options.get("pos_weight") is not None
+            )
         site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
         self._look(call, site)
 
@@ -143,7 +149,10 @@ class Predictions(Observer):
         if output.shape[0] < 8 or output.shape[0] != target.shape[0]:
             return
         few = max(8, COUNTS // max(1, output.numel() // output.shape[0]))
-        spreads = [one[:few].float().flatten(1).std(0).mean() if one.dim() > 1 else one[:few].float().std() for one in (output, target)]
+        spreads = [
+            one[:few].float().flatten(1).std(0).mean() if one.dim() > 1 else one[:few].float().std()
+            for one in (output, target)
+        ]
         past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
         self._later.ask(torch.stack(spreads), past.append)
 
@@ -159,9 +168,19 @@ class Predictions(Observer):
                 continue
             most = max(output / target for output, target in past)
             if most < SPREAD:
-                self._tell("prediction-collapse", True, f"The outputs given to {name} spread {most:.2g} times as far as the targets in the last {LAST} looks: nearly one answer for everything.", where)
+                self._tell(
+                    "prediction-collapse",
+                    True,
+                    f"The outputs given to {name} spread {most:.2g} times as far as the targets in the last {LAST} looks: nearly one answer for everything.",
+                    where,
+                )
             elif most > 10 * SPREAD:
-                self._tell("prediction-collapse", False, f"The outputs given to {name} spread {most:.2g} times as far as the targets.", where)
+                self._tell(
+                    "prediction-collapse",
+                    False,
+                    f"The outputs given to {name} spread {most:.2g} times as far as the targets.",
+                    where,
+                )
 
     def _judge_predictions(self, site: _Site) -> None:
         answers = [sum(column) for column in zip(*(predicted for _, predicted, _ in site.last), strict=True)]
@@ -170,22 +189,47 @@ class Predictions(Observer):
         if len(site.last) < LAST or total < LEAST or mixed < LAST:
             return
         if kinds > 1:
-            self._tell("prediction-collapse", False, f"{kinds} of {site.classes} classes are predicted in the last {LAST} looks at {site.name}.", site.where)
+            self._tell(
+                "prediction-collapse",
+                False,
+                f"{kinds} of {site.classes} classes are predicted in the last {LAST} looks at {site.name}.",
+                site.where,
+            )
             self._tell("labels-imbalanced", False, f"{kinds} of {site.classes} classes are predicted.", site.where)
             return
         only = answers.index(max(answers))
         share = site.true[only] / sum(site.true)
-        self._tell("prediction-collapse", True, f"All {total:g} predictions in the last {LAST} looks at {site.name} are class {only}, which {share:.0%} of the targets are.", site.where)
+        self._tell(
+            "prediction-collapse",
+            True,
+            f"All {total:g} predictions in the last {LAST} looks at {site.name} are class {only}, which {share:.0%} of the targets are.",
+            site.where,
+        )
         rarest = min(count for count in site.true if count > 0)
         if not site.weighted and site.true[only] == max(site.true) > IMBALANCE * rarest:
-            self._tell("labels-imbalanced", True, f"Class {only} has {share:.0%} of {sum(site.true):g} targets, {site.true[only] / rarest:.0f} times as many as the rarest class, and is all that is predicted.", site.where)
+            self._tell(
+                "labels-imbalanced",
+                True,
+                f"Class {only} has {share:.0%} of {sum(site.true):g} targets, {site.true[only] / rarest:.0f} times as many as the rarest class, and is all that is predicted.",
+                site.where,
+            )
 
     def _judge_labels(self, site: _Site) -> None:
         total, kinds = sum(site.true), sum(count > 0 for count in site.true)
         if kinds > 1:
-            self._tell("one-label-only", False, f"{kinds} of {site.classes} classes occur among the targets of {site.name}.", site.where)
+            self._tell(
+                "one-label-only",
+                False,
+                f"{kinds} of {site.classes} classes occur among the targets of {site.name}.",
+                site.where,
+            )
         elif kinds == 1 and len(self._sites) == 1 and site.looks >= ONE_LABEL_LOOKS and total >= ONE_LABEL_TARGETS:
-            self._tell("one-label-only", True, f"All {total:g} targets in {site.looks} looks at {site.name} are class {site.true.index(max(site.true))}, of {site.classes}.", site.where)
+            self._tell(
+                "one-label-only",
+                True,
+                f"All {total:g} targets in {site.looks} looks at {site.name} are class {site.true.index(max(site.true))}, of {site.classes}.",
+                site.where,
+            )
 
     def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:
         """Predictions may recover, so the last word counts; it is repeated only when it changes."""
@@ -210,7 +254,11 @@ def _answers(call: Criterion, limit: int) -> tuple[torch.Tensor, torch.Tensor, t
     if call.name in BINARY:
         scores, target = call.input.detach().reshape(-1)[:limit], call.target.detach().reshape(-1)[:limit]
         squeezed = call.name == "binary_cross_entropy" or ending(call.input).kind == "Sigmoid"
-        return (scores > (0.5 if squeezed else 0.0)).long(), (target > 0.5).long(), torch.ones_like(target, dtype=torch.bool)
+        return (
+            (scores > (0.5 if squeezed else 0.0)).long(),
+            (target > 0.5).long(),
+            torch.ones_like(target, dtype=torch.bool),
+        )
     scores = class_rows(call.input)[:limit]
     target = call.target.detach().reshape(-1)[: scores.shape[0]]
     ignored: Any = call.options.get("ignore_index", -100)

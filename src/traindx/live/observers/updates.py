@@ -25,7 +25,9 @@ class Updates(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
-        self._chosen: dict[int, tuple[int, list[tuple[str, torch.Tensor]]]] = {}  # by optimiser: models known, parameters
+        self._chosen: dict[
+            int, tuple[int, list[tuple[str, torch.Tensor]]]
+        ] = {}  # by optimiser: models known, parameters
         self._before: list[torch.Tensor] = []
         self._lost: list[float] = []  # share of elements that stood still, for each deep update
         self._told: bool | None = None
@@ -57,7 +59,9 @@ class Updates(Observer):
         if sizes is not None and weights is not None:
             ratios = torch.where(weights > 0, sizes / weights.clamp(min=1e-30), torch.full_like(sizes, -1.0))
             self._later.ask(ratios, self._taker("update_ratio", [name for name, _ in chosen]))
-        low = [(p, change) for (_, p), change in zip(chosen, changes, strict=True) if p.dtype in LOW and p.grad is not None]
+        low = [
+            (p, change) for (_, p), change in zip(chosen, changes, strict=True) if p.dtype in LOW and p.grad is not None
+        ]
         if low:
             self._look_for_lost(low, [name for name, p in chosen if p.dtype in LOW], _rate(optimizer))
         self._later.poll()
