@@ -43,6 +43,7 @@ def run(script: str, recording: Path | None, budget: float = 1.0) -> str:
     with mock.patch.dict(os.environ, TRAINDX_DEBUG="1"), contextlib.redirect_stdout(printed):
         if hub is not None:
             hub.attach()
+            hub.cut_short = True  # these trainings are short on purpose
         try:
             exec(code, {"__name__": "__main__"})
         finally:
