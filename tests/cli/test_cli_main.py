@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from traindx import __version__
 from traindx.cli import main
+from traindx.version import __version__
 
 HELP_CPU_SECONDS = 0.25
 _HELP = """

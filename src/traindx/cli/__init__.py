@@ -13,10 +13,10 @@ from typing import Annotated
 
 import typer
 
-from traindx import __version__
 from traindx.cli import diagnose, explain, listing, plot, run
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
+from traindx.version import __version__
 
 DEBUG_VARIABLE = "TRAINDX_DEBUG"
 # typer carries its own copy of click or uses the installed one, depending on its version; this finds the right class

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from traindx import __version__
 from traindx.causes import causes
 from traindx.diagnosis import Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
 from traindx.engine.advise import facts, missing
@@ -17,6 +16,7 @@ from traindx.fixes import fixes
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
+from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01

@@ -183,7 +183,7 @@ class Hub:
             return
         self.observe("on_end")
         self._look_closely(False)
-        self._write(wait=True)
+        self.write(wait=True)
         if self._store is not None:
             self._store.line("cost", share=self.cost, seconds=self._spent, steps=self.step)
             self._store.close()
@@ -244,7 +244,7 @@ class Hub:
         if deep != self.deep:
             self._look_closely(deep)
         if self.store.due():
-            self._write(wait=False)
+            self.write()
         self._spent += time.perf_counter() - began
         if self.stop_after is not None and self.step >= self.stop_after:
             self.cut_short = True
@@ -272,7 +272,7 @@ class Hub:
             return
         outermost = self._depth == 0 and not self._glancing and id(module) not in self.models
         if outermost and not isinstance(module, torch.nn.modules.loss._Loss):
-            self._meet(module)
+            self.meet(module)
         self._depth += 1
 
     def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
@@ -295,16 +295,19 @@ class Hub:
         if self._depth == 0 and not isinstance(module, torch.nn.modules.loss._Loss):
             self.observe("on_forward", module, args, kwargs, output)
 
-    def _meet(self, model: torch.nn.Module) -> None:
+    def meet(self, model: torch.nn.Module) -> None:
+        """Know a whole model and the names of its layers."""
         self.models[id(model)] = model
         prefix = "" if len(self.models) == 1 else f"{type(model).__name__}."
         for name, layer in model.named_modules():
             self.names.setdefault(id(layer), f"{prefix}{name}" if name else type(model).__name__)
 
-    def _write(self, *, wait: bool) -> None:
+    def write(self, *, wait: bool = False) -> None:
+        """Put into the recording what has arrived; with `wait`, all of it."""
         for step, row in self.values.ready(wait=wait):
             self.store.row(step, row)
-        self.store.flush()
+        if self._store is not None:
+            self._store.flush()
 
 
 def _handlers_of(observers: Sequence[Observer]) -> dict[str, list[tuple[Observer, Callable[..., None]]]]:

@@ -11,19 +11,29 @@ from typing import Any
 
 import torch
 
-from traindx import __version__
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.store import SCHEMA, Store
+from traindx.version import __version__
 
 _current: Hub | None = None
 
 
 def start(folder: Path, budget: float = 0.01, steps: int | None = None) -> Hub:
-    """Begin recording into this directory; the file itself is made when the training really begins."""
+    """Begin recording a whole process; the recording ends with it."""
     global _current
     if _current is not None:
         return _current
+    hub = open_hub(folder, budget, steps)
+    hub.attach()
+    _current = hub
+    atexit.register(stop)
+    _watch_exceptions(hub)
+    return hub
+
+
+def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
+    """A hub with all observers that records into this directory; the file itself is made when the training begins."""
     rank = int(os.environ.get("RANK", "0") or 0)
 
     def open_store() -> Store:
@@ -34,12 +44,7 @@ def start(folder: Path, budget: float = 0.01, steps: int | None = None) -> Hub:
         )  # fmt: skip
         return store
 
-    hub = Hub(open_store, list(observers().values()), budget, steps)
-    hub.attach()
-    _current = hub
-    atexit.register(stop)
-    _watch_exceptions(hub)
-    return hub
+    return Hub(open_store, list(observers().values()), budget, steps)
 
 
 def stop() -> None:
