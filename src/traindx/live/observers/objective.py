@@ -75,6 +75,7 @@ class Objective(Observer):
         """Whether the training ended by itself before it had begun to learn."""
         if self._first is None or self._latest is None or self.hub.cut_short:
             return
+        self.hub.event("finished", f"The script came to its own end after {self.hub.step} updates.")
         share = float(self._latest) / float(self._first) if float(self._first) > 0 else 0.0
         if self.hub.step < FEW_UPDATES and share > STILL_HIGH:
             self.hub.fact(
