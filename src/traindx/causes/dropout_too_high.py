@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "dropout-drops-most": "usually",
         "underfitting": "usually",
         "slow-convergence": "often",
         "plateau": "often",

@@ -48,7 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
-        "weights-decayed-away": "always",
+        "weights-decayed-away": "usually",
         "underfitting": "usually",
         "plateau": "usually",
         "prediction-collapse": "often",

@@ -12,6 +12,7 @@ from traindx.engine.advise import facts, missing
 from traindx.engine.context import hints
 from traindx.engine.observe import observe
 from traindx.engine.rank import HEALTHY, OTHER, Ranked, rank
+from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
@@ -61,15 +62,17 @@ def diagnose(run: Run, settings: Settings | None = None) -> Diagnosis:
 
 
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
-    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN settles it."""
+    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
+    settles it."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
     broken = present.get("nonfinite-loss")
     if broken is not None and broken.clarity >= 0.7:
         return "unhealthy"
-    if "too-short" in present:
-        return "inconclusive"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
+    seen_directly = any(known[i].background <= DIRECT and present[i].clarity >= 0.7 for i in present if i in known)
+    if "too-short" in present and not (seen_directly and healthy < 0.5):
+        return "inconclusive"
     if healthy >= 0.5:
         return "healthy"
     return "unhealthy" if any(known[identifier].severity == "problem" for identifier in present) else "inconclusive"

@@ -39,6 +39,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_precision(signals, seen),
         *_timing(signals, seen),
         *_validation(signals, seen),
+        *_capacity(signals, seen),
     ]
 
 
@@ -84,7 +85,7 @@ def _settings(signals: Signals) -> Iterator[Hint]:
         if value <= low:
             yield Hint(cause, -2.0, f"{label} is {value:g}")
         elif value >= high:
-            yield Hint(cause, 1.0, f"{label} is {value:g}")
+            yield Hint(cause, _excess(name, value), f"{label} is {value:g}")
     clip = lookup.number(config, "clip")
     if clip is not None and clip > 0:
         yield Hint("grad-clip-missing", -2.5, f"gradients are clipped at {clip:g}")
@@ -109,6 +110,26 @@ def _architecture(signals: Signals) -> Iterator[Hint]:
         text = f"the network has {layers} layer{'s' if layers > 1 else ''} with weights and no recurrence"
         for cause in ("exploding-gradients", "vanishing-gradients"):
             yield Hint(cause, -2.0, f"{text}: nothing multiplies gradients there")
+
+
+def _excess(name: str, value: float) -> float:
+    """How suspicious a setting above its usual range is: what hardly anybody means weighs like a symptom."""
+    if name == "momentum":
+        return 3.0 if value >= 0.995 else 1.5
+    if name == "weight_decay":
+        return 3.0 if value >= 5 else 2.0 if value >= 1 else 1.0
+    return 2.5 if value >= 0.8 else 1.0
+
+
+def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """A model of a few hundred parameters that fits nothing is probably too small; one of millions is not."""
+    count = lookup.number(signals.run.config, "parameters")
+    if count is None or not seen.keys() & {"underfitting", "plateau", "slow-convergence"}:
+        return
+    if count < 1000:
+        yield Hint("model-too-small", 1.8, f"the model has only {count:.0f} parameters")
+    elif count > 1e6:
+        yield Hint("model-too-small", -1.0, f"the model has {count:.3g} parameters")
 
 
 def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

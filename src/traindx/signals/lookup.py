@@ -10,6 +10,7 @@ from typing import Any
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "classes": ("numclasses", "nclasses", "nclass", "numclass", "nc", "numlabels", "classnum", "classescount", "classes"),
     "vocabulary": ("vocabsize", "paddedvocabsize", "ntokens", "nvocab"),
+    "parameters": ("modelparameters", "nparameters", "numparams", "numparameters", "nparams", "totalparams"),
     "lr": ("learningrate", "lr", "baselr", "lr0", "initlr", "initiallr", "maxlr"),
     "batch_size": ("batchsize", "globalbatchsize", "trainbatchsize", "perdevicetrainbatchsize", "batch", "bs", "imsperbatch",
                    "microbatchsize"),

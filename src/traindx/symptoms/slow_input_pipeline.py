@@ -16,6 +16,7 @@ from traindx.symptoms.recipes import falling, flat, put
 
 ID = "slow-input-pipeline"
 MIN_ROWS = 5
+LEAST_SECONDS = 0.003  # of a whole step: below, the loop itself takes the time
 SLOW = 0.3  # of the step time
 PLAIN = 0.6
 FINE = 0.15
@@ -41,6 +42,8 @@ def detect(signals: Signals) -> Observation:
     summary = f"{wait.name} is usually {percent(share)} of the step time, {seconds}"
     if overall > share + 0.1:
         summary += f", {percent(overall)} over the whole run"
+    if float(np.median(total)) < LEAST_SECONDS:
+        return Observation(ID, "absent", f"{summary}; steps this short are not worth feeding faster.")
     if share < SLOW:
         fine = "" if share < FINE else f"; a problem from {percent(SLOW)} on"
         return Observation(ID, "absent", f"{summary}{fine}.")

@@ -15,6 +15,7 @@ from traindx.live.observer import Criterion, Observer
 
 FEW_UPDATES = 50  # fewer are hardly a training
 STILL_HIGH = 0.7  # of the first loss
+HARDLY_MOVED = 0.9  # the same for up to three times as many updates
 
 
 class Objective(Observer):
@@ -46,7 +47,7 @@ class Objective(Observer):
             self._losses.append(loss.detach().reshape(()))
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
-        number = self._optimizers.setdefault(id(optimizer), len(self._optimizers))
+        number = self._optimizers.setdefault(_identity(optimizer), len(self._optimizers))
         suffix = "" if number == 0 else f"/optimizer{number}"
         now = time.perf_counter()
         if self._losses:
@@ -77,13 +78,19 @@ class Objective(Observer):
             return
         self.hub.event("finished", f"The script came to its own end after {self.hub.step} updates.")
         share = float(self._latest) / float(self._first) if float(self._first) > 0 else 0.0
-        if self.hub.step < FEW_UPDATES and share > STILL_HIGH:
+        handful = self.hub.step < FEW_UPDATES and share > STILL_HIGH
+        if handful or (self.hub.step < 3 * FEW_UPDATES and share > HARDLY_MOVED):
             self.hub.fact(
                 "few-updates", True,
                 f"The training ended by itself after {self.hub.step} updates; the loss is still {share:.0%} of its first value.",
             )  # fmt: skip
-        elif self.hub.step >= FEW_UPDATES:
+        elif self.hub.step >= 3 * FEW_UPDATES:
             self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
+
+
+def _identity(optimizer: torch.optim.Optimizer) -> int:
+    """What an optimiser is about: one that is built anew over the same parameters is the same one."""
+    return next((id(parameter) for group in optimizer.param_groups for parameter in group["params"]), id(optimizer))
 
 
 OBSERVER = Objective

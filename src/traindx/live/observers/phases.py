@@ -17,6 +17,7 @@ from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer
 from traindx.live.tensors import first_input, wants_gradients
 
+MOST_DROPPED = 0.8  # a rate nobody means
 _DROPOUT = torch.nn.modules.dropout._DropoutNd
 _BATCHNORM = torch.nn.modules.batchnorm._BatchNorm
 _RECURRENT = (torch.nn.RNNBase, torch.nn.RNNCellBase)
@@ -134,10 +135,22 @@ class Phases(Observer):
         for seen in self._watched.values():
             self._close_gap(seen)
 
+    def _tell_settings(self, model: torch.nn.Module) -> None:
+        """What a log's configuration would say of the model: its size and its strongest dropout."""
+        layers = [(float(layer.p), name) for name, layer in model.named_modules() if isinstance(layer, _DROPOUT)]
+        settings = {}
+        if layers:
+            rate, name = max(layers)
+            settings = {"dropout": rate}
+            text = f"The strongest dropout layer, {name or type(model).__name__}, drops {rate:.0%} of its inputs."
+            self.hub.fact("dropout-drops-most", rate >= MOST_DROPPED, text, where=name or None)
+        self.hub.config(model_parameters=sum(weight.numel() for weight in model.parameters()), **settings)
+
     def _meet(self, model: torch.nn.Module) -> _Watched | None:
         seen = self._watched.get(id(model))
         if seen is None and len(self._watched) < MODELS:
             seen = self._watched[id(model)] = _Watched(model)
+            self._tell_settings(model)
         return seen
 
     def _updated(self, seen: _Watched) -> None:
