@@ -117,7 +117,7 @@ def _excess(name: str, value: float) -> float:
     if name == "momentum":
         return 3.0 if value >= 0.995 else 1.5
     if name == "weight_decay":
-        return 3.0 if value >= 5 else 2.0 if value >= 1 else 1.0
+        return 5.0 if value >= 5 else 2.5 if value >= 1 else 1.0
     return 2.5 if value >= 0.8 else 1.0
 
 
