@@ -21,6 +21,7 @@ from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01
+UNSURE = 0.4  # below, the next thing is more evidence and not a change
 PICTURE_POINTS = 120
 
 _SCOPE = {
@@ -149,7 +150,9 @@ def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], lacking: tuple[o
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:
         return "traindx plot shows where it happens."
-    if top.confidence < 0.4:
+    if top.confidence < UNSURE and run.format != "recording":
+        return "Change nothing yet: a log cannot tell these apart. `traindx run train.py` (PyTorch) looks inside and sees most of them directly."
+    if top.confidence < UNSURE:
         return (
             f"Not certain yet: read `traindx explain {top.cause}` for the check that separates it from its look-alikes."
         )
