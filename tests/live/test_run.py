@@ -130,27 +130,3 @@ def test_scripts_without_torch_and_missing_scripts(tmp_path: Path) -> None:
     missing = run(tmp_path, "nowhere.py")
     assert missing.returncode == 2
     assert "does not exist" in missing.stderr
-
-
-def test_every_rank_of_torchrun_is_recorded_and_the_first_one_diagnosed(tmp_path: Path) -> None:
-    (tmp_path / "ddp.py").write_text(
-        textwrap.dedent("""
-        import torch, torch.distributed as dist
-        dist.init_process_group("gloo")
-        torch.manual_seed(0)
-        model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 2))
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-        torch.manual_seed(dist.get_rank())
-        x = torch.randn(64, 8)
-        for _ in range(80):
-            optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(x), (x.sum(1) > 0).long()).backward()
-            optimizer.step()
-        dist.destroy_process_group()
-        """)
-    )
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "ddp.py"]
-    result = run(tmp_path, "--json", "page.json", "--", *torchrun)
-    assert result.returncode == 0, result.stderr
-    assert sorted(path.name for path in (tmp_path / "ddp.traindx").iterdir()) == ["rank-0.jsonl", "rank-1.jsonl"]
-    assert json.loads((tmp_path / "page.json").read_text())["verdict"] == "healthy"
