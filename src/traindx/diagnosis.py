@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 SCHEMA = "traindx.diagnosis/1"
+UNSURE = 0.4  # below this probability an explanation asks for more evidence, not for a change
 
 State = Literal["present", "absent", "unknown"]
 Verdict = Literal["healthy", "unhealthy", "inconclusive"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 import reporter_samples as samples
@@ -50,6 +51,19 @@ def test_healthy_run_gets_three_lines() -> None:
     assert "divergence" in lines[1]
     assert "Not checked" in lines[2]
     assert "overfitting-gap" in lines[2]
+
+
+@pytest.mark.parametrize("form", ["text", "md"])
+def test_an_unsure_page_names_the_fix_without_its_code(form: str) -> None:
+    sure = samples.unhealthy()
+    first = replace(sure.hypotheses[0], confidence=0.3)
+    unsure = replace(sure, hypotheses=(first, *sure.hypotheses[1:]))
+    render = reporters()[form].render
+    assert samples.LR.code in render([sure], color=False, width=100)
+    text = render([unsure], color=False, width=100)
+    assert samples.LR.code not in text
+    assert samples.LR.title in text
+    assert "traindx explain lower-lr" in text
 
 
 def test_inconclusive_says_why_and_proposes_no_fix() -> None:

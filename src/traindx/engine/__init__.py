@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from traindx.causes import causes
-from traindx.diagnosis import Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
+from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
 from traindx.engine.advise import facts, missing
 from traindx.engine.context import hints
 from traindx.engine.observe import observe
@@ -21,7 +21,6 @@ from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01
-UNSURE = 0.4  # below, the next thing is more evidence and not a change
 PICTURE_POINTS = 120
 
 _SCOPE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from traindx.diagnosis import Diagnosis, FixProposal, Hypothesis
+from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.base import Reporter
 from traindx.reporters.sparkline import caption, curves_of, sparkline
 from traindx.reporters.wording import (
@@ -132,6 +132,8 @@ def _fixes(hypothesis: Hypothesis) -> str:
     if hypothesis.fix is None:
         return ""
     first = hypothesis.fix
+    if hypothesis.confidence < UNSURE:
+        return f"**If so:** {_named(first)}; how: `traindx explain {first.id}`"
     parts = [f"**Fix:** {_named(first)}", block(clean_lines(first.code), language_of(first.code))]
     if hypothesis.alternatives:
         parts.append(_bullets("Or", [_named(other) for other in hypothesis.alternatives]))

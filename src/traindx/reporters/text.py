@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from traindx.diagnosis import Diagnosis, Hypothesis, Verdict
+from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Verdict
 from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, fitting, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.sparkline import caption, curves_of, label_width, sparkline
@@ -164,6 +164,8 @@ class _Pages:
         if hypothesis.fix is None:
             return []
         fix = hypothesis.fix
+        if hypothesis.confidence < UNSURE:
+            return self.labelled("if so", [f"{clean(fix.title)}; how: traindx explain {fix.id}"])
         lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {fix.safety})"])
         code = narrowed(clean_lines(fix.code), self.width - _LABEL)
         indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code)))
