@@ -18,6 +18,7 @@ from traindx.run import Event, Run
 
 _EPOCH_FILE = re.compile(r"^metrics_epoch_(\d+)\.json$")
 _SUMMARY = "metrics.json"
+_COMPANIONS = (_SUMMARY, "config.json", "out.log", "stdout.log", "stderr.log", "python_logging.log")  # its own logs
 _OWN_KEYS = frozenset({"training_duration", "training_start_epoch", "training_epochs", "best_epoch"})
 _COUNTS = ("training_start_epoch", "training_epochs", "best_epoch")
 
@@ -64,7 +65,7 @@ def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
     bundles = []
     for parent, epochs in folders.items():
         epochs.sort(key=lambda path: _number(path) or 0)
-        others = [path for path in files if path in (parent / _SUMMARY, parent / "config.json")]
+        others = [path for path in files if path.parent == parent and path.name in _COMPANIONS]
         bundles.append(Bundle(epochs[-1], frozenset([*epochs, *others])))
     return bundles
 

@@ -12,7 +12,10 @@ from traindx.readers.text import read_text
 from traindx.readers.tokens import to_float
 
 NAME = "deepspeed"
-_OVERFLOW = re.compile(r"(?:overflow|skipping step).*reducing (?:loss scale )?to\s+([\d.eE+]+\d)", re.IGNORECASE)
+_OVERFLOW = re.compile(
+    r"(?:(?:overflow|skipping step).*reducing (?:loss scale )?to|reducing dynamic loss scale from \S+ to)\s+([\d.eE+]+\d)",
+    re.IGNORECASE,
+)
 _LINE = re.compile(
     r"\[logging\.py:\d+:log_dist\]\s*\[Rank \d+\].{0,40}\bstep=\d+|^.{0,80}\bsteps: \d+ loss: \S+ iter time \(s\):",
     re.MULTILINE,

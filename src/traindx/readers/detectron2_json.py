@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from traindx.readers.base import LIKELY, Reader
 from traindx.readers.jsonrows import head_rows, read_json_rows
 from traindx.readers.settings import load_settings
@@ -10,6 +13,7 @@ from traindx.readers.source import Source
 from traindx.run import Run
 
 _OWN_KEYS = frozenset({"total_loss", "eta_seconds", "data_time", "rank_data_time", "validation_loss"})
+_EVALUATED = re.compile(r"(?:bbox|segm|keypoints|sem_seg|panoptic_seg|box_proposals)/")  # the tasks of its evaluators
 
 
 def sniff(source: Source) -> float:
@@ -23,7 +27,12 @@ def read(source: Source) -> list[Run]:
     if config is not None:
         sink.main.config.update(load_settings(config))
     read_json_rows(source, sink)
-    return sink.finish()
+    runs = sink.finish()
+    for run in runs:
+        for name, series in run.series.items():
+            if _EVALUATED.match(name):
+                run.series[name] = replace(series, meaning=replace(series.meaning, split="val"))
+    return runs
 
 
 READER = Reader("detectron2-json", "detectron2 metrics.json", sniff, read)

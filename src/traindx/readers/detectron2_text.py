@@ -7,13 +7,16 @@ numbers inside the brackets that name the metric.
 from __future__ import annotations
 
 import re
-from functools import partial
+from dataclasses import replace
+
+import numpy as np
 
 from traindx.readers.base import CERTAIN, Reader
 from traindx.readers.dialect import Dialect, Handler, Sink
 from traindx.readers.source import Source
 from traindx.readers.text import read_text
 from traindx.readers.tokens import to_float
+from traindx.run import Run
 
 NAME = "detectron2-text"
 _COPYPASTE = re.compile(r"copypaste: (.*\S)")
@@ -87,5 +90,17 @@ def sniff(source: Source) -> float:
     )
 
 
+def read(source: Source) -> list[Run]:
+    """The log, each validation loss once: its lines repeat the last one until there is another."""
+    runs = read_text(source, format=NAME)
+    for run in runs:
+        for name, series in run.series.items():
+            if series.meaning.kind == "loss" and series.meaning.split == "val" and len(series) > 1:
+                new = np.append(True, series.values[1:] != series.values[:-1])
+                times = None if series.times is None else series.times[new]
+                run.series[name] = replace(series, steps=series.steps[new], values=series.values[new], times=times)
+    return runs
+
+
 DIALECT = Results
-READER = Reader(NAME, "detectron2 log", sniff, partial(read_text, format=NAME))
+READER = Reader(NAME, "detectron2 log", sniff, read)

@@ -9,7 +9,9 @@ from traindx.readers.lines import read_prefix
 Setting = str | int | float | bool | None
 MAX_SETTINGS = 3000
 _TREE = re.compile(r"^[\s│├└─|*>+-]+(?=\S)")
-_DEFAULT = re.compile(r"\s*\[default:.*\]\s*$")  # pix2pix prints the default behind a changed option
+_ASIDE = re.compile(
+    r"\s*\[default:.*\]\s*$|(?<=\S)\s+#\s.*$"
+)  # pix2pix names the default, a printed script has comments
 _DOTTED = re.compile(r"^([\w.\-]{2,60})\s*\.{3,}\s*(\S.*)$")
 _SINGLE = re.compile(r"^['\"]?([A-Za-z_][\w.\-/ ]{0,48}?)['\"]?\s*(?::|=|=>|\s=\s)\s*(\S.*?)\s*,?$")
 _GROUP = re.compile(
@@ -32,7 +34,7 @@ def settings_in(line: str) -> dict[str, Setting]:
     """The settings this line states; empty for almost all lines of a log."""
     if line.startswith(("+", "$ ", ">>>")):  # a shell's trace of what it runs
         return {}
-    text = _DEFAULT.sub("", _TREE.sub("", line[read_prefix(line).end :]).strip())
+    text = _ASIDE.sub("", _TREE.sub("", line[read_prefix(line).end :]).strip())
     if not text or len(text) > 20_000:
         return {}
     match = _DOTTED.match(text)

@@ -201,8 +201,11 @@ def _without_copies(runs: list[Run]) -> list[Run]:
     value for value, the one that knows most is kept."""
     kept: list[Run] = []
     for run in sorted(runs, key=lambda run: (-len(run.series), -run.points)):
-        if not any(_same_training(run, other) for other in kept):
+        copy_of = next((other for other in kept if _same_training(run, other)), None)
+        if copy_of is None:
             kept.append(run)
+        else:  # what only the copy knows of the settings is not lost
+            copy_of.config = {**run.config, **copy_of.config}
     return kept
 
 

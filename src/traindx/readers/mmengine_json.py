@@ -6,6 +6,7 @@ from traindx.readers.base import LIKELY, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.jsonrows import head_rows, json_objects
 from traindx.readers.jsontext import flat_row
+from traindx.readers.python_settings import load_python_settings
 from traindx.readers.source import Source
 from traindx.run import Run
 
@@ -22,6 +23,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     builder = RunBuilder(source.name, READER.name)
+    builder.config.update(load_python_settings(source.beside("config.py", up=0)))
     last_step, last_epoch = 0.0, 0.0
     for row in json_objects(source, builder.lost):
         numbers, _ = flat_row(row)

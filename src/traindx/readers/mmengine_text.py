@@ -7,12 +7,13 @@ through the epochs, a validation line belongs to its epoch.
 from __future__ import annotations
 
 import re
-from functools import partial
 
 from traindx.readers.base import CERTAIN, LIKELY, Reader
 from traindx.readers.dialect import Dialect
+from traindx.readers.python_settings import load_python_settings
 from traindx.readers.source import Source
 from traindx.readers.text import read_text
+from traindx.run import Run
 
 NAME = "mmengine-text"
 _LINE = re.compile(
@@ -34,5 +35,14 @@ def sniff(source: Source) -> float:
     return LIKELY if _LINE.search(source.text_head) else 0.0
 
 
+def read(source: Source) -> list[Run]:
+    """The log, with the settings that mmengine dumps into a folder beside it."""
+    settings = load_python_settings(source.beside("vis_data/config.py", up=0))
+    runs = read_text(source, format=NAME)
+    for run in runs:
+        run.config = {**settings, **run.config}
+    return runs
+
+
 DIALECT = Lines
-READER = Reader(NAME, "mmengine log", sniff, partial(read_text, format=NAME))
+READER = Reader(NAME, "mmengine log", sniff, read)

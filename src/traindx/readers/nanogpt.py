@@ -6,9 +6,10 @@ import re
 from functools import partial
 
 from traindx.readers.base import LIKELY, Reader
-from traindx.readers.dialect import Dialect
+from traindx.readers.dialect import Dialect, Handler, Sink
 from traindx.readers.source import Source
 from traindx.readers.text import read_text
+from traindx.readers.tokens import to_float
 
 NAME = "nanogpt"
 _LINE = re.compile(
@@ -17,9 +18,22 @@ _LINE = re.compile(
 )
 
 
+_STATED = re.compile(r"^(?:found|Overriding:) (\w+) = ([-+\d.eE]+)(?: \(inside|\s*$)")
+
+
 class Lines(Dialect):
+    """Besides its lines, what it says of the data ('found vocab_size = 65') and of the command line."""
+
     name = NAME
     lines = _LINE
+
+    def take(self, line: str) -> Handler | None:
+        return self.stated if _STATED.match(line) else None
+
+    def stated(self, line: str, sink: Sink) -> None:
+        match = _STATED.match(line)
+        if match:
+            sink.plan(match.group(1), to_float(match.group(2)))
 
 
 def sniff(source: Source) -> float:

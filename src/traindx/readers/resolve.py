@@ -12,6 +12,7 @@ from traindx.readers.plans import Column, Plan
 from traindx.readers.shapes import Block, Places, Shape
 from traindx.run import Floats
 
+_ONE_MESSAGE = 0.01  # seconds that the handlers of one message may take to write it
 _MIDNIGHT = 43_200.0  # seconds a clock without a date may fall by before a new day is assumed
 
 
@@ -102,8 +103,9 @@ def _once(block: Block, counted: bool) -> Block:
     same = ((block.values[1:] == block.values[:-1]) | (np.isnan(block.values[1:]) & np.isnan(block.values[:-1]))).all(
         axis=1
     )
-    if counted:
-        return block.take(np.append(True, ~same))
+    if counted:  # the same numbers again at another time are another measurement
+        apart = np.abs(np.diff(block.times)) > _ONE_MESSAGE
+        return block.take(np.append(True, ~same | apart))
     # without a counter equal neighbours are a repeat only if all rows come in pairs
     if len(block.seq) >= 4 and len(block.seq) % 2 == 0 and same[::2].all() and not same[1::2].all():
         return block.take(np.arange(len(block.seq)) % 2 == 0)
@@ -161,8 +163,10 @@ def _mark_progress(rows: Rows) -> None:
     count = rows.batch
     if counter is None and plan.step is not None and plan.step.total is not None:
         falls = bool((np.diff(rows.step) < 0).any())
-        if plan.step.rank <= 1 or falls or plan.bar:
+        if plan.step.rank <= 1 or falls or plan.bar or _stands(rows):
             counter, count = plan.step, rows.step
+    elif counter is None and plan.step is not None and plan.item is None and _stands(rows):
+        counter, count = plan.step, rows.step
     if counter is None:
         return
     rows.progress, rows.own_step = True, False
@@ -172,6 +176,13 @@ def _mark_progress(rows: Rows) -> None:
     rows.step = np.full(len(rows), np.nan)
     rows.batch = np.full(len(rows), np.nan)
     rows.take(ends)
+
+
+def _stands(rows: Rows) -> bool:
+    """Whether the counter never moves: 'Iter(val) [5/5]' after each evaluation is its number of batches."""
+    if np.isfinite(rows.step_total).all():
+        return bool((rows.step == rows.step_total).all())
+    return len(rows) > 1 and bool((rows.step == rows.step[0]).all())
 
 
 def _carry_epochs(rows: list[Rows]) -> None:

@@ -189,6 +189,8 @@ class Scanner:
         if entry is None:
             append, act = self._decide(line)
             entry = self._general[general] = (template.count(HOLE), append, act)
+        elif entry[1] is None and entry[2] is None:  # 'fp16' and 'bf16' look alike and are two settings
+            self._configure(line)
         self._entries[template] = entry
         return entry
 
