@@ -66,8 +66,8 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     settles it."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
-    broken = present.get("nonfinite-loss")
-    if broken is not None and broken.clarity >= 0.7:
+    broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
+    if any(observation.clarity >= 0.7 for observation in broken):
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
     seen_directly = any(known[i].background <= DIRECT and present[i].clarity >= 0.7 for i in present if i in known)
@@ -145,6 +145,8 @@ def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], lacking: tuple[o
     if verdict == "inconclusive":
         if any(event.kind in _SCOPE or event.kind == "traceback" for event in run.events):
             return "Fix the crash first, then diagnose the next log."
+        if run.format == "checkpoint":
+            return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
         return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:

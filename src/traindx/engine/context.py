@@ -34,6 +34,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     seen = {observation.id: observation for observation in observations if observation.state == "present"}
     return [
         *_rate(signals),
+        *_distance(signals, seen),
         *_settings(signals),
         *_architecture(signals),
         *_precision(signals, seen),
@@ -54,8 +55,7 @@ def _rate(signals: Signals) -> Iterator[Hint]:
     lr = peak_lr(signals)
     if lr is None or lr <= 0:
         return
-    name = str(lookup.setting(signals.run.config, "optimizer") or "").lower()
-    family = "adam" if "adam" in name or "lion" in name else "sgd" if "sgd" in name else ""
+    family = _family(signals)
     low, high = USUAL_LR[family]
     called = {"adam": "Adam-like optimisers", "sgd": "SGD", "": "any usual optimiser"}[family]
     if lr > high:
@@ -69,6 +69,23 @@ def _rate(signals: Signals) -> Iterator[Hint]:
     elif family:
         yield Hint("lr-too-high", -0.3, f"learning rate {lr:.3g} is in the usual range of {called}")
         yield Hint("lr-too-low", -0.5, f"learning rate {lr:.3g} is in the usual range of {called}")
+
+
+def _family(signals: Signals) -> str:
+    name = str(lookup.setting(signals.run.config, "optimizer") or "").lower()
+    return "adam" if "adam" in name or "lion" in name else "sgd" if "sgd" in name else ""
+
+
+def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """Adam moves every weight by about the learning rate, so weights that stay where they are were given too small a one;
+    the size of the gradient cannot be the reason."""
+    lr = peak_lr(signals)
+    if "tiny-updates" not in seen or _family(signals) != "adam" or lr is None or not lr > 0:
+        return
+    text = f"Adam moves each weight by about the learning rate, {lr:.3g}, however small the gradient"
+    yield Hint("lr-too-low", 2.0, text)
+    for cause in ("vanishing-gradients", "grad-clip-too-tight", "saturation"):
+        yield Hint(cause, -2.0, text)
 
 
 def _settings(signals: Signals) -> Iterator[Hint]:

@@ -119,7 +119,7 @@ def _log_odds(observation: Observation, probability: float, background: float) -
     """How much more (or less) this observation is expected under the explanation than in any run."""
     if observation.state == "present":
         return math.pow(observation.clarity, words.CLARITY_POWER) * math.log(probability / background)
-    seen = words.SENSITIVITY
+    seen = words.SENSITIVITY_DIRECT if background <= words.DIRECT else words.SENSITIVITY
     return math.log((1 - seen * probability) / (1 - seen * background))
 
 

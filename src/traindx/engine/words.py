@@ -19,6 +19,7 @@ PRIOR_HEALTHY = 0.45  # of the logs people look at, before anything is seen
 PRIOR_OTHER = 0.04  # something the catalogue does not know
 
 SENSITIVITY = 0.85  # a symptom that is there is found this often: absence counts for less than presence
+SENSITIVITY_DIRECT = 0.97  # and this often where a recording looks at the thing itself
 HEALTHY_PROBLEM = 0.02  # a problem symptom the healthy page does not mention: this share of its background rate
 OTHER_PROBLEM = 0.12  # any problem symptom under an unknown cause
 DIRECT = 0.003  # a symptom this rare elsewhere is seen directly by a recording: it proves rather than suggests

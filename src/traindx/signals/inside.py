@@ -69,6 +69,15 @@ def objective(signals: Signals, fewest: int = 5) -> Curve | None:
     return curve if curve is not None and len(curve) >= fewest else None
 
 
+def travel(run: Run, fewest: int) -> tuple[float, float] | None:
+    """How far the weights are from where they began, by their size, at the end of at least so many updates: distance and
+    step. Only a recording knows it."""
+    series = run.series.get("weight_travel")
+    if series is None or not len(series) or series.steps[-1] < fewest or not np.isfinite(series.values[-1]):
+        return None
+    return float(series.values[-1]), float(series.steps[-1])
+
+
 def learned(curve: Curve | None) -> bool | None:
     """Whether the objective made real progress: half of a loss gone, a return or score that clearly rose; None where
     there is no curve to tell."""

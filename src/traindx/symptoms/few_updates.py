@@ -12,7 +12,7 @@ SYMPTOM = Symptom(
     title="ended after a handful of updates",
     severity="problem",
     family="few-updates",
-    background=0.002,
+    background=0.01,
     needs=("recording from the inside",),
     doc="""
 ## What is observed

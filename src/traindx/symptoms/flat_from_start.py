@@ -13,6 +13,7 @@ ID = "flat-from-start"
 FLAT_SHARE = 0.035  # a training that works loses more than this share of its first loss; below 1 % is plain
 PLAIN_SHARE = 0.01
 NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values
+AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing reaches
 MIN_POINTS = 5
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
@@ -62,6 +63,10 @@ def _improved_elsewhere(signals: Signals) -> str:
     if score is None or len(score) < MIN_POINTS or signals.kind == "rl":
         return ""
     gain = score.progress
+    if signals.classes is not None and "acc" in score.name.lower():
+        best = score.logged(score.best)
+        if best < AT_CHANCE / signals.classes[0] * (100 if best > 1.5 else 1):
+            return ""
     if gain > 5 * score.level_noise and gain > 0.15 * max(abs(score.best), 1e-12):
         return score.name
     return ""

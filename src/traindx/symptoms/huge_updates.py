@@ -9,7 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.inside import learned, objective, only_matrices, update_ratios
+from traindx.signals.inside import learned, objective, only_matrices, travel, update_ratios
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
@@ -20,9 +20,22 @@ PLAIN = 0.5
 START = 0.1  # of the run: fresh layers near zero move by a large share at first
 HELD = 0.1  # of the run it must last
 OPENING = 5  # rows
+UPDATES = 10
+FAR = 10.0  # times the size of the initial weights; small networks that learn end within 3
+LOST = 100.0
 
 
 def detect(signals: Signals) -> Observation:
+    way = travel(signals.run, UPDATES)
+    course = objective(signals)
+    if way is not None and way[0] > FAR and course is not None and not learned(course):
+        distance, updates = way
+        return Observation(
+            ID, "present",
+            f"After {updates:.0f} updates the weights are {num(distance)} times their initial size away from where they began "
+            "(small networks that learn end within 3).",
+            (0.0, updates), None, clarity(math.log10(distance), math.log10(FAR), math.log10(LOST)),
+        )  # fmt: skip
     series = [one for one in only_matrices(update_ratios(signals.run)) if np.isfinite(one.values).sum() >= MIN_POINTS]
     if not series:
         return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
@@ -88,6 +101,9 @@ Biases and normalisation gains are left out: they begin at or near zero, where a
 updates matter because the weights then grow until the same step is a small share: in small networks that Adam
 destroyed at a rate of 0.3 the ratio went from 0.98 to 0.16 within five steps, and healthy ones began below 0.025.
 
+A recording also measures how far the weights are from where they began: ten times their initial size without learning is
+present, a hundred times plain.
+
 ## Healthy range
 1e-4 to 1e-2, with 1e-3 as the usual rule of thumb. For layers initialised at zero larger ratios are normal at first.
 
@@ -104,6 +120,8 @@ step.
                       "loss": then(falling(80, 2.3, 1.0), ramp(120, 1.0, 3.0))}),
         Case("the first steps throw everything away", "present",
              lambda: {"update_ratio": falling(200, 0.98, 1e-3, pace=60), "loss": flat(200, 2.3, 0.05)}),
+        Case("the weights were thrown far away", "present",
+             lambda: {"update_ratio": flat(200, 1e-2, 0.3), "weight_travel": ramp(200, 0.0, 60.0), "loss": flat(200, 2.3, 0.05)}),
         Case("large at the start, learns", "absent",
              lambda: {"update_ratio": falling(200, 0.3, 1e-3, pace=60), "loss": falling(200, 2.3, 0.4)}),
         Case("one outlier", "absent", lambda: {"update_ratio": put(flat(200, 1e-3, 0.3), 100, 2.0), "loss": flat(200, 2.3, 0.05)}),

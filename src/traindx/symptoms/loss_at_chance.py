@@ -9,10 +9,12 @@ from traindx.signals import Signals
 from traindx.signals.chance import CLOSE, GUESS_CLOSE, chance_of
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, num
-from traindx.symptoms.recipes import falling, flat
+from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "loss-at-chance"
 MIN_POINTS = 4
+ABOVE = 1.5  # times chance level: higher up the loss is on its way from a bad start, or diverges
+LITTLE = 0.1  # of the first loss gone
 SETTLED = 0.02  # a loss that rests on chance scatters little about it in the second half
 
 
@@ -42,6 +44,11 @@ def detect(signals: Signals) -> Observation:
         )  # fmt: skip
     if useless:
         return Observation(ID, "present", useless, where=signals.score.name if signals.score else None, clarity=0.7)
+    if chance.known != "loss" and goal < curve.best and goal < level < ABOVE * goal and curve.reduction < LITTLE:
+        return Observation(
+            ID, "present", f"{curve.name} ends at {num(level)} and was never below chance level {says}.",
+            (float(curve.x[0]), float(curve.x[-1])), curve.name, 0.7,
+        )  # fmt: skip
     return Observation(ID, "absent", f"{curve.name} is at {num(level)}, chance level is {says}.")
 
 
@@ -79,7 +86,8 @@ ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one hal
 ## How it is measured
 K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. The loss must stay within 2 % of
 ln(K), never have been 3 % below it, and be settled in its second half. Where K is unknown it is guessed only for usual
-counts and only when the loss rests within 0.4 % of ln(K); the page then says so and the finding counts for less.
+counts and only when the loss rests within 0.4 % of ln(K); the page then says so and the finding counts for less. A loss that ends above a known chance level, was never below it
+and lost less than a tenth of its first value counts likewise.
 
 ## Healthy range
 The first loss of a fresh classifier should be near ln(K). It must not still be there later.
@@ -92,6 +100,8 @@ detached graph, labels that do not belong to the inputs, a wrong last activation
     cases=(
         Case("ten classes, known", "present", lambda: {"train_loss": flat(100, 2.3028, 0.003)}, {"num_classes": 10}),
         Case("accuracy tells the classes", "present", lambda: {"loss": flat(50, 2.305, 0.001), "val_acc": flat(50, 10.0, 0.001)}),
+        Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)}, {"num_classes": 10}),
+        Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)}, {"num_classes": 10}),
         Case("falls below chance", "absent", lambda: {"train_loss": falling(100, 2.3, 0.5)}, {"num_classes": 10}),
         Case("passes ln 2 on its way", "unknown", lambda: {"train_loss": falling(100, 2.3, 0.55)}),
         Case("classes unknown", "unknown", lambda: {"train_loss": flat(100, 3.17, 0.01)}),

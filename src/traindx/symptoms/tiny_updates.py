@@ -9,19 +9,33 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals
-from traindx.signals.inside import learned, objective, only_matrices, update_ratios
+from traindx.signals.inside import learned, objective, only_matrices, travel, update_ratios
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.recipes import cosine, falling, flat
+from traindx.symptoms.recipes import cosine, falling, flat, ramp
 
 ID = "tiny-updates"
 MIN_POINTS = 5
 TINY = 1e-5  # a tenth of the lower end of the usual range, 1e-4
 PLAIN = 1e-7
 MOVES = 0.2  # of the first loss gone: small steps, but enough
+UPDATES = 50  # after so many the distance from the start speaks for itself
+NEAR = 0.01  # of the size of the weights; from-scratch training goes ten times as far and more
+STILL = 0.001
 UPPER = 0.75  # the upper quartile: warm-up and decay are small by plan, the body of the run counts
 
 
 def detect(signals: Signals) -> Observation:
+    curve = objective(signals)
+    moving = curve is not None and (learned(curve) or (curve.sign > 0 and curve.reduction > MOVES))
+    way = travel(signals.run, UPDATES)
+    if way is not None and way[0] < NEAR and curve is not None and not moving:
+        distance, updates = way
+        return Observation(
+            ID, "present",
+            f"After {updates:.0f} updates the weights are {num(distance)} of their size away from where they began (a training "
+            f"that works goes 0.1 and further), and {curve.name} hardly moves.",
+            (0.0, updates), None, clarity(-math.log10(max(distance, 1e-30)), -math.log10(NEAR), -math.log10(STILL)),
+        )  # fmt: skip
     series = [one for one in only_matrices(update_ratios(signals.run)) if np.isfinite(one.values).sum() >= MIN_POINTS]
     if not series:
         return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
@@ -33,8 +47,7 @@ def detect(signals: Signals) -> Observation:
     summary = f"{middle.name} is {num(size)} in the upper quartile of the run (healthy 1e-4 to 1e-2)"
     if size >= TINY:
         return Observation(ID, "absent", f"{summary}.")
-    curve = objective(signals)
-    if curve is not None and (learned(curve) or (curve.sign > 0 and curve.reduction > MOVES)):
+    if curve is not None and moving:
         return Observation(ID, "absent", f"{summary}, small, but {curve.name} came down.")
     clear = clarity(-math.log10(max(size, 1e-30)), -math.log10(TINY), -math.log10(PLAIN))
     return Observation(
@@ -63,7 +76,8 @@ A step changes the weights by a vanishing share of their size, and the loss hard
 The norm of the update by the norm of the weight, as logged, from its logarithm, or from the two norms where both are
 logged. The upper quartile over the run is taken, so that warm-up and decay do not count, and with series by layer the
 median layer. Present below 1e-5, plain below 1e-7, unless the loss lost more than a fifth of its first value. Without
-a loss it is reported with less weight.
+a loss it is reported with less weight. A recording also measures how far the weights are from where they began:
+after fifty updates or more, less than 1 % of their size away without a moving loss is present, below 0.1 % plain.
 
 ## Healthy range
 About 1e-3 a step is the widely used rule of thumb, 1e-4 to 1e-2 the range in which ordinary runs lie; fine-tuning may
@@ -78,6 +92,10 @@ often, or vanishing gradients. With weights kept in bfloat16 a change below 1/25
         Case("a millionth of what is usual", "present", lambda: {"update_ratio": flat(100, 2e-9, 0.3), "loss": flat(100, 2.3, 0.004)}),
         Case("from logarithms by layer", "present",
              lambda: {f"update_ratio/fc{i}": flat(60, -7.5, 0.01, i) for i in range(4)} | {"loss": flat(60, 2.3, 0.004)}),
+        Case("ordinary steps that lead nowhere", "present",
+             lambda: {"update_ratio": flat(100, 2e-5, 0.3), "weight_travel": ramp(100, 0.0, 0.003), "loss": flat(100, 2.3, 0.004)}),
+        Case("fine-tuning goes little way", "absent",
+             lambda: {"update_ratio": flat(100, 2e-5, 0.3), "weight_travel": ramp(100, 0.0, 0.003), "loss": falling(100, 2.3, 0.5)}),
         Case("small but learning", "absent", lambda: {"update_ratio": flat(100, 5e-6, 0.3), "loss": falling(100, 2.3, 1.2)}),
         Case("decays on plan", "absent", lambda: {"update_ratio": cosine(200, 1e-3), "loss": flat(200, 1.0, 0.05)}),
         Case("usual size", "absent", lambda: {"update_ratio": flat(100, 1e-3, 0.2)}),
