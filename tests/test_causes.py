@@ -26,6 +26,10 @@ label-encoding-wrong class-imbalance not-shuffled train-val-leak val-preprocessi
 model-too-small overfitting log-of-zero division-by-zero fp16-overflow low-precision-update-lost slow-data-loading
 too-few-workers host-sync small-batch-underuse replicas-diverge straggler-rank healthy""".split()
 
+GROUPS = {
+    "learning rate", "optimisation", "gradient flow", "initialisation", "wiring", "loss and output", "data", "capacity",
+    "numerics", "throughput", "distributed", "none",
+}  # fmt: skip
 FAULTS = {identifier: cause for identifier, cause in causes().items() if identifier != "healthy"}
 CASES = [pytest.param(c, case, id=f"{c.id}: {case.kind}: {case.story}") for c in FAULTS.values() for case in c.cases]
 
@@ -48,22 +52,32 @@ def test_the_catalogue_is_complete() -> None:
 
 @pytest.mark.parametrize("cause", causes().values(), ids=lambda c: c.id)
 def test_page(cause: Cause) -> None:
-    places = [cause.doc.find(heading) for heading in DOC_HEADINGS]
-    assert -1 not in places, "a heading is missing"
-    assert places == sorted(places), "the headings are in another order"
-    assert cause.prior in PRIOR_WEIGHT
+    places = {heading: cause.doc.find(heading) for heading in DOC_HEADINGS}
+    assert not [heading for heading, place in places.items() if place < 0], "headings are missing"
+    assert list(places.values()) == sorted(places.values()), "the headings are in another order"
+    assert cause.prior in PRIOR_WEIGHT, f"prior is one of {', '.join(PRIOR_WEIGHT)}"
+    assert cause.group in GROUPS, f"group is one of {', '.join(sorted(GROUPS))}"
     assert set(cause.predicts) <= set(symptoms()), "predicts a symptom that does not exist"
-    assert set(cause.predicts.values()) <= set(STRENGTH)
+    assert set(cause.predicts.values()) <= set(STRENGTH), f"words are {', '.join(STRENGTH)}"
     assert set(cause.look_alikes) <= set(causes()), "a look-alike does not exist"
     assert set(cause.fixes) <= set(fixes()), "a fix does not exist"
 
 
 @pytest.mark.parametrize("cause", FAULTS.values(), ids=lambda c: c.id)
 def test_a_fault_has_fixes_warnings_and_four_kinds_of_cases(cause: Cause) -> None:
-    assert cause.fixes
-    assert cause.do_not
-    assert len(cause.look_alikes) >= 2
-    assert {case.kind for case in cause.cases} == {"fires", "healthy", "look-alike", "missing"}
+    assert cause.fixes, "name a fix"
+    assert cause.do_not, "name what not to do"
+    assert len(cause.look_alikes) >= 2, "name two look-alikes"
+    assert {case.kind for case in cause.cases} == {"fires", "healthy", "look-alike", "missing"}, "one case of each kind"
+    for case in cause.cases:
+        assert set(case.present + case.absent) <= set(symptoms()), (
+            f"{case.kind} case names a symptom that does not exist"
+        )
+        assert not set(case.present) & set(case.absent), f"{case.kind} case has a symptom both present and absent"
+        if case.kind == "look-alike":
+            assert case.expects in set(causes()) - {cause.id}, (
+                f"the look-alike case expects {case.expects!r}, which is no other cause"
+            )
     order = {"safe": 0, "caution": 1, "disruptive": 2}
     assert order[fixes()[cause.fixes[0]].safety] <= order[fixes()[cause.fixes[-1]].safety], "least disruptive first"
 

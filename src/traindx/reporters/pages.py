@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from traindx.reporters.markdown import block, language_of, row
+from traindx.reporters.wording import amount
 
 if TYPE_CHECKING:
     from traindx.causes.base import Cause
@@ -215,7 +216,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     old = stale(folders[0])
     if old:
-        print(f"{len(old)} pages are not up to date; run `make docs`: {', '.join(old[:8])}", file=sys.stderr)
+        print(f"{amount(len(old), 'page')} not up to date; run `make docs`: {', '.join(old[:8])}", file=sys.stderr)
     return 1 if old else 0
 
 
