@@ -8,12 +8,17 @@ from traindx.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from traindx.live.watching import watch as watch
+    from traindx.probes.python import probe as probe
 
 
 def __getattr__(name: str) -> Any:
-    """`traindx.watch` brings torch along, so it is imported when it is asked for and not before."""
+    """`traindx.watch` and `traindx.probe` bring torch along, so they are imported when asked for and not before."""
     if name == "watch":
         from traindx.live.watching import watch
 
         return watch
+    if name == "probe":
+        from traindx.probes.python import probe
+
+        return probe
     raise AttributeError(f"module 'traindx' has no attribute {name!r}")

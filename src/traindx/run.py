@@ -43,7 +43,7 @@ class Event:
 @dataclass(frozen=True, slots=True)
 class Fact:
     """Something seen directly inside a training: `present` says whether what the id names was seen or was looked for and
-    not seen; `where` is a layer, a parameter or file:line."""
+    not seen; `where` is a layer, a parameter or file:line. A `probe` speaks of one moment, a recording of the whole run."""
 
     id: str
     present: bool
@@ -51,6 +51,7 @@ class Fact:
     where: str | None = None
     step: float | None = None
     clarity: float = 1.0
+    probe: str | None = None
 
 
 @dataclass(slots=True)

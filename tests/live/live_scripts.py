@@ -21,10 +21,10 @@ torch.manual_seed(0); torch.set_num_threads(1)
 """
 
 
-def facts_of(script: str, folder: Path, budget: float = 1.0) -> dict[str, dict[str, Any]]:
+def facts_of(script: str, folder: Path, budget: float = 1.0, *, ended: bool = False) -> dict[str, dict[str, Any]]:
     """Run a training and give the last word on each fact. A generous budget makes every step deep."""
     recording = folder / "run.traindx"
-    run(script, recording, budget)
+    run(script, recording, budget, ended=ended)
     found: dict[str, dict[str, Any]] = {}
     for line in (recording / "rank-0.jsonl").read_text().splitlines():
         entry = json.loads(line)
@@ -35,15 +35,16 @@ def facts_of(script: str, folder: Path, budget: float = 1.0) -> dict[str, dict[s
     return found
 
 
-def run(script: str, recording: Path | None, budget: float = 1.0) -> str:
-    """What a training prints, watched where a recording is named. A fault of an observer is an error here."""
+def run(script: str, recording: Path | None, budget: float = 1.0, *, ended: bool = False) -> str:
+    """What a training prints, watched where a recording is named. A fault of an observer is an error here. `ended`: it came to
+    its own end, so that its length may be judged."""
     code = compile(HEAD + textwrap.dedent(script), "train.py", "exec")
     hub = Hub(lambda: Store(recording), list(observers().values()), budget, None) if recording is not None else None
     printed = io.StringIO()
     with mock.patch.dict(os.environ, TRAINDX_DEBUG="1"), contextlib.redirect_stdout(printed):
         if hub is not None:
             hub.attach()
-            hub.cut_short = True  # these trainings are short on purpose
+            hub.cut_short = not ended  # these trainings are short on purpose
         try:
             exec(code, {"__name__": "__main__"})
         finally:

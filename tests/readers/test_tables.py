@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from reading import one, read_path, read_text, survives
 from traindx.readers import csv_table
+from traindx.readers.grid import Cutter
 from traindx.readers.source import MemorySource, Source
-from traindx.readers.tables import _numbers
 from traindx.run import Run
 
 
@@ -286,12 +286,13 @@ def test_memory_stays_bounded(tmp_path: Path) -> None:
     )
 )
 def test_any_numbers_come_back_as_written(rows: list[list[float | None]]) -> None:
-    text = ",".join("" if cell is None else repr(cell) for row in rows for cell in row)
-    found, _ = _numbers(text.encode())
-    flat = [cell for row in rows for cell in row]
-    assert found is not None
-    for cell, value in zip(flat, found.tolist(), strict=True):
-        assert value == (-6e22 if cell is None else cell)
+    text = "\n".join(",".join("" if cell is None else repr(cell) for cell in row) for row in rows)
+    grid = Cutter(b",", 3).grid(text.encode())
+    numbers = grid and grid.numbers([0, 1, 2])
+    assert numbers is not None
+    table, here = numbers
+    for row, found, shown in zip(rows, table, np.ones(table.shape) if here is None else here, strict=True):
+        assert [value if there else None for value, there in zip(found.tolist(), shown, strict=True)] == row
 
 
 @given(st.binary(max_size=400))

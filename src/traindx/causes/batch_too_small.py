@@ -75,6 +75,7 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "rarely",
     },
     look_alikes={
         "lr-too-high": "its swings survive averaging over 16 steps and its updates exceed 1e-2 of the weights",

@@ -84,6 +84,8 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "no-gradient": "never",
         "unchanged-weights": "rarely",
+        "batch-not-learned": "sometimes",
+        "scaling-cures": "sometimes",
     },
     look_alikes={
         "saturation": "the saturated units are in hidden layers; here only the output presses against its limit",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "rare-classes-missed": "always",
         "labels-imbalanced": "usually",
         "prediction-collapse": "usually",
         "loss-at-chance": "often",
@@ -70,6 +71,7 @@ CAUSE = Cause(
         "slow-convergence": "sometimes",
         "oscillation": "sometimes",
         "overfitting-gap": "sometimes",
+        "val-left-behind": "sometimes",
         "flat-from-start": "rarely",
         "high-initial-loss": "rarely",
         "divergence": "never",
@@ -82,6 +84,7 @@ CAUSE = Cause(
         "dead-units": "never",
         "saturated-units": "never",
         "tiny-updates": "never",
+        "batch-not-learned": "never",
     },
     look_alikes={
         "labels-misaligned": "the ranking is useless too: AUC stays at 0.5, under imbalance it rises",

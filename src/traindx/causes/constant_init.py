@@ -74,6 +74,8 @@ CAUSE = Cause(
         "nonfinite-weight": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "signal-fades": "sometimes",
+        "batch-not-learned": "often",
     },
     look_alikes={
         "init-too-small": "weights are tiny but random, and the loss falls after a delay",

@@ -80,6 +80,8 @@ CAUSE = Cause(
         "nonfinite-weight": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "signal-fades": "sometimes",
+        "batch-not-learned": "often",
     },
     look_alikes={
         "vanishing-gradients": "gradients are small numbers; behind dead units they are exactly zero",

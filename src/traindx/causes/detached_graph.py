@@ -57,6 +57,8 @@ CAUSE = Cause(
     group="wiring",
     prior="occasional",
     predicts={
+        "weights-at-start": "often",
+        "adapter-at-zero": "usually",
         "parameters-not-optimized": "never",
         "frozen-weights": "never",
         "no-gradient": "always",
@@ -79,6 +81,7 @@ CAUSE = Cause(
         "nonfinite-loss": "never",
         "nonfinite-gradient": "never",
         "suspiciously-good": "never",
+        "batch-not-learned": "always",
     },
     look_alikes={
         "frozen-params": "frozen parameters have requires_grad=False; detached ones want a gradient and get None",

@@ -64,6 +64,7 @@ CAUSE = Cause(
         "val-spike": "rarely",
         "divergence": "never",
         "overfitting-gap": "never",
+        "val-left-behind": "never",
         "nonfinite-loss": "never",
         "nonfinite-gradient": "never",
         "no-gradient": "never",

@@ -59,6 +59,7 @@ CAUSE = Cause(
         "trained-in-eval-mode": "always",
         "evaluated-in-train-mode": "never",
         "overfitting-gap": "often",
+        "val-left-behind": "sometimes",
         "loss-spike": "sometimes",
         "slow-convergence": "sometimes",
         "divergence": "sometimes",

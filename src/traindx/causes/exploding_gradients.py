@@ -81,6 +81,10 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "signal-fades": "never",
+        "signal-grows": "often",
+        "batch-diverges": "often",
+        "scaling-cures": "rarely",
     },
     look_alikes={
         "lr-too-high": "layer norms are alike and a lower rate cures it for good",

@@ -58,6 +58,8 @@ CAUSE = Cause(
     group="wiring",
     prior="occasional",
     predicts={
+        "weights-at-start": "usually",
+        "adapter-at-zero": "sometimes",
         "frozen-weights": "always",
         "parameters-not-optimized": "never",
         "unchanged-weights": "always",
@@ -80,6 +82,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "high-initial-loss": "rarely",
+        "batch-not-learned": "sometimes",
     },
     look_alikes={
         "params-not-in-optimizer": "forgotten parameters have gradients that pile up; frozen ones have none and ask for none",

@@ -74,6 +74,8 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "often",
+        "scaling-cures": "rarely",
     },
     look_alikes={
         "corrupt-samples": "the same samples stand behind every spike; cliffs hit ordinary batches",

@@ -67,6 +67,7 @@ CAUSE = Cause(
         "no-gradient": "never",
         "unchanged-weights": "never",
         "suspiciously-good": "never",
+        "batch-barely-moves": "often",
     },
     look_alikes={
         "lr-too-low": "the gradients are below the threshold and clipping never acts",

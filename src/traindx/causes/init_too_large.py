@@ -78,6 +78,10 @@ CAUSE = Cause(
         "no-gradient": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "signal-fades": "rarely",
+        "signal-grows": "often",
+        "batch-diverges": "sometimes",
+        "scaling-cures": "never",
     },
     look_alikes={
         "loss-sum-reduction": "the first loss doubles with the batch size; here it does not change",

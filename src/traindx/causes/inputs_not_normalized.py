@@ -87,6 +87,8 @@ CAUSE = Cause(
         "no-gradient": "never",
         "unchanged-weights": "rarely",
         "val-at-chance": "never",
+        "batch-diverges": "sometimes",
+        "scaling-cures": "usually",
     },
     look_alikes={
         "targets-not-normalized": "the large numbers are in y, not in x; impossible in classification",

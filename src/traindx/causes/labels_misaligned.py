@@ -58,11 +58,13 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "labels-unrelated": "always",
         "loss-at-chance": "usually",
         "val-at-chance": "usually",
         "flat-from-start": "often",
         "underfitting": "often",
         "overfitting-gap": "often",
+        "val-left-behind": "sometimes",
         "slow-convergence": "often",
         "prediction-collapse": "often",
         "plateau": "sometimes",
@@ -80,6 +82,7 @@ CAUSE = Cause(
         "no-gradient": "never",
         "unchanged-weights": "never",
         "suspiciously-good": "never",
+        "batch-not-learned": "never",
     },
     look_alikes={
         "lr-too-low": "ten times the rate helps there and changes nothing here",

@@ -78,6 +78,7 @@ CAUSE = Cause(
         "nonfinite-loss": "never",
         "negative-loss": "never",
         "suspiciously-good": "never",
+        "batch-not-learned": "usually",
     },
     look_alikes={
         "labels-misaligned": "a batch of eight can be memorised there; with broadcasting not even two samples can",

@@ -72,6 +72,7 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "sometimes",
     },
     look_alikes={
         "init-too-large": "its first loss does not change with the batch size; a sum doubles when the batch does",

@@ -65,6 +65,8 @@ CAUSE = Cause(
     group="numerics",
     prior="rare",
     predicts={
+        "weights-at-start": "sometimes",
+        "adapter-at-zero": "never",
         "updates-lost-to-rounding": "always",
         "unchanged-weights": "sometimes",
         "tiny-updates": "often",
@@ -87,6 +89,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "dead-units": "never",
+        "batch-barely-moves": "often",
     },
     look_alikes={
         "lr-too-low": "in fp32 every element moves a little; here most elements do not move at all",

@@ -84,9 +84,13 @@ CAUSE = Cause(
         "val-spike": "sometimes",
         "no-gradient": "never",
         "overfitting-gap": "rarely",
+        "val-left-behind": "rarely",
         "still-improving": "rarely",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "usually",
+        "batch-barely-moves": "never",
+        "scaling-cures": "never",
     },
     look_alikes={
         "batch-too-small": "noise has no rhythm and the update ratio is in range; overshoot has ratios above 1e-2",

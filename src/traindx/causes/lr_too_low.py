@@ -50,6 +50,8 @@ CAUSE = Cause(
     group="learning rate",
     prior="common",
     predicts={
+        "weights-at-start": "rarely",
+        "adapter-at-zero": "never",
         "slow-convergence": "usually",
         "tiny-updates": "usually",
         "still-improving": "often",
@@ -67,6 +69,7 @@ CAUSE = Cause(
         "exploding-gradients": "never",
         "prediction-collapse": "sometimes",
         "overfitting-gap": "never",
+        "val-left-behind": "never",
         "divergence": "never",
         "nonfinite-loss": "never",
         "nonfinite-gradient": "never",
@@ -76,6 +79,10 @@ CAUSE = Cause(
         "no-gradient": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-not-learned": "never",
+        "batch-diverges": "never",
+        "batch-barely-moves": "usually",
+        "scaling-cures": "never",
     },
     look_alikes={
         "vanishing-gradients": "only the early layers move too little; with a low rate every layer does",

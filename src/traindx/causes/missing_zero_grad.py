@@ -77,6 +77,7 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "never",
     },
     look_alikes={
         "lr-too-high": "norms follow the loss; uncleared gradients grow steadily even while the loss falls",

@@ -71,6 +71,7 @@ CAUSE = Cause(
         "prediction-collapse": "never",
         "divergence": "never",
         "overfitting-gap": "never",
+        "val-left-behind": "never",
         "nonfinite-loss": "never",
         "nonfinite-gradient": "never",
         "no-gradient": "never",
@@ -78,6 +79,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "double-descent": "never",
         "negative-loss": "never",
+        "batch-not-learned": "rarely",
     },
     look_alikes={
         "dropout-too-high": "the train loss drops in eval mode; a small model stays high",

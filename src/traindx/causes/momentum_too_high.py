@@ -72,6 +72,8 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "often",
+        "scaling-cures": "never",
     },
     look_alikes={
         "lr-too-high": "swings from step to step and calms down when the rate is halved; momentum waves get longer",

@@ -63,6 +63,7 @@ CAUSE = Cause(
         "slow-convergence": "often",
         "val-at-chance": "sometimes",
         "overfitting-gap": "sometimes",
+        "val-left-behind": "sometimes",
         "plateau": "sometimes",
         "underfitting": "sometimes",
         "prediction-collapse": "sometimes",

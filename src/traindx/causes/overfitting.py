@@ -59,6 +59,7 @@ CAUSE = Cause(
         "val-inputs-differ": "never",
         "evaluated-in-train-mode": "never",
         "overfitting-gap": "always",
+        "val-left-behind": "often",
         "val-noisy": "sometimes",
         "val-spike": "sometimes",
         "double-descent": "sometimes",
@@ -80,6 +81,9 @@ CAUSE = Cause(
         "nonfinite-weight": "never",
         "no-gradient": "never",
         "unchanged-weights": "never",
+        "batch-not-learned": "never",
+        "batch-diverges": "never",
+        "batch-barely-moves": "never",
     },
     look_alikes={
         "val-preprocessing-mismatch": "validation is bad from the first epoch and never had a good time",

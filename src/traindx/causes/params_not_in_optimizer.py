@@ -57,6 +57,8 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "weights-at-start": "usually",
+        "adapter-at-zero": "sometimes",
         "parameters-not-optimized": "always",
         "frozen-weights": "never",
         "unchanged-weights": "always",

@@ -74,6 +74,8 @@ CAUSE = Cause(
         "negative-loss": "never",
         "suspiciously-good": "never",
         "no-gradient": "never",
+        "batch-not-learned": "sometimes",
+        "scaling-cures": "sometimes",
     },
     look_alikes={
         "bounded-output": "predictions pile up at two limits and units saturate; a ReLU cuts only below zero",

@@ -68,6 +68,7 @@ CAUSE = Cause(
         "loss-spike": "sometimes",
         "divergence": "sometimes",
         "overfitting-gap": "sometimes",
+        "val-left-behind": "sometimes",
         "truncated": "sometimes",
         "oscillation": "sometimes",
         "flat-from-start": "never",

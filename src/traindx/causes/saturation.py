@@ -74,6 +74,8 @@ CAUSE = Cause(
         "nonfinite-weight": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "signal-fades": "rarely",
+        "batch-not-learned": "often",
     },
     look_alikes={
         "vanishing-gradients": "units stand in the middle of their range and depth alone shrinks the gradient",

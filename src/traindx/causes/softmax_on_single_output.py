@@ -77,6 +77,7 @@ CAUSE = Cause(
         "negative-loss": "never",
         "val-noisy": "rarely",
         "suspiciously-good": "rarely",
+        "batch-not-learned": "always",
     },
     look_alikes={
         "frozen-params": "outputs still differ from sample to sample and the loss wobbles around chance",

@@ -79,6 +79,7 @@ CAUSE = Cause(
         "no-gradient": "never",
         "unchanged-weights": "never",
         "saturated-units": "never",
+        "samples-mixed": "often",
     },
     look_alikes={
         "softmax-before-cross-entropy": "its floor depends on the classes only; this one moves with the batch size",

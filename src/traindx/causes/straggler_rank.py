@@ -29,7 +29,8 @@ operation timeout") instead of being slow.
 ## How to tell it from its look-alikes
 Record the time *before* the gradient exchange on every rank. The straggler has the longest compute and the shortest wait; the
 others mirror it. The same rank every time means machine or shard; a changing one means unequal batches. traindx sees only
-`slow-step` and `throughput-drop` from one rank's log and needs the others'. `slow-data-loading` hits all ranks alike.
+`slow-step` and `throughput-drop` from one rank's log; a recording of all ranks names the rank and where its time goes
+(`slow-rank`). `slow-data-loading` hits all ranks alike.
 Communication that is slow in itself shows equal waits on *all* ranks and grows with model size, not with one rank.
 `replicas-diverge` concerns values, not time.
 
@@ -63,6 +64,7 @@ CAUSE = Cause(
     prior="rare",
     predicts={
         **LEARNING_UNAFFECTED,
+        "slow-rank": "always",
         "slow-step": "usually",
         "throughput-drop": "often",
         "slow-input-pipeline": "sometimes",
@@ -92,7 +94,7 @@ CAUSE = Cause(
         Case(
             "healthy",
             "steady throughput on all ranks",
-            absent=(*CALM_CURVES, "slow-step", "slow-input-pipeline", "throughput-drop"),
+            absent=(*CALM_CURVES, "slow-rank", "slow-step", "slow-input-pipeline", "throughput-drop"),
         ),
         Case(
             "look-alike",

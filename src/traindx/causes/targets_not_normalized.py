@@ -82,6 +82,10 @@ CAUSE = Cause(
         "no-gradient": "never",
         "unchanged-weights": "never",
         "val-at-chance": "never",
+        "batch-not-learned": "sometimes",
+        "batch-diverges": "sometimes",
+        "batch-barely-moves": "sometimes",
+        "scaling-cures": "usually",
     },
     look_alikes={
         "inputs-not-normalized": "the first loss exceeds mean(y²), because the predictions are large as well",

@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="common",
     predicts={
+        "huge-batches": "never",
         "few-updates": "always",
         "still-improving": "always",
         "underfitting": "often",
@@ -68,6 +69,7 @@ CAUSE = Cause(
         "plateau": "never",
         "flat-from-start": "never",
         "overfitting-gap": "never",
+        "val-left-behind": "never",
         "divergence": "never",
         "nonfinite-loss": "never",
         "nonfinite-gradient": "never",
@@ -76,6 +78,9 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-not-learned": "never",
+        "batch-diverges": "never",
+        "batch-barely-moves": "rarely",
     },
     look_alikes={
         "lr-too-low": "the slope is small from the first step and the updates are tiny",

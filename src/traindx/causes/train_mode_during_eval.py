@@ -60,6 +60,7 @@ CAUSE = Cause(
         "val-noisy": "usually",
         "val-spike": "often",
         "overfitting-gap": "sometimes",
+        "val-left-behind": "sometimes",
         "val-at-chance": "rarely",
         "underfitting": "rarely",
         "flat-from-start": "never",

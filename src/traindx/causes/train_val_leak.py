@@ -66,6 +66,7 @@ CAUSE = Cause(
         "val-inputs-differ": "never",
         "suspiciously-good": "usually",
         "overfitting-gap": "never",
+        "val-left-behind": "never",
         "val-at-chance": "never",
         "val-noisy": "rarely",
         "val-spike": "rarely",

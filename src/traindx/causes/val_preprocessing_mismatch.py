@@ -62,6 +62,7 @@ CAUSE = Cause(
         "val-labels-differ": "never",
         "val-at-chance": "usually",
         "overfitting-gap": "often",
+        "val-left-behind": "often",
         "val-noisy": "sometimes",
         "val-spike": "sometimes",
         "underfitting": "never",

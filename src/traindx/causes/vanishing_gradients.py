@@ -81,6 +81,10 @@ CAUSE = Cause(
         "no-gradient": "rarely",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "signal-fades": "usually",
+        "signal-grows": "never",
+        "batch-not-learned": "usually",
+        "batch-barely-moves": "sometimes",
     },
     look_alikes={
         "dead-relu": "gradients are exactly zero and the units output zero for every sample",

@@ -79,6 +79,7 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-diverges": "sometimes",
     },
     look_alikes={
         "lr-too-high": "the trouble goes on after the first few hundred steps",

@@ -74,6 +74,7 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
+        "batch-barely-moves": "sometimes",
     },
     look_alikes={
         "dropout-too-high": "the train loss lies well above validation; under decay the two are equal",

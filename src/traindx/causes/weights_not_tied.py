@@ -56,6 +56,8 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "tied-weights-apart": "always",
+        "weights-at-start": "rarely",
         "high-initial-loss": "often",
         "slow-convergence": "often",
         "unchanged-weights": "often",

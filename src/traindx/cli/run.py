@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
-import time
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -38,9 +39,12 @@ def command(
     what = command_of(arguments)
     folder = to if to is not None else fresh_folder(name_of(arguments), Path.cwd())
     status = Status(folder, quiet)
-    code = launch(what, folder, {"budget": share, "steps": steps}, status.tick)
+    with tempfile.TemporaryDirectory(prefix="traindx-") as place:
+        seen = Path(place) / "seen"
+        code = launch(what, folder, {"budget": share, "steps": steps}, status.tick, seen)
+        reached = seen.read_text("ascii") if seen.exists() else ""
     status.clear()
-    sick = _conclude(folder, json, quiet)
+    sick = _conclude(folder, json, quiet, reached)
     return EXIT_PROBLEM_FOUND if gate and sick and code == EXIT_OK else code
 
 
@@ -55,13 +59,25 @@ def budget_of(text: str) -> float:
     return share
 
 
-def _conclude(folder: Path, json: Path | None, quiet: bool) -> bool:
+def _why_nothing(reached: str) -> str:
+    """Why there is no recording, by how far the recorder came."""
+    if "torch" in reached:
+        return "no optimiser step of torch was seen in the script."
+    if "python" in reached:
+        return "torch was not imported."
+    return (
+        "no Python process of this command took up the recorder: it starts Python elsewhere, with another environment, or with "
+        "options that ignore PYTHONPATH. Put `with traindx.watch(model):` around the training instead."
+    )
+
+
+def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> bool:
     """Diagnose what was recorded; whether a problem was found."""
     from traindx.engine import diagnose
     from traindx.readers.find import find_runs
 
     if not folder.exists():
-        say("nothing was recorded: no optimiser step of torch was seen in the script.")
+        say(f"nothing was recorded: {_why_nothing(reached)}")
         return False
     try:
         page = diagnose(find_runs([folder])[0])
@@ -94,10 +110,8 @@ class Status:
             self.clear()
             say(alert)
         if is_terminal(sys.stderr) and self.monitor.step:
-            rate = self.monitor.step / max(time.monotonic() - self.monitor.began, 1e-9)
-            sys.stderr.write(
-                f"\r\033[Ktraindx: step {self.monitor.step}  loss {self.monitor.loss:.4g}  {rate:.1f} steps/s"
-            )
+            width = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be rewritten in place
+            sys.stderr.write(f"\r\033[K{f'traindx: {self.monitor.line()}'[:width]}")
             sys.stderr.flush()
             self.shown = True
 

@@ -21,6 +21,9 @@ from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01
+BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
+PLAIN = 0.7  # clarity from which a problem speaks for itself
+ALSO_AN_END = {"plateau"}  # a training that has converged ends so too
 PICTURE_POINTS = 120
 
 _SCOPE = {
@@ -54,7 +57,7 @@ def diagnose(run: Run, settings: Settings | None = None) -> Diagnosis:
         symptoms=observations,
         hypotheses=hypotheses,
         missing=lacking,
-        next=_next(verdict, hypotheses, lacking, run),
+        next=_next(verdict, hypotheses, observations, run),
         version=__version__,
         notes=_notes(signals),
         curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
@@ -75,7 +78,12 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "inconclusive"
     if healthy >= 0.5:
         return "healthy"
-    return "unhealthy" if any(known[identifier].severity == "problem" for identifier in present) else "inconclusive"
+    likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
+    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_AN_END for problem in problems)
+    if healthy >= BENEFIT and healthy > likeliest and not plain:
+        return "inconclusive"
+    return "unhealthy" if problems else "inconclusive"
 
 
 def picture(series: Series) -> Curve:
@@ -134,12 +142,20 @@ def _headline(verdict: Verdict, observations: tuple[Observation, ...]) -> str:
     present = [observation for observation in observations if observation.state == "present"]
     if verdict == "inconclusive":
         why = [o.evidence for o in present if o.id in ("too-short", "truncated")]
+        if _at_rest(observations):
+            return "The loss has come to rest: converged or stuck, this evidence cannot tell."
         return why[0] if why else "The evidence does not settle it."
     problems = [o for o in present if known[o.id].severity == "problem"]
     return max(problems, key=lambda o: o.clarity / known[o.id].background).evidence
 
 
-def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], lacking: tuple[object, ...], run: Run) -> str:
+def _at_rest(observations: tuple[Observation, ...]) -> bool:
+    """Long enough to tell, and ended where a finished training ends too."""
+    present = {observation.id for observation in observations if observation.state == "present"}
+    return bool(present & ALSO_AN_END) and not present & {"too-short", "truncated"}
+
+
+def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], observations: tuple[Observation, ...], run: Run) -> str:
     if verdict == "healthy":
         return "Nothing to fix. Keep the run."
     if verdict == "inconclusive":
@@ -147,6 +163,8 @@ def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], lacking: tuple[o
             return "Fix the crash first, then diagnose the next log."
         if run.format == "checkpoint":
             return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
+        if _at_rest(observations):
+            return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
         return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:

@@ -7,7 +7,7 @@ of a layer. The operation whose operands are finite and whose result is not is w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,9 +17,16 @@ MOST_NODES = 4000
 NEAR_LOSS = 40  # nodes within which the user's own arithmetic of the loss stands
 HALF_MAX = 65504.0
 SMALL = 4 << 20  # bytes of an operand that may be held for a step
+HELD = 16 << 20  # and of all operands of a step together
 Origin = Literal["log", "division", "half", "empty-mean"]
 
 LOGS = {"LogBackward0": "log", "Log2Backward0": "log2", "Log10Backward0": "log10"}
+ARCS = {"AcosBackward0": "arc cosine", "AsinBackward0": "arc sine"}  # infinitely steep at their ends
+# Operations whose gradient can leave the finite numbers where their result does not, and what that is called.
+STEEP: Mapping[str, str] = {
+    **dict.fromkeys(LOGS, "log"), **dict.fromkeys(ARCS, "arc"), "SqrtBackward0": "sqrt", "DivBackward0": "division",
+    "RsqrtBackward0": "sqrt", "ReciprocalBackward0": "division", "PowBackward0": "power",
+}  # fmt: skip
 # Operations whose first operand is data when no gradient flows into it.
 ENTRIES = ("_saved_mat1", "_saved_input", "_saved_self")
 MIXING = (
@@ -66,17 +73,15 @@ def nodes(start: Any, most: int) -> Iterator[Any]:
                 line.append(parent)
 
 
-def operands(loss: torch.Tensor, most: int = MOST_NODES, *, small: bool = False) -> list[Operand]:
-    """The operations before a loss that can produce a number that is not finite."""
-    found = []
+def risky(loss: torch.Tensor, most: int = MOST_NODES) -> Iterator[tuple[Any, Operand]]:
+    """The operations before a loss that can produce a number that is not finite, with their nodes."""
     for node in nodes(loss.grad_fn, most) if loss.grad_fn is not None else ():
-        operand = _operand(node)
-        if operand is not None and not (small and operand.tensor.nbytes > SMALL):
-            found.append(operand)
-    return found
+        operand = operand_of(node)
+        if operand is not None:
+            yield node, operand
 
 
-def _operand(node: Any) -> Operand | None:
+def operand_of(node: Any) -> Operand | None:
     name = node.name()
     if name in LOGS:
         return Operand(LOGS[name], node._saved_self.detach())
@@ -88,8 +93,12 @@ def _operand(node: Any) -> Operand | None:
         return Operand("reciprocal", node._saved_result.detach())
     if name == "PowBackward0" and isinstance(node._saved_exponent, int | float):
         return Operand("power", node._saved_self.detach(), float(node._saved_exponent))
+    if name in ARCS:
+        return Operand(ARCS[name], node._saved_self.detach())
     if name == "MeanBackward0" and node._saved_self_sym_numel == 0:
         return Operand("empty mean", torch.empty(0))
+    if name.startswith("NllLoss") and node._saved_reduction == 1:
+        return Operand("counted targets", node._saved_total_weight.detach())
     return None
 
 
@@ -98,7 +107,7 @@ def judge(operand: Operand, *, gradient: bool) -> Verdict | None:
     name, values = operand.operation, operand.tensor
     if name == "empty mean":
         return Verdict("empty-mean", "a mean over no elements")
-    if not values.numel() or not values.is_floating_point():
+    if not values.numel() or values.is_complex():
         return None
     low, high = (float(v) for v in torch.aminmax(values.float()))
     if name in LOGS.values() and low <= 0:
@@ -106,6 +115,16 @@ def judge(operand: Operand, *, gradient: bool) -> Verdict | None:
         return Verdict(
             "log", f"{name} of {zeros} of {values.numel()} values that are zero or less (range {low:.3g} to {high:.3g})"
         )
+    if name == "counted targets":
+        text = "cross-entropy over a batch in which every target is ignored: a mean over no elements"
+        return Verdict("empty-mean", text) if high == 0 else None
+    if name in ARCS.values() and gradient and max(-low, high) == 1:
+        ends = int((values.abs() == 1).sum())
+        return Verdict(
+            "division", f"{name} of {ends} of {values.numel()} values that are -1 or 1: its gradient divides by zero"
+        )
+    if name in ARCS.values() and not gradient and max(-low, high) > 1:
+        return Verdict("log", f"{name} of values from {low:.3g} to {high:.3g}; it is defined from -1 to 1")
     if name == "division" and bool((values == 0).any()):
         return Verdict(
             "division",
@@ -128,6 +147,17 @@ def judge(operand: Operand, *, gradient: bool) -> Verdict | None:
             )
     if name == "power" and operand.exponent < 0 and bool((values == 0).any()):
         return Verdict("division", f"zero to the power {operand.exponent:g}")
+    if name == "power" and 0 < operand.exponent < 1:
+        if low < 0:
+            return Verdict(
+                "log", f"values down to {low:.3g} to the power {operand.exponent:g}: a root of a negative number"
+            )
+        if gradient and low == 0:
+            zeros = int((values == 0).sum())
+            return Verdict(
+                "division",
+                f"zero to the power {operand.exponent:g} ({zeros} of {values.numel()} values): its gradient divides by zero",
+            )
     return None
 
 

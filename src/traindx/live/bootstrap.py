@@ -1,27 +1,34 @@
 """Starts the recorder in a process as soon as torch has been imported there, and only then: processes that never use
-torch pay for one entry in sys.meta_path and nothing else."""
+torch pay for two entries in sys.meta_path and nothing else. Hugging Face's Trainer has no entry points, so that it is met the
+same way."""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import importlib.abc
 import importlib.util
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
 RECORD = "TRAINDX_RECORD"  # directory of the recording
-OPTIONS = "TRAINDX_OPTIONS"  # JSON: budget, steps
+OPTIONS = "TRAINDX_OPTIONS"  # JSON: budget, steps; 'start' names who starts, as module:function
+SEEN = "TRAINDX_SEEN"  # a file in which a process notes that the recorder has come as far as 'python' or 'torch'
+RECORDER = "traindx.live.recorder:start"
 
 
 class _AfterImport(importlib.abc.Loader):
     """The module's own loader, followed by a call."""
 
-    def __init__(self, loader: importlib.abc.Loader) -> None:
+    def __init__(self, loader: importlib.abc.Loader, call: Callable[[], None]) -> None:
         self.loader = loader
+        self.call = call
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
         return self.loader.create_module(spec)
@@ -31,44 +38,77 @@ class _AfterImport(importlib.abc.Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader
-        _start()
+        self.call()
 
 
-class _TorchFinder(importlib.abc.MetaPathFinder):
+class _Finder(importlib.abc.MetaPathFinder):
+    """Waits for one module, once."""
+
+    def __init__(self, awaited: str, call: Callable[[], None]) -> None:
+        self.awaited = awaited
+        self.call = call
+
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != "torch":
+        if name != self.awaited:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _AfterImport(spec.loader)
+            spec.loader = _AfterImport(spec.loader, self.call)
         return spec
 
 
 def await_torch() -> None:
     """Install the import hook in a process that may become the training."""
-    if _is_helper_process():
-        return
+    _note("python")
+    # a child of multiprocessing that was spawned: it knows of its parent only later
+    call = _start_when_training if "--multiprocessing-fork" in sys.argv else _start
     if "torch" in sys.modules:
-        _start()
+        call()
     else:
-        sys.meta_path.insert(0, _TorchFinder())
+        sys.meta_path.insert(0, _Finder("torch", call))
+    sys.meta_path.insert(0, _Finder("transformers.trainer", _extend_trainer))
 
 
-def _is_helper_process() -> bool:
-    """Data-loader workers and other children of multiprocessing are not the training."""
-    return any("multiprocessing" in argument for argument in sys.argv[:1]) or "--multiprocessing-fork" in sys.argv
+def _start_when_training() -> None:
+    try:
+        from traindx.live.children import start_when_training
+
+        start_when_training(_start)
+    except Exception as error:
+        print(f"traindx: not recording ({type(error).__name__}: {error})", file=sys.stderr)
 
 
 def _start() -> None:
-    import multiprocessing
-
-    if multiprocessing.parent_process() is not None:
-        return
+    _note("torch")
     try:
-        from traindx.live.recorder import start
-
         options = json.loads(os.environ.get(OPTIONS, "{}"))
-        start(Path(os.environ[RECORD]), **options)
+        module, _, name = options.pop("start", RECORDER).partition(":")
+        getattr(importlib.import_module(module), name)(Path(os.environ[RECORD]), **options)
+        _watch_forks()
     except Exception as error:
         print(f"traindx: not recording ({type(error).__name__}: {error})", file=sys.stderr)
+
+
+def _note(word: str) -> None:
+    path = os.environ.get(SEEN)
+    if path:
+        with contextlib.suppress(OSError), open(path, "a", encoding="ascii") as file:
+            file.write(f"{word}\n")
+
+
+@cache
+def _watch_forks() -> None:
+    """The recorder does not follow a fork; a child that trains gets its own."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_start_when_training)
+
+
+def _extend_trainer() -> None:
+    """The Trainer knows its metrics by name and its plan; the recorder works without them too."""
+    try:
+        from traindx.live.integrations.asked import extend_trainer
+
+        extend_trainer()
+    except Exception as error:
+        print(f"traindx: the Trainer's own metrics are not recorded ({type(error).__name__}: {error})", file=sys.stderr)

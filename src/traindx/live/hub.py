@@ -10,34 +10,38 @@ from __future__ import annotations
 import os
 import sys
 import time
+import weakref
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
-from types import CodeType, FrameType
-from typing import Any
+from functools import partial
+from typing import Any, get_args
 
 import torch
 from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.data import DataLoader
 
-from traindx.live.observer import Criterion, Observer
+from traindx.live.budget import Budget
+from traindx.live.closures import Arguments, told_after_closure
+from traindx.live.loading import Timed
+from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
 from traindx.live.patches import Patches
-from traindx.live.store import Store
-from traindx.live.values import Values
+from traindx.live.places import user_line as user_line
+from traindx.live.release import release
+from traindx.live.scaling import around_scale, unscaled
+from traindx.live.store import FLUSH_SECONDS, Store
+from traindx.live.thinning import Thinning
+from traindx.live.values import Number, Values
 
-FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says
 GLANCE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
-HOOK_SECONDS = 2e-6  # what a module hook costs beyond the observers' own time (measured, CPython 3.11, torch 2.13)
-FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
+HOOK_SECONDS = 6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
+EVENT_SECONDS = 1e-6  # and what an event does: the wrapper around torch's function and the dispatch
 CRITERIA = (
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "multi_margin_loss",
     "multilabel_soft_margin_loss", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "ctc_loss",
     "cosine_embedding_loss",
 )  # fmt: skip
-_users_code: dict[CodeType, bool] = {}  # whether a function is the user's, by its code
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+_hubs: weakref.WeakSet[Hub] = weakref.WeakSet()
 
 
 class Hub:
@@ -48,6 +52,7 @@ class Hub:
     ) -> None:
         self.step = 0
         self.deep = True
+        self.resting = False  # this step is like those before, and too short to be looked at
         self.grad = True  # gradients were on when the event that is being told happened
         self.budget = budget
         self.stop_after = steps
@@ -56,21 +61,27 @@ class Hub:
         self.names: dict[int, str] = {}  # qualified names of their layers, by id
         self.patches = Patches()
         self.values = Values()
+        self._thinning = Thinning()
         self._open_store = open_store
         self._store: Store | None = None
         self._observers: list[Observer] = [kind(self) for kind in observers]
-        self._handlers = _handlers_of(self._observers)
-        self._pid = os.getpid()
-        self._began = time.perf_counter()
-        self._spent = 0.0
-        self._deep_spent = 0.0
+        self._know_handlers()
+        self._number: tuple[torch.Tensor, Number | None] | None = None
+        self._clock = Budget(budget)
+        self._next_write = self._clock.began + FLUSH_SECONDS
         self._depth = 0
         self._inside = False  # an observer is running: what it does itself is not observed
         self._glancing = False  # whole models are reported, their layers are not
-        self._glances = 0
         self._glanced = 0  # calls told by this glance
+        self._losses_from: dict[int, int] = {}
+        self._loss_due = 0  # the step from which training losses are told while the hub rests
+        self._evaluated = False  # a loss without a gradient was told since the last `backward`
+        self._loader = 0  # that handed out a batch since the last `backward`
+        self._training_loaders: set[int] = set()
+        self._updated_by: set[int] = set()  # optimisers that have made an update
         self._unhook: list[Any] = []
-        self._ended = False
+        self._ended = False  # or this is a child that forked off the training
+        _hubs.add(self)
 
     # --- what observers use -------------------------------------------------------------------------------------------
 
@@ -80,7 +91,7 @@ class Hub:
         if self._store is None:
             self._store = self._open_store()
             if self._store.broken:
-                self.warn(f"not recording: {self._store.broken}")
+                self._give_up(f"not recording: {self._store.broken}")
         return self._store
 
     @property
@@ -89,14 +100,25 @@ class Hub:
         return self._inside or self._ended
 
     @property
+    def working(self) -> bool:
+        """Recording, in this very process: a forked child has a hub that is not its own."""
+        return not self._ended
+
+    @property
     def cost(self) -> float:
         """The share of wall time that recording has taken so far."""
-        return self._spent / max(time.perf_counter() - self._began, 1e-9)
+        return self._clock.cost
 
     def patch(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self.patches.wrap(owner, name, around)
 
-    def record(self, name: str, value: torch.Tensor | float) -> None:
+    def number_of(self, loss: torch.Tensor) -> Number | None:
+        """The number in the loss that `backward` is about to run on, fetched once for all observers."""
+        if self._number is None or self._number[0] is not loss:
+            self._number = (loss, self.values.fetch(loss))
+        return self._number[1]
+
+    def record(self, name: str, value: Number | torch.Tensor | float) -> None:
         """A value of the current step. A tensor on a device is copied later, without waiting for it."""
         self.values.add(self.step, name, value)
 
@@ -111,14 +133,27 @@ class Hub:
     def config(self, **settings: Any) -> None:
         self.store.line("config", **settings)
 
-    def glance(self) -> None:
+    def skip_losses(self, observer: Observer, until: int) -> None:
+        """While the hub rests, this observer needs to be told of no training loss before that step."""
+        self._losses_from[id(observer)] = until
+        wanting = [id(one) for one, _ in self._handlers["rest"]["on_criterion"]]
+        self._loss_due = min((self._losses_from.get(one, 0) for one in wanting), default=0)
+
+    def glance(self, *, evaluation: bool) -> None:
         """Have the calls of whole models told by `on_glance` until the next `backward`, if the budget allows it. Deep steps
         tell them by `on_forward` anyway."""
-        if not self.deep and not self._glancing and (self._glances < FIRST_GLANCES or self.cost < self.budget):
+        if not self.deep and not self._glancing and not self._ended and self._clock.allows_glance(evaluation):
+            self.wake()
             self._glancing = True
-            self._glances += 1
             self._glanced = 0
             self._install_hooks()
+
+    def batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        """A loader has handed out a batch; a loader that is not trained on is news."""
+        self._loader = id(loader)
+        if self._loader not in self._training_loaders:
+            self.wake()
+        self.observe("on_batch", batch, loader, seconds)
 
     def event(self, kind: str, text: str) -> None:
         self.store.line("event", event=kind, text=text, step=self.step)
@@ -131,76 +166,121 @@ class Hub:
 
     def observe(self, handler: str, *arguments: Any) -> None:
         """Tell the observers that care; one that fails is dropped with one line, and the training goes on."""
-        handlers = self._handlers.get(handler)
-        if not handlers or self._inside or self._ended or os.getpid() != self._pid:
-            return
+        handlers = self._told.get(handler)
+        if handlers and not self._inside and not self._ended:
+            self._tell(handlers, arguments)
+
+    def guard(self, observer: Observer, call: Callable[..., None], *arguments: Any) -> None:
+        """Run a part of an observer that a patch of its own reached: guarded, timed and without gradients like an event."""
+        if not self._inside and not self._ended:
+            self._tell(((observer, call),), arguments)
+
+    def _tell(self, handlers: Handlers, arguments: tuple[Any, ...]) -> None:
         began = time.perf_counter()
         self._inside = True
         self.grad = torch.is_grad_enabled()
         if self.grad:
-            torch.set_grad_enabled(False)
+            torch._C._set_grad_enabled(False)
         try:
-            for observer, handle in tuple(handlers):
+            for observer, handle in handlers:
                 try:
                     handle(*arguments)
                 except Exception as error:
                     self._drop(observer, error)
         finally:
             if self.grad:
-                torch.set_grad_enabled(True)
+                torch._C._set_grad_enabled(True)
             self._inside = False
-            took = time.perf_counter() - began
-            self._spent += took
-            if self.deep:
-                self._deep_spent += took
+            now = time.perf_counter()
+            self._spend(now - began + EVENT_SECONDS)
+            if now > self._next_write:
+                self.write()
+
+    def _spend(self, seconds: float) -> None:
+        self._clock.spend(seconds, "deep" if self.deep else "glance" if self._glancing else "light")
 
     def _drop(self, observer: Observer, error: Exception) -> None:
+        if observer not in self._observers:
+            return
         self._observers.remove(observer)
-        self._handlers = _handlers_of(self._observers)
+        self._know_handlers()
         if os.environ.get("TRAINDX_DEBUG"):
             raise error
         self.warn(f"{type(observer).__name__} stopped watching ({type(error).__name__}: {error})")
+
+    def _give_up(self, reason: str) -> None:
+        """Nothing can be recorded any more: one line, and the training goes on alone."""
+        self.warn(reason)
+        self._observers = []
+        self._know_handlers()
+
+    def _know_handlers(self) -> None:
+        self._handlers = {depth: handlers_of(self._observers, depth) for depth in get_args(Depth)}
+        self._choose_handlers()
+
+    def _choose_handlers(self) -> None:
+        self._told = self._handlers["deep" if self.deep else "rest" if self.resting else "light"]
+
+    def wake(self) -> None:
+        """Something that is not like the steps before: tell everybody until the next update."""
+        if self.resting:
+            self.resting = False
+            self._choose_handlers()
 
     # --- torch → events -----------------------------------------------------------------------------------------------
 
     def attach(self) -> None:
         self.patch(torch.autograd, "backward", self._around_backward)
+        self.patch(torch.amp.GradScaler, "scale", around_scale)
         for name in CRITERIA:
             self.patch(torch.nn.functional, name, partial(self._around_criterion, name))
         self.patch(DataLoader, "__iter__", self._around_loader)
-        for hook, install in (
-            (self._before_step, torch_optimizer.register_optimizer_step_pre_hook),
-            (self._after_step, torch_optimizer.register_optimizer_step_post_hook),
+        for handle in (
+            torch_optimizer.register_optimizer_step_pre_hook(self._before_step),
+            torch_optimizer.register_optimizer_step_post_hook(self._after_step),
         ):
-            self.patches.add(install(hook).remove)
+            self.patches.add(handle.remove)
         for observer in self._observers:
             observer.attach()
         self._look_closely(True)
 
+    def add(self, observer: Observer) -> None:
+        """One more observer, once the usual ones are attached."""
+        self._observers.append(observer)
+        self._know_handlers()
+        observer.attach()
+
     def detach(self) -> None:
         """The end: last words, everything written, every patch undone."""
-        if self._ended or os.getpid() != self._pid:
+        if self._ended:
             return
         self.observe("on_end")
         self._look_closely(False)
         self.write(wait=True)
         if self._store is not None:
-            self._store.line("cost", share=self.cost, seconds=self._spent, steps=self.step)
             self._store.close()
         self._ended = True
         self.patches.undo()
+        release(self._observers)
+        self.models.clear()
+        self._number = None
 
     def _around_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._inside or torch.compiler.is_compiling():
+            if torch.compiler.is_compiling() or self._inside or self._ended:
                 return original(tensors, *args, **kwargs)
-            losses = (
-                [tensors] if isinstance(tensors, torch.Tensor) else [t for t in tensors if isinstance(t, torch.Tensor)]
-            )
+            given = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+            losses = [unscaled(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
+            if self._loader:
+                self._training_loaders.add(self._loader)
+                self._loader = 0
+            event = "on_return" if self._glancing or self._evaluated else "on_backward"
+            self._evaluated = False
             if self._glancing:
                 self._look_closely(self.deep)
             for loss in losses:
-                self.observe("on_backward", loss)
+                self.observe(event, loss)
+            self._number = None
             result = original(tensors, *args, **kwargs)
             for loss in losses:
                 self.observe("on_gradients", loss)
@@ -209,16 +289,21 @@ class Hub:
         return backward
 
     def _around_criterion(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def criterion(input: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
-            output = original(input, target, *args, **kwargs)
-            if self._inside or torch.compiler.is_compiling():
+        def criterion(*args: Any, **kwargs: Any) -> Any:
+            output = original(*args, **kwargs)
+            if torch.compiler.is_compiling() or self._inside or self._ended or not isinstance(output, torch.Tensor):
                 return output
-            if (
-                isinstance(input, torch.Tensor)
-                and isinstance(target, torch.Tensor)
-                and isinstance(output, torch.Tensor)
-            ):
-                self.observe("on_criterion", Criterion(name, input, target, kwargs, output, user_line()))
+            if not output.requires_grad:
+                self._evaluated = True
+                self.wake()
+            elif self.resting and self.step < self._loss_due:
+                return output
+            handlers = self._told["on_criterion" if output.requires_grad else "on_evaluation"]
+            if handlers:
+                input = args[0] if args else kwargs.get("input")
+                target = args[1] if len(args) > 1 else kwargs.get("target")
+                if isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor):
+                    self._tell(handlers, (Criterion(name, input, target, kwargs, output, user_line),))
             return output
 
         return criterion
@@ -226,38 +311,51 @@ class Hub:
     def _around_loader(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __iter__(loader: Any) -> Any:
             iterator = original(loader)
-            return iterator if self._inside or self._ended else _Timed(self, loader, iterator)
+            return iterator if self._inside or self._ended else Timed(self, loader, iterator)
 
         return __iter__
 
-    def _before_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
+    def _before_step(
+        self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Arguments | None:
+        """The gradients are final now, or, where a closure is yet to compute them, after its first run."""
+        if len(args) + len(kwargs) > 1 and self.working and not self._inside:
+            later = told_after_closure(args, kwargs, partial(self.observe, "on_step", optimizer))
+            if later is not None:
+                return later
         self.observe("on_step", optimizer)
+        return None
 
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        if self._inside or self._ended or os.getpid() != self._pid:
+        if self._inside or self._ended:
             return
+        if id(optimizer) not in self._updated_by:
+            self._updated_by.add(id(optimizer))
+            self.wake()
         self.observe("on_updated", optimizer)
-        self.step += 1
         began = time.perf_counter()
-        elapsed = began - self._began
-        deep = self.step < FIRST_DEEP or self._deep_spent < 0.6 * self.budget * elapsed
+        self.step += 1
+        deep = self._clock.allows_deep(self.step, began)
+        self.resting = self._clock.wants_rest(self.step, began, self.resting)
         if deep != self.deep:
             self._look_closely(deep)
-        if self.store.due():
-            self.write()
-        self._spent += time.perf_counter() - began
+        else:
+            self._choose_handlers()
+        self.values.poll()
+        self._spend(time.perf_counter() - began)
         if self.stop_after is not None and self.step >= self.stop_after:
             self.cut_short = True
             raise SystemExit(0)
 
     def _look_closely(self, deep: bool) -> None:
         """Install or remove the hooks that see every layer."""
-        self.deep = deep
+        self.deep = deep and bool(self._observers)
+        self._choose_handlers()
         self._glancing = False
         self._depth = 0
         while self._unhook:
             self._unhook.pop().remove()
-        if deep:
+        if self.deep:
             self._install_hooks()
 
     def _install_hooks(self) -> None:
@@ -281,8 +379,8 @@ class Hub:
         self._depth -= 1
         if output is None:  # the call ended in an exception
             return
+        self._spend(HOOK_SECONDS)
         if self._glancing:
-            self._spent += HOOK_SECONDS
             # a glance may begin in the middle of a forward pass: only models known from a deep step are whole
             if self._depth == 0 and id(module) in self.models:
                 self.observe("on_glance", module, args, kwargs, output)
@@ -304,58 +402,35 @@ class Hub:
 
     def write(self, *, wait: bool = False) -> None:
         """Put into the recording what has arrived; with `wait`, all of it."""
+        began = time.perf_counter()
+        self._next_write = began + FLUSH_SECONDS
+        if not self._observers:
+            return
+        try:
+            self._write_rows(wait)
+        except Exception as error:  # a fault of ours must not reach the training
+            self._give_up(f"stopped recording ({type(error).__name__}: {error})")
+        self._spend(time.perf_counter() - began)
+        if self._store is not None and self._store.broken and self._observers:
+            self._give_up(f"stopped recording: {self._store.broken}")
+
+    def _write_rows(self, wait: bool) -> None:
         for step, row in self.values.ready(wait=wait):
+            kept = self._thinning.keep(step, row)
+            if kept:
+                self.store.row(step, kept)
+        for step, row in self._thinning.rest() if wait else ():
             self.store.row(step, row)
         if self._store is not None:
+            self._store.line("cost", share=self.cost, seconds=self._clock.spent, steps=self.step)
             self._store.flush()
 
 
-def _handlers_of(observers: Sequence[Observer]) -> dict[str, list[tuple[Observer, Callable[..., None]]]]:
-    """Who wants to hear of what: an event that an observer does not override is never sent to it."""
-    wanted: dict[str, list[tuple[Observer, Callable[..., None]]]] = {}
-    for name in (name for name in vars(Observer) if name.startswith("on_")):
-        wanted[name] = [
-            (one, getattr(one, name)) for one in observers if getattr(type(one), name) is not getattr(Observer, name)
-        ]
-    return wanted
+def _leave_the_child_alone() -> None:
+    """A process that forks off the training, such as a data-loader worker, is not the training."""
+    for hub in _hubs:
+        hub._ended = True
 
 
-class _Timed:
-    """A loader's iterator that notes how long each batch was waited for."""
-
-    def __init__(self, hub: Hub, loader: Any, iterator: Any) -> None:
-        self._hub, self._loader, self._iterator = hub, loader, iterator
-
-    def __iter__(self) -> _Timed:
-        return self
-
-    def __next__(self) -> Any:
-        began = time.perf_counter()
-        batch = next(self._iterator)
-        self._hub.observe("on_batch", batch, self._loader, time.perf_counter() - began)
-        return batch
-
-    def __len__(self) -> int:
-        return len(self._iterator)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._iterator, name)
-
-
-def user_line() -> str:
-    """file:line of the innermost frame that is neither ours nor torch's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        users = _users_code.get(code)
-        if users is None:
-            users = _users_code[code] = not code.co_filename.startswith((_OWN, _TORCH, "<"))
-        if users:
-            return _place(code.co_filename, frame.f_lineno)
-        frame = frame.f_back
-    return ""
-
-
-@lru_cache(maxsize=1024)
-def _place(path: str, line: int) -> str:
-    return f"{os.path.relpath(path) if path.startswith(os.getcwd()) else path}:{line}"
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_the_child_alone)

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from traindx.errors import TraindxError
-from traindx.live.bootstrap import OPTIONS, RECORD
+from traindx.live.bootstrap import OPTIONS, RECORD, SEEN
 
 HOOK = Path(__file__).parent / "hook"
+_PYTHON = re.compile(r"python(\d(\.\d+)?)?(\.exe)?$|pypy\d?")
+_IGNORING = frozenset("IES")  # options with which an interpreter ignores PYTHONPATH or sitecustomize
+_WITH_VALUE = frozenset("WX")
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 
 
@@ -38,6 +43,33 @@ def command_of(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
+def reaching(command: Sequence[str]) -> list[str]:
+    """The same command, changed where its interpreter would ignore what the recorder comes with: that one is given the
+    program through a file that brings the recorder along."""
+    if not _PYTHON.match(Path(command[0]).name):
+        return list(command)
+    ignoring = False
+    place = 1
+    while place < len(command):
+        word = command[place]
+        if not word.startswith("-") or word == "-":
+            break
+        flags = "" if word.startswith("--") else word[1:]
+        program = next((index for index, flag in enumerate(flags) if flag in "cm"), None)
+        valued = next((index for index, flag in enumerate(flags) if flag in _WITH_VALUE), None)
+        if program is not None and (valued is None or program < valued):
+            ignoring = ignoring or bool(_IGNORING & set(flags[:program]))
+            before = [f"-{flags[:program]}"] if program else []
+            rest = [f"-{flags[program]}", *([flags[program + 1 :]] if flags[program + 1 :] else []), *command[place + 1 :]]
+            inside = [*command[:place], *before, str(HOOK / "inside.py"), *rest]
+            return inside if ignoring else list(command)
+        ignoring = ignoring or bool(_IGNORING & set(flags[:valued]))
+        place += 2 if (valued is not None and valued == len(flags) - 1) or word == "--check-hash-based-pycs" else 1
+    if not ignoring or place >= len(command) or command[place] == "-":
+        return list(command)
+    return [*command[:place], str(HOOK / "inside.py"), *command[place:]]
+
+
 def name_of(arguments: Sequence[str]) -> str:
     """A name for the recording: the script's or module's."""
     if arguments and arguments[0] == "-m":
@@ -47,13 +79,17 @@ def name_of(arguments: Sequence[str]) -> str:
 
 
 def launch(
-    command: Sequence[str], folder: Path, options: dict[str, float | int | None], tick: Callable[[], None] | None = None
-) -> int:
+    command: Sequence[str], folder: Path, options: Mapping[str, Any], tick: Callable[[], None] | None = None,
+    seen: Path | None = None,
+) -> int:  # fmt: skip
     """Run the command to its end and give its exit code (128 + n when signal n ended it). `tick` is called about twice a
-    second while it runs."""
+    second while it runs. The processes that take up the recorder say so in the file `seen`."""
+    command = reaching(command)
     environment = dict(os.environ)
     environment[RECORD] = str(folder.absolute())
     environment[OPTIONS] = json.dumps(options)
+    if seen is not None:
+        environment[SEEN] = str(seen.absolute())
     paths = [str(HOOK), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     try:

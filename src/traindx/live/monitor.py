@@ -21,6 +21,8 @@ class Monitor:
     folder: Path
     step: int = 0
     loss: float = math.nan
+    cost: float | None = None  # share of the time that recording takes
+    verdict: str = ""  # of the last whole diagnosis
     began: float = field(default_factory=time.monotonic)
     _offset: int = 0
     _told: set[str] = field(default_factory=set)
@@ -54,6 +56,9 @@ class Monitor:
                 bad = next((row for row in entry["rows"] if not math.isfinite(row[place])), None)
                 if bad is not None:
                     self._tell("nonfinite-loss", f"step {bad[0]:g}: the loss is {bad[place]}")
+        elif entry.get("k") == "cost" and isinstance(entry.get("share"), float):
+            self.cost = entry["share"]
+            self.step = max(self.step, int(entry.get("steps") or 0))
         elif entry.get("k") == "fact" and entry.get("present") and entry.get("clarity", 1.0) >= SURE:
             self._tell(entry["id"], f"step {entry.get('step', 0)}: {entry['evidence']}")
 
@@ -61,6 +66,21 @@ class Monitor:
         if identifier not in self._told:
             self._told.add(identifier)
             self._pending.append(f"{text} ({identifier})")
+
+    @property
+    def health(self) -> str:
+        """How the training looks so far, in a few words."""
+        if self._told:
+            return f"{len(self._told)} problem{'s' if len(self._told) > 1 else ''} found"
+        return {"healthy": "healthy so far", "unhealthy": "a problem is likely"}.get(self.verdict, "no problem seen")
+
+    def line(self) -> str:
+        """Where the training stands: step, loss, rate, cost of recording, health."""
+        rate = self.step / max(time.monotonic() - self.began, 1e-9)
+        parts = [f"step {self.step}", f"loss {self.loss:.4g}", f"{rate:.3g} steps/s"]
+        if self.cost is not None:
+            parts.append(f"recording {self.cost * 100:.1f} %")
+        return "  ".join([*parts, self.health])
 
     def alerts(self) -> list[str]:
         """What became certain since the last call. Now and then the whole recording is diagnosed for it."""
@@ -81,6 +101,7 @@ class Monitor:
             page = diagnose(find_runs([self.folder])[0])
         except TraindxError:
             return time.process_time() - began
+        self.verdict = page.verdict
         top = page.hypotheses[0]
         if page.verdict == "unhealthy" and top.confidence >= SURE and top.cause not in self._told:
             self._tell(top.cause, f"step {self.step}: {top.confidence:.0%} {top.title}: {page.headline}")

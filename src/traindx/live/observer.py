@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 if TYPE_CHECKING:
     import torch
@@ -12,16 +11,51 @@ if TYPE_CHECKING:
     from traindx.live.hub import Hub
 
 
-@dataclass(frozen=True, slots=True)
+Handler = TypeVar("Handler", bound=Callable[..., None])
+
+
+def on_every_step(handler: Handler) -> Handler:
+    """Mark a handler that misses nothing. Others are not told of steps like those before while what is always on costs more
+    than its share of the budget: where steps take a few milliseconds or less, most are like that."""
+    handler.told = "every"  # type: ignore[attr-defined]
+    return handler
+
+
+def on_deep_steps(handler: Handler) -> Handler:
+    """Mark a handler that has nothing to do off deep steps: it is not called there, which costs less than to return."""
+    handler.told = "deep"  # type: ignore[attr-defined]
+    return handler
+
+
+def on_deep_steps_and_evaluation(handler: Handler) -> Handler:
+    """The same for `on_criterion`, which is still told of losses that no gradient flows through, and for `on_backward`,
+    which is still told of the first one after such a loss or a glance."""
+    handler.told = "evaluation"  # type: ignore[attr-defined]
+    return handler
+
+
 class Criterion:
     """One call of a loss function of torch.nn.functional."""
 
-    name: str  # 'cross_entropy', 'mse_loss', …
-    input: torch.Tensor
-    target: torch.Tensor
-    options: Mapping[str, Any]  # reduction, weight, ignore_index, … as they were given
-    output: torch.Tensor
-    where: str  # file:line of the user's code
+    __slots__ = ("_where", "input", "name", "options", "output", "target")
+
+    def __init__(
+        self, name: str, input: torch.Tensor, target: torch.Tensor, options: Mapping[str, Any], output: torch.Tensor,
+        where: str | Callable[[], str],
+    ) -> None:  # fmt: skip
+        self.name = name  # 'cross_entropy', 'mse_loss', …
+        self.input = input
+        self.target = target
+        self.options = options  # reduction, weight, ignore_index, … as they were given
+        self.output = output
+        self._where = where
+
+    @property
+    def where(self) -> str:
+        """file:line of the user's code. Found when first asked for, which must be during the call: most never ask."""
+        if not isinstance(self._where, str):
+            self._where = self._where()
+        return self._where
 
 
 class Observer:
@@ -65,3 +99,34 @@ class Observer:
 
     def on_end(self) -> None:
         """The training process ends (or the recording does)."""
+
+
+Handlers = tuple[tuple[Observer, Callable[..., None]], ...]
+
+
+Depth = Literal["deep", "light", "rest"]  # how closely a step is looked at
+_REPEATED = ("on_batch", "on_criterion", "on_backward", "on_gradients", "on_step", "on_updated")  # the events of every step
+
+
+def handlers_of(observers: Sequence[Observer], depth: Depth) -> dict[str, Handlers]:
+    """Who hears of what on such steps. An event that an observer does not override, or that it does not want on them, is
+    never sent to it. 'on_evaluation' stands for `on_criterion` of a loss without a gradient, 'on_return'
+    for the `on_backward` that follows one."""
+    wanted: dict[str, Handlers] = {}
+    special = {"on_evaluation": "on_criterion", "on_return": "on_backward"}
+    for event in (*(name for name in vars(Observer) if name.startswith("on_")), *special):
+        name = special.get(event, event)
+        told = {"every"}
+        if depth != "rest" or event not in _REPEATED:
+            told.add("always")
+        if depth == "deep" or event in special:
+            told.add("evaluation")
+        if depth == "deep":
+            told.add("deep")
+        wanted[event] = tuple(
+            (one, getattr(one, name))
+            for one in observers
+            if getattr(type(one), name) is not getattr(Observer, name)
+            and getattr(getattr(type(one), name), "told", "always") in told
+        )
+    return wanted

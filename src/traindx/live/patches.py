@@ -6,6 +6,16 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+# `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in their file
+# name. A wrapper that has them too does not shift the line that a warning of the wrapped function is reported for.
+_UNCOUNTED = " (counted like importlib._bootstrap)"
+
+
+def _hide(wrapper: Callable[..., Any]) -> None:
+    code = getattr(wrapper, "__code__", None)
+    if code is not None and not code.co_filename.endswith(_UNCOUNTED):
+        wrapper.__code__ = code.replace(co_filename=code.co_filename + _UNCOUNTED)
+
 
 class Patches:
     """Every replaced attribute, in order, so that all of them can be put back."""
@@ -19,7 +29,9 @@ class Patches:
         original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
         if original is None:
             return
-        replaced = functools.wraps(original)(around(original))
+        replaced = around(original)
+        _hide(replaced)
+        functools.update_wrapper(replaced, original)
         setattr(owner, name, replaced)
 
         def undo() -> None:

@@ -6,41 +6,53 @@ import atexit
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from traindx.live.children import at_end_of_child
+from traindx.live.exceptions import before_uncaught, described
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
+from traindx.live.ranks import place
 from traindx.live.store import SCHEMA, Store
 from traindx.version import __version__
 
 _current: Hub | None = None
+_folder = Path()  # where it records
 
 
 def start(folder: Path, budget: float = 0.01, steps: int | None = None) -> Hub:
     """Begin recording a whole process; the recording ends with it."""
-    global _current
-    if _current is not None:
-        return _current
-    hub = open_hub(folder, budget, steps)
-    hub.attach()
-    _current = hub
-    atexit.register(stop)
-    _watch_exceptions(hub)
+    hub, _, new = join(folder, budget, steps)
+    if new:
+        atexit.register(stop)
+        at_end_of_child(_stop_after)
+        watch_exceptions(hub)
     return hub
+
+
+def join(folder: Path, budget: float, steps: int | None = None) -> tuple[Hub, Path, bool]:
+    """The recorder at work in this process, or a new one: there is never a second, which would count everything twice.
+    With it the directory it records into, and whether it is new and so the caller's to `stop`."""
+    global _current, _folder
+    if _current is not None and _current.working:
+        return _current, _folder, False
+    _current, _folder = open_hub(folder, budget, steps), folder
+    _current.attach()
+    return _current, _folder, True
 
 
 def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
     """A hub with all observers that records into this directory; the file itself is made when the training begins."""
-    rank = int(os.environ.get("RANK", "0") or 0)
 
     def open_store() -> Store:
+        rank, world = place()
         store = Store(folder, rank)
         store.line(
             "meta", schema=SCHEMA, traindx=__version__, torch=torch.__version__, argv=sys.argv, started=time.time(),
-            rank=rank, world=int(os.environ.get("WORLD_SIZE", "1") or 1), pid=os.getpid(),
+            rank=rank, world=world, pid=os.getpid(),
         )  # fmt: skip
         return store
 
@@ -55,17 +67,28 @@ def stop() -> None:
         hub.detach()
 
 
-def _watch_exceptions(hub: Hub) -> None:
+def _stop_after(error: BaseException | None) -> None:
+    if error is not None and _current is not None and _current.working:
+        note_exception(_current, error)
+    stop()
+
+
+def hand_over() -> Path | None:
+    """Make room for a framework that trains without torch's optimisers: a recorder that has seen no update ends, and its
+    directory is free."""
+    if _current is None or not _current.working or _current.step:
+        return None
+    stop()
+    return _folder
+
+
+def note_exception(hub: Hub, error: BaseException) -> None:
+    """An exception ends the training."""
+    hub.cut_short = True
+    if hub.step:
+        hub.event(*described(error))
+
+
+def watch_exceptions(hub: Hub) -> None:
     """Note the exception that ends the script; it is shown and handled as ever."""
-    original = sys.excepthook
-
-    def excepthook(kind: type[BaseException], error: BaseException, trace: Any) -> None:
-        hub.cut_short = True
-        if hub.step:
-            name = "killed" if issubclass(kind, KeyboardInterrupt) else "traceback"
-            text = f"{kind.__name__}: {error}".splitlines()[0][:300]
-            hub.event("oom" if "out of memory" in text.lower() else name, text)
-        original(kind, error, trace)
-
-    sys.excepthook = excepthook
-    hub.patches.add(lambda: setattr(sys, "excepthook", original) if sys.excepthook is excepthook else None)
+    hub.patches.add(before_uncaught(partial(note_exception, hub)))

@@ -16,26 +16,45 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 SCHEMA = "traindx.recording/1"
 FLUSH_SECONDS = 0.7
+LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
+MOST_TOGETHER = 64  # trainings of one command that are told apart
 
 
 class Store:
     """Writes one rank's file. Any error of the disk closes it for good: `broken` then holds the reason."""
 
     def __init__(self, folder: Path, rank: int = 0) -> None:
-        self.folder = folder
-        self.path = folder / f"rank-{rank}.jsonl"
         self.broken: str | None = None
         self._rows: list[tuple[tuple[str, ...], list[float]]] = []
         self._lines: list[str] = []
         self._last = time.monotonic()
         self._file: Any = None
+        self.folder, self.path = folder, folder / f"rank-{rank}.jsonl"
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = self.path.open("a", encoding="utf-8", buffering=1 << 16)  # open as long as the training runs
+            self._open()
         except OSError as error:
             self.broken = f"cannot write {self.path}: {error.strerror or error}"
+
+    def _open(self) -> None:
+        """The file stays open as long as the training runs. Trainings that run side by side are recorded apart."""
+        number, folder = 1, self.folder
+        while self._file is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = self.path.open("a", encoding="utf-8", buffering=1 << 16)
+            if number >= MOST_TOGETHER or _is_free(file):
+                self._file = file
+            else:
+                file.close()
+                number += 1
+                self.folder = folder / f"training-{number}"
+                self.path = self.folder / self.path.name
 
     def line(self, kind: str, **values: Any) -> None:
         """Something that is written once: a fact, an event, the settings."""
@@ -55,8 +74,11 @@ class Store:
         self._last = time.monotonic()
         if self.broken is not None or self._file is None:
             return
-        for names, rows in groupby(self._rows, key=itemgetter(0)):
-            self._lines.append(json.dumps({"k": "rows", "names": names, "rows": [row for _, row in rows]}))
+        for names, group in groupby(self._rows, key=itemgetter(0)):
+            rows = [_row(row) for _, row in group]
+            for start in range(0, len(rows), LINE_ROWS):
+                block = ", ".join(rows[start : start + LINE_ROWS])
+                self._lines.append(f'{{"k": "rows", "names": {json.dumps(names)}, "rows": [{block}]}}')
         self._rows.clear()
         if not self._lines:
             return
@@ -77,6 +99,25 @@ class Store:
             self._file = None
 
 
+def _is_free(file: Any) -> bool:
+    """Lock a file; False where another process has done so. The lock goes with the process, however that ends. Where the
+    system knows no locks, nobody else is assumed."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _row(row: list[float]) -> str:
+    """Nine digits tell any two numbers of single precision apart and take half the room of all seventeen."""
+    text = ", ".join([format(value, ".9g") for value in row])
+    return json.dumps(row) if "n" in text else f"[{text}]"  # NaN and Inf are spelled otherwise in JSON
+
+
 def fresh_folder(name: str, parent: Path) -> Path:
     """A directory of this name that does not exist yet: NAME.traindx, NAME-2.traindx, …"""
     for number in range(1, 10_000):
@@ -84,3 +125,32 @@ def fresh_folder(name: str, parent: Path) -> Path:
         if not folder.exists():
             return folder
     return parent / f"{name}-{os.getpid()}.traindx"
+
+
+def unused_folder(folder: Path) -> Path:
+    """The directory that was asked for, or one numbered like it where that holds another recording already."""
+    if not any(folder.glob("rank-*.jsonl")):
+        return folder
+    return fresh_folder(folder.name.removesuffix(".traindx"), folder.parent)
+
+
+def shared_folder(folder: Path, rank: int, world: int) -> Path:
+    """The same for all ranks of a training, which come here one by one and do not talk to each other: a directory without this
+    rank's file in which nobody but ranks of so many has written."""
+    name = folder.name.removesuffix(".traindx")
+    for number in range(1, 10_000):
+        place = folder if number == 1 else folder.parent / f"{name}-{number}.traindx"
+        if not (place / f"rank-{rank}.jsonl").exists() and all(
+            _world(path) in (None, world) for path in place.glob("rank-*.jsonl")
+        ):
+            return place
+    return folder.parent / f"{name}-{os.getpid()}.traindx"
+
+
+def _world(path: Path) -> int | None:
+    """Of how many ranks this file's is one; a file that was only just begun is a contemporary's."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return int(json.loads(file.readline())["world"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -28,25 +28,22 @@ def line_blocks(source: Source) -> Iterator[tuple[bytes, bool]]:
         if dropping:
             start = chunk.find(b"\n") + 1
             dropping = False
-        elif rest:
-            first = chunk.find(b"\n")
-            yield rest + chunk[:first], True
-            start = first + 1
-        rest = chunk[end + 1 :]
         for piece in _pieces(chunk, start, end):
-            yield piece, True
+            if rest or piece:
+                yield b"".join((rest, piece)), True
+            rest = b""
+        rest = chunk[end + 1 :]
     if rest:
         yield rest, False
 
 
-def _pieces(chunk: bytes, start: int, end: int) -> Iterator[bytes]:
-    while start < end:
-        stop = end
-        if end - start > BLOCK_BYTES:
-            stop = chunk.rfind(b"\n", start, start + BLOCK_BYTES)
-            if stop < 0:
-                stop = chunk.find(b"\n", start + BLOCK_BYTES, end + 1)
-        yield chunk[start:stop]
+def _pieces(chunk: bytes, start: int, end: int) -> Iterator[memoryview]:
+    """Lines in pieces of about the same size: each has a fixed cost, so there are no small ones."""
+    size = (end - start) // max(1, round((end - start) / BLOCK_BYTES))
+    view = memoryview(chunk)
+    while start <= end:
+        stop = chunk.find(b"\n", min(start + size, end))
+        yield view[start:stop]
         start = stop + 1
 
 

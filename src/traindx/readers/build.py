@@ -7,8 +7,9 @@ epoch, validation rows that only know their epoch, several counters in a row, do
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traindx.meaning import Meaning, Split, meaning_of, step_rank
-from traindx.readers.growing import Growing
+from traindx.readers.growing import Growing, Shared
 from traindx.run import Axis, Event, Floats, Run, Series
 
 NAN = float("nan")
@@ -182,9 +183,7 @@ class RunBuilder:
     def finish(self) -> list[Run]:
         """The runs, in file order. A log without a single number gives one run with empty series."""
         steps, epochs, times = self._steps.array(), self._epochs.array(), self._times.array()
-        columns = {
-            name: (column.meaning, column.rows.array(), column.values.array()) for name, column in self._columns.items()
-        }
+        columns = self._gathered()
         if _newest_first(steps) or (not np.isfinite(steps).any() and _newest_first(epochs)):
             last = len(steps) - 1
             steps, epochs, times = steps[::-1], epochs[::-1], times[::-1]
@@ -203,6 +202,14 @@ class RunBuilder:
             runs.append(run)
         self._fill_apart(runs[-1])
         return runs
+
+    def _gathered(self) -> dict[str, tuple[Meaning, NDArray[np.int64], Floats]]:
+        """What each column means, its rows and its values."""
+        shared: Shared = {}  # columns without blanks have the same rows
+        return {
+            name: (column.meaning, column.rows.array(shared), column.values.array())
+            for name, column in self._columns.items()
+        }
 
     def _segments(
         self, steps: Floats, epochs: Floats, columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]]
@@ -255,7 +262,7 @@ class RunBuilder:
         columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]],
     ) -> None:  # fmt: skip
         part = slice(segment.start, segment.stop)
-        to_step = _epoch_to_step(steps[part], epochs[part])
+        to_step = cache(lambda: _epoch_to_step(steps[part], epochs[part]))  # few series need it
         timed = bool(np.isfinite(times[part]).any())
         for name, (meaning, rows, values) in columns.items():
             low, high = np.searchsorted(rows, [segment.start, segment.stop])
@@ -385,19 +392,20 @@ def _epoch_to_step(steps: Floats, epochs: Floats) -> tuple[Floats, Floats] | Non
     return (known_epochs[last], known_steps[last]) if last.sum() > 1 else None
 
 
-def _clock(steps: Floats, epochs: Floats, to_step: tuple[Floats, Floats] | None) -> tuple[Floats, Axis]:
+def _clock(steps: Floats, epochs: Floats, to_step: Callable[[], tuple[Floats, Floats] | None]) -> tuple[Floats, Axis]:
     """The best time axis for these rows: steps, epochs mapped to steps, epochs, or just their number."""
     count = len(steps)
-    if count and np.isfinite(steps).mean() > 0.5:
-        known = np.isfinite(steps)
+    known = np.isfinite(steps)
+    if 2 * np.count_nonzero(known) > count:
         if known.all():
             return steps, "step"
         return np.interp(np.arange(count), np.flatnonzero(known), steps[known]), "step"
-    if count and np.isfinite(epochs).mean() > 0.5:
-        known = np.isfinite(epochs)
+    known = np.isfinite(epochs)
+    if 2 * np.count_nonzero(known) > count:
         filled = epochs if known.all() else np.interp(np.arange(count), np.flatnonzero(known), epochs[known])
-        if to_step is not None:
-            return np.interp(filled, *to_step), "step"
+        ends = to_step()
+        if ends is not None:
+            return np.interp(filled, *ends), "step"
         return filled, "epoch"
     return np.arange(count, dtype=np.float64), "row"
 

@@ -63,6 +63,13 @@ class Labels:
             self._codes = np.arange(self._count, dtype=np.intp) % len(self.words)
         return self._codes
 
+    def some(self, rows: slice) -> Labels:
+        """Those of some rows; of a few rows only a few codes are made."""
+        if self._codes is None:
+            start, stop, _ = rows.indices(self._count)
+            return Labels(np.arange(start, stop, dtype=np.intp) % len(self.words), self.words)
+        return Labels(self._codes[rows], self.words)
+
     @classmethod
     def of(cls, cells: Sequence[Cell]) -> Labels:
         count = len(cells)
@@ -70,10 +77,27 @@ class Labels:
         width = len(start)
         # logs write the same few names over and over in one order: comparing is cheaper than looking each one up
         if count > 4 * width and cells[width:] == cells[:-width]:
-            return cls(None, [_as_text(cell) for cell in start], count)
+            return cls(None, [as_text(cell) for cell in start], count)
         place = {cell: index for index, cell in enumerate(dict.fromkeys(cells))}
         codes = np.fromiter(map(place.__getitem__, cells), dtype=np.intp, count=count)
-        return cls(codes, [_as_text(cell) for cell in place])
+        return cls(codes, [as_text(cell) for cell in place])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Labels]) -> Labels:
+        """The rows of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        words, count = parts[0].words, 0
+        for part in parts:
+            turn = count % len(words)
+            if not part.cyclic or part.words != words[turn:] + words[:turn]:
+                break
+            count += part._count
+        else:
+            return cls(None, words, count)
+        place = {word: index for index, word in enumerate(dict.fromkeys(word for part in parts for word in part.words))}
+        codes = [np.array([place[word] for word in part.words], dtype=np.intp)[part.codes] for part in parts]
+        return cls(np.concatenate(codes), list(place))
 
 
 @dataclass(slots=True)
@@ -185,10 +209,9 @@ def first_and_last(counters: dict[str, Floats], kind: str) -> tuple[float, float
         column = next((values for name, values in counters.items() if meaning_of(name).kind == kind), None)
     if column is None:
         return NAN, NAN
-    for ends in (column[[0, -1]], column[np.isfinite(column)]):
-        if len(ends) and np.isfinite(ends[[0, -1]]).all():
-            return float(ends[0]), float(ends[-1])
-    return NAN, NAN
+    if not np.isfinite(column[[0, -1]]).all():
+        column = column[np.isfinite(column)]
+    return (float(column[0]), float(column[-1])) if len(column) else (NAN, NAN)
 
 
 def keeps_rising(values: Floats) -> bool:
@@ -196,7 +219,7 @@ def keeps_rising(values: Floats) -> bool:
     return len(known) >= 4 and bool(np.all(np.diff(known) >= 0)) and known[-1] > 2 * known[0]
 
 
-def _as_text(cell: str | bytes) -> str:
+def as_text(cell: str | bytes) -> str:
     return (cell if isinstance(cell, str) else cell.decode("utf-8", errors="replace")).strip()
 
 

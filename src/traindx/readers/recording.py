@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
+
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
+from traindx.readers.rank_comparison import compare
+from traindx.readers.rank_lines import Rank
 from traindx.readers.source import Source
 from traindx.run import Event, EventKind, Fact, Run, flatten
 
 _FIRST = '"schema": "traindx.recording/'
+_ROWS = '{"k": "rows"'
+_BLOCK = 4  # rows from which columns are faster
+_RANK = re.compile(r"rank-(\d{1,6})\.jsonl")
+_FAULTS = ("traceback", "oom", "killed", "dataloader")
 
 
 def sniff(source: Source) -> float:
@@ -20,16 +30,25 @@ def sniff(source: Source) -> float:
 
 
 def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
-    """Each directory with a first rank's file is one run; what else lies in it (saved batches) belongs to it."""
-    mains = [path for path in files if path.name == "rank-0.jsonl"]
-    return [Bundle(main, frozenset(path for path in files if main.parent in path.parents)) for main in mains]
+    """Each directory with files of ranks is one run, read through the first; what else lies in it (saved batches) belongs to it,
+    but for the trainings that ran beside it, which have directories of their own."""
+    mains: dict[Path, Path] = {}
+    for _, path in sorted((rank, path) for path in files if (rank := _rank(path)) is not None):
+        mains.setdefault(path.parent, path)
+    of_folder: dict[Path, list[Path]] = {parent: [] for parent in mains}
+    for path in files:
+        owner = next((parent for parent in path.parents if parent in mains), None)
+        if owner is not None:
+            of_folder[owner].append(path)
+    return [Bundle(main, frozenset(of_folder[parent])) for parent, main in mains.items()]
 
 
 def read(source: Source) -> list[Run]:
-    builder = RunBuilder(
-        str(source.path.parent if source.path.name.startswith("rank-") else source.name), "recording", one_run=True
-    )
-    facts: dict[str, Fact] = {}
+    """One run, whatever the number of ranks: the first one's series, and what the others saw besides."""
+    number = _rank(source.path)
+    builder = RunBuilder(str(source.name if number is None else source.path.parent), "recording", one_run=True)
+    first = Rank(number or 0)
+    facts = first.facts
     damaged = 0
     for line in source.lines():
         if not line.strip():
@@ -40,7 +59,14 @@ def read(source: Source) -> list[Run]:
             damaged += 1
             continue
         if isinstance(entry, dict):
+            first.take(entry)
             _take(entry, builder, facts)
+    others = [] if number is None else [_other(path, rank) for rank, path in _beside(source.path)]
+    for other in others:
+        _add(other, builder, facts)
+    if first.world > 1:
+        builder.config["world_size"] = first.world
+        facts.update({fact.id: fact for fact in compare([first, *others])})
     if damaged:
         builder.lost.append(
             f"{damaged} line{'s' if damaged > 1 else ''} of the recording could not be read (cut off while writing)."
@@ -54,22 +80,77 @@ def read(source: Source) -> list[Run]:
 def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact]) -> None:
     kind = entry.get("k")
     if kind == "rows":
-        names = entry.get("names", [])
-        for row in entry.get("rows", []):
-            builder.row(dict(zip(names, row[1:], strict=False)), step=row[0])
+        _rows(entry.get("names", []), entry.get("rows", []), builder)
     elif kind == "fact":
-        facts[entry["id"]] = Fact(
-            entry["id"], bool(entry["present"]), str(entry["evidence"]), entry.get("where"), entry.get("step"),
-            float(entry.get("clarity", 1.0)),
-        )  # fmt: skip
+        fact = _fact(entry)
+        before = facts.get(fact.id)
+        # what a probe does not see at one moment takes nothing back
+        if not (fact.probe and not fact.present and before is not None and before.present):
+            facts[fact.id] = fact
     elif kind == "event" and entry.get("event") in get_args(EventKind):
         builder.events.append(Event(entry["event"], str(entry.get("text", "")), entry.get("step")))
     elif kind == "config":
-        builder.config.update(flatten({key: value for key, value in entry.items() if key != "k"}))
+        builder.config.update(flatten({key: value for key, value in entry.items() if key not in ("k", "probe")}))
     elif kind == "cost":
         builder.config["recording.cost"] = entry.get("share")
     elif kind == "meta":
         builder.config["recording.script"] = (entry.get("argv") or [""])[0]
+
+
+def _rows(names: list[str], rows: list[list[float]], builder: RunBuilder) -> None:
+    """Blocks of equal rows go in as columns, which is many times faster."""
+    if len(rows) < _BLOCK or any(len(row) != len(names) + 1 for row in rows):
+        for row in rows:
+            builder.row(dict(zip(names, row[1:], strict=False)), step=row[0])
+        return
+    table = np.array(rows, dtype=np.float64).T
+    builder.table(dict(zip(names, table[1:], strict=True)), step=table[0])
+
+
+def _fact(entry: dict[str, Any]) -> Fact:
+    return Fact(
+        entry["id"], bool(entry["present"]), str(entry["evidence"]), entry.get("where"), entry.get("step"),
+        float(entry.get("clarity", 1.0)), entry.get("probe"),
+    )  # fmt: skip
+
+
+def _rank(path: Path) -> int | None:
+    found = _RANK.fullmatch(path.name)
+    return int(found.group(1)) if found else None
+
+
+def _beside(main: Path) -> list[tuple[int, Path]]:
+    """The files of the other ranks, where this one is the first."""
+    ranks = sorted((rank, path) for path in main.parent.glob("rank-*.jsonl") if (rank := _rank(path)) is not None)
+    return ranks[1:] if ranks and ranks[0][1] == main else []
+
+
+def _other(path: Path, number: int) -> Rank:
+    """What another rank has to say, without its series."""
+    rank = Rank(number)
+    for line in Source(path).lines():
+        if line.startswith(_ROWS):
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(entry, dict):
+            rank.take(entry)
+            if entry.get("k") == "fact":
+                rank.facts[entry["id"]] = _fact(entry)
+            elif entry.get("k") == "event" and entry.get("event") in _FAULTS:
+                rank.events.append(Event(entry["event"], f"rank {number}: {entry.get('text', '')}", entry.get("step")))
+    return rank
+
+
+def _add(other: Rank, builder: RunBuilder, facts: dict[str, Fact]) -> None:
+    """A fact counts on whatever rank it was seen; that others did not see it takes nothing back."""
+    builder.events.extend(other.events)
+    for fact in other.facts.values():
+        before = facts.get(fact.id)
+        if before is None or (fact.present and not before.present):
+            facts[fact.id] = replace(fact, evidence=f"On rank {other.number}: {fact.evidence}")
 
 
 READER = Reader("recording", "traindx recording", sniff, read, claim)

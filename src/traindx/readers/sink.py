@@ -277,11 +277,11 @@ def _feed_long(
 
 def _feed_rows(builder: RunBuilder, frame: Frame, tag: Labels, value: Column, time: Floats | None, rows: slice) -> None:
     """A few of the long rows, on their own."""
-    mask = np.zeros(frame.length, dtype=np.bool_)
-    mask[rows] = True
-    if mask.any():
-        part = Labels(tag.codes[mask], tag.words)
-        _feed_long(builder, frame.rows(mask), part, (value[0][mask], None), None, None if time is None else time[mask])
+    values = value[0][rows]
+    if len(values):
+        counters: dict[str, Column] = {name: (ticks[rows], None) for name, ticks in counters_of(frame).items()}
+        times = None if time is None else time[rows]
+        _feed_long(builder, Frame(len(values), counters), tag.some(rows), (values, None), None, times)
 
 
 def _rounds(words: list[str], step: Floats) -> tuple[int, int]:
@@ -299,10 +299,13 @@ def _feed_rounds(
 ) -> None:
     """Whole rounds are a wide table; its first column is the metric of row `first`."""
     width = len(words)
-    grid = values.reshape(-1, width)
-    columns = {words[(first + place) % width]: grid[:, place] for place in range(width)}
+    columns = {
+        words[(first + place) % width]: column
+        for place, column in enumerate(np.ascontiguousarray(values.reshape(-1, width).T))
+    }
     epoch = next((column for word, column in columns.items() if meaning_of(word).kind == "epoch"), None)
-    builder.table(columns, step=step[::width], epoch=epoch, time=None if time is None else time[::width])
+    # a copy, so that the other steps need not be kept
+    builder.table(columns, step=step[::width].copy(), epoch=epoch, time=None if time is None else time[::width])
 
 
 def _split_masks(split: Labels | None, length: int) -> list[tuple[Split, Mask]]:

@@ -1,24 +1,23 @@
 """The table engine: CSV, TSV and their kin as frames, in blocks, so that memory stays bounded.
 
-A block whose cells are all plain numbers is one JSON array away from a numpy array, which is several times faster than
-cell by cell. Whatever does not fit that (units, odd quoting, ragged rows, a header in the middle) goes row by row.
+A block whose rows all have the header's cells is read at once, as a grid, which is many times faster than cell by cell.
+Whatever does not fit that (units, odd quoting, ragged rows, a header in the middle) goes row by row.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from dataclasses import dataclass
 
-import msgspec
 import numpy as np
 
 from traindx.meaning import meaning_of
 from traindx.readers.blocks import line_blocks
-from traindx.readers.cells import INF, NAN, is_blank, number_of
-from traindx.readers.frames import Column, Frame, Labels, role_of
+from traindx.readers.cells import is_blank, number_of
+from traindx.readers.frames import Column, Frame, Labels, Mask, role_of
+from traindx.readers.grid import Cutter
 from traindx.readers.settings import settings_from
 from traindx.readers.sink import Sink
 from traindx.readers.source import Source
@@ -26,20 +25,7 @@ from traindx.readers.table_layout import SPACES, Layout, cells_of, layout_of
 from traindx.run import Floats
 
 Rename = Callable[[Sequence[str]], Sequence[str]]
-_FLUSH_VALUES = 1 << 19  # numbers gathered before they go to the builder: 4 MB
-_NUMERIC = b"0123456789.eE+- "
-# numbers that no log holds stand in for what JSON cannot write; an exponent above 22 would make them slow to parse
-_BLANK, _NAN, _INF, _MINUS_INF = -6e22, -7e22, -8e22, -9e22
-_WORDS = {
-    b"nan": b"-7e22", b"-nan": b"-7e22", b"+nan": b"-7e22", b"inf": b"-8e22", b"+inf": b"-8e22", b"infinity": b"-8e22",
-    b"-inf": b"-9e22", b"-infinity": b"-9e22", b"null": b"-6e22", b"none": b"-6e22", b"na": b"-6e22", b"n/a": b"-6e22",
-}  # fmt: skip
-# three commas first: blanks come in rows, and each replacement costs
-_BLANK_PASSES = ((b",,,", b",-6e22,-6e22,"), (b",,", b",-6e22,"), (b",,", b",-6e22,"))
-_WORD_CELL = re.compile(rb"(?<![^,\n]) *([-+]?[A-Za-z/]+) *(?![^,\n])")
-_decode = msgspec.json.Decoder(list[float]).decode
-_pack = msgspec.msgpack.Encoder().encode
-_PACKED = np.dtype([("mark", "u1"), ("value", ">f8")])
+_FLUSH_VALUES = 1 << 17  # numbers gathered before they go to the builder: 1 MB
 
 
 def read_table(source: Source, sink: Sink, rename: Rename | None = None) -> bool:
@@ -61,15 +47,28 @@ def read_table(source: Source, sink: Sink, rename: Rename | None = None) -> bool
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A block's numbers, which of them are there (None: all), and its text columns that have a role."""
+
+    table: Floats
+    here: Mask | None
+    labels: dict[str, Labels]
+
+    @property
+    def varied(self) -> bool:
+        """Whether a text column has hardly a word twice (the time of day): bringing its words together would cost much."""
+        return any(2 * len(label.words) > len(self.table) for label in self.labels.values())
+
+
 class _TableReader:
     def __init__(self, layout: Layout, sink: Sink, rename: Rename | None) -> None:
         self._layout = layout
         self._sink = sink
         self._rename = rename
         self._delimiter = b"," if layout.delimiter == SPACES else layout.delimiter.encode()
-        self._pending: list[Floats] = []
+        self._pending: list[_Part] = []
         self._pending_values = 0
-        self._passes = 0
         self._ragged = 0
         self._unreadable: Counter[str] = Counter()
         self._text_columns = layout.text_columns
@@ -84,21 +83,15 @@ class _TableReader:
             data = data.replace(b'"', b"")  # a quoted delimiter changes the number of cells, which is checked
         if b"%" in data:
             data = data.replace(b"%", b"")
-        flat = None
-        if not self._text_columns:
-            flat = self._plain_numbers(data)
-        if flat is not None:
-            self._pending.append(flat)
-            self._pending_values += len(flat)
-            if self._pending_values >= _FLUSH_VALUES:
-                self._flush()
-            return
-        self._flush()
-        frame = self._columns(data)
-        if frame is not None:
-            self._sink.add(frame)
-        else:
+        part = self._grid(data)
+        if part is None:
+            self._flush()
             self._row_by_row(block)
+            return
+        self._pending.append(part)
+        self._pending_values += part.table.size
+        if self._pending_values >= _FLUSH_VALUES or part.varied:
+            self._flush()
 
     def without_torn_cell(self, line: bytes) -> bytes:
         """The last line of a file that was cut off: the number at its end may lack digits."""
@@ -122,88 +115,36 @@ class _TableReader:
         given = list(self._rename(names)) if self._rename else list(names)
         self._names = [name.strip() for name in given]
         self._width = len(self._names)
-        self._pattern = b"," * (self._width - 1) + b"\n"
+        self._cutter = Cutter(self._delimiter, self._width)
         self._numeric = [i for i in range(self._width) if i not in self._text_columns]
         self._text = [i for i, name in enumerate(self._names) if i in self._text_columns and role_of(name)]
         self._numeric_names = [self._names[i] for i in self._numeric]
         self._header = [name.lower() for name in names]
 
-    def _plain_numbers(self, data: bytes) -> Floats | None:
-        """All cells of a block that holds nothing but numbers and blanks, row after row."""
+    def _grid(self, data: bytes) -> _Part | None:
+        """All cells of a block at once; None where its rows do not all have the header's cells or one is no number."""
         if self._layout.delimiter == SPACES:
-            rows = [line.split() for line in data.split(b"\n")]
-            if any(len(row) != self._width for row in rows):
-                return None
-            data = b"\n".join([b",".join(row) for row in rows])
-        elif self._delimiter != b",":
-            data = data.replace(self._delimiter, b",")
-        separators = data.translate(None, _NUMERIC) + b"\n"
-        if separators != self._pattern * (len(separators) // self._width):
-            spelled = _spell_out(data)
-            if spelled is None:
-                return None
-            data = spelled
-            separators = data.translate(None, _NUMERIC) + b"\n"
-            if separators != self._pattern * (len(separators) // self._width):
-                return None
-        return self._parsed(data.replace(b"\n", b","))
-
-    def _columns(self, data: bytes) -> Frame | None:
-        """A block with text columns, cut into cells; None where its rows do not all have the header's cells."""
+            data = b"\n".join([b",".join(line.split()) for line in data.split(b"\n")])
         if not self._numeric:
             return None
-        width, merged = self._width, 0
-        if self._layout.delimiter == SPACES:
-            rows = [line.split() for line in data.split(b"\n")]
-            if any(len(row) != width for row in rows):
-                return None
-            cells = list(chain.from_iterable(rows))
-        elif not self._text_columns or self._text_columns & {0, width - 1}:
-            cells = data.replace(b"\n", self._delimiter).split(self._delimiter)
-        else:  # the last cell of a row and the first of the next can stay together: fewer pieces
-            cells = data.split(self._delimiter)
-            width, merged = width - 1, 1
-        length, rest = divmod(len(cells) - merged, width)
-        if rest:
+        grid = self._cutter.grid(data)
+        if grid is None:
             return None
-        labels = {self._names[index]: Labels.of(cells[index::width]) for index in self._text}
-        # rows out of step put a line's end into a text cell; where not all of those are looked at, the ends are counted
-        seen = merged and len(self._text) == len(self._text_columns)
-        if (
-            any("\n" in word for label in labels.values() for word in label.words)
-            if seen
-            else data.count(b"\n") + 1 != length
-        ):
-            return None
-        for place, index in enumerate(sorted(self._text_columns)):
-            del cells[index - place :: width - place]
-        joined = b",".join(cells).replace(b"\n", b",")
-        flat = self._parsed(joined)
-        if flat is None:
-            spelled = _spell_out(joined)
-            flat = self._parsed(spelled) if spelled is not None else None
-        if flat is None or len(flat) != length * len(self._numeric):
-            return None
-        return self._frame(flat, labels)
-
-    def _parsed(self, cells: bytes) -> Floats | None:
-        flat, self._passes = _numbers(cells, self._passes)
-        return flat
+        labels = {self._names[index]: grid.labels(index) for index in self._text}
+        numbers = grid.numbers(self._numeric)
+        return None if numbers is None else _Part(*numbers, labels)
 
     def _flush(self) -> None:
-        if self._pending:
-            flat = self._pending[0] if len(self._pending) == 1 else np.concatenate(self._pending)
-            self._pending, self._pending_values = [], 0
-            self._sink.add(self._frame(flat, {}))
-
-    def _frame(self, flat: Floats, labels: dict[str, Labels]) -> Frame:
-        table = flat.reshape(-1, len(self._numeric))
-        odd = table.min(initial=0.0) <= _BLANK
+        parts, self._pending, self._pending_values = self._pending, [], 0
+        if not parts:
+            return
         columns: dict[str, Column] = {}
         for place, name in enumerate(self._numeric_names):
             if name:
-                columns[name] = _restored(table[:, place]) if odd else (table[:, place], None)
-        return Frame(len(table), columns, labels)
+                values = np.concatenate([part.table[:, place] for part in parts])
+                columns[name] = (values, _shown(parts, place))
+        labels = {name: Labels.joined([part.labels[name] for part in parts]) for name in parts[0].labels}
+        self._sink.add(Frame(sum(len(part.table) for part in parts), columns, labels))
 
     def _row_by_row(self, block: bytes) -> None:
         numbers: list[list[float | None]] = [[] for _ in self._numeric]
@@ -283,55 +224,11 @@ class _TableReader:
         self._sink.add(Frame(len(numbers[0]), columns, labels))
 
 
-def _numbers(cells: bytes, passes: int = 0) -> tuple[Floats | None, int]:
-    """Numbers between commas, blanks included, or None when something else stands there; and how many passes it took to
-    fill the blanks, to begin with next time (looking for blanks costs more than finding that JSON does not read)."""
-    for blank, spelled in _BLANK_PASSES[:passes]:
-        cells = cells.replace(blank, spelled)
-    while True:
-        head, tail = b"[-6e22" if cells.startswith(b",") else b"[", b"-6e22]" if cells.endswith(b",") else b"]"
-        try:
-            values = _decode(b"".join((head, cells, tail)))
-            break
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            if passes == len(_BLANK_PASSES):
-                return None, 0
-            cells = cells.replace(*_BLANK_PASSES[passes])
-            passes += 1
-    # as MessagePack each float is one mark and eight bytes: several times faster than handing numpy the objects
-    packed = _pack(values)
-    numbers = np.frombuffer(packed, dtype=_PACKED, offset=len(packed) - _PACKED.itemsize * len(values))["value"]
-    return numbers.astype(np.float64), passes
-
-
-def _spell_out(cells: bytes) -> bytes | None:
-    """Cells that say nan, inf or none as the numbers that stand for them; None when there are other words."""
-    unknown = False
-
-    def spelled(match: re.Match[bytes]) -> bytes:
-        nonlocal unknown
-        word = _WORDS.get(match.group(1).lower())
-        unknown = unknown or word is None
-        return word or b""
-
-    result = _WORD_CELL.sub(spelled, cells)
-    return None if unknown else result
-
-
-def _restored(column: Floats) -> Column:
-    """The column with its stand-ins taken back."""
-    values = column.copy()
-    odd = np.flatnonzero(values <= _BLANK)
-    if not len(odd):
-        return values, None
-    found = values[odd]
-    meant = np.full(len(odd), NAN)
-    meant[found == _INF] = INF
-    meant[found == _MINUS_INF] = -INF
-    values[odd] = meant
-    blank = odd[found == _BLANK]
-    if not len(blank):
-        return values, None
-    here = np.ones(len(values), dtype=np.bool_)
-    here[blank] = False
-    return values, here
+def _shown(parts: Sequence[_Part], place: int) -> Mask | None:
+    """Where this column is not blank; None for everywhere."""
+    if all(part.here is None for part in parts):
+        return None
+    shown = np.concatenate(
+        [np.ones(len(part.table), dtype=np.bool_) if part.here is None else part.here[:, place] for part in parts]
+    )
+    return None if shown.all() else shown

@@ -31,7 +31,9 @@ def usable(run: Run, *kinds: str) -> list[Series]:
 
 
 def is_adversarial(run: Run) -> bool:
-    """A GAN loop: losses for a generator and for a discriminator."""
+    """A GAN loop: losses for a generator and for a discriminator, or a recording saw two networks train each other."""
+    if run.config.get("adversarial") is True:
+        return True
     words = [set(tokens_of(series.name)) | set(series.meaning.part.split("/")) for series in usable(run, "loss")]
     return any(bag & _GENERATOR for bag in words) and any(bag & _DISCRIMINATOR for bag in words)
 

@@ -23,6 +23,8 @@ In hidden layers every unit begins with the same weights. Equal units receive eq
 The weight matrices just before the first update: all rows equal. The last layer, biases, norms, embeddings and
 adapters may start at zero. Present when half of the hidden matrices are so, or one that is not zero.
 
+In a checkpoint: all rows of a hidden matrix are still the same, and not zero.
+
 ## Healthy range
 Random weights in every hidden layer. Single zero matrices at the end of residual branches are good practice.
 

@@ -13,6 +13,7 @@ from traindx.signals.curve import Curve
 from traindx.signals.inside import depth_profile, layers, learned, nonfinite, objective
 from traindx.signals.stats import mad_sigma, rolling_median
 from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 ID = "exploding-gradients"
@@ -183,7 +184,7 @@ Learning rate above what the curvature allows, no clipping in recurrent nets or 
 bad samples, lost precision. Clipping hides an overshoot that a lower learning rate removes; look at which came first,
 the norm or the loss.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("leaves its band for good", "present",
              lambda: {"loss": then(falling(100, 9, 3.0), ramp(50, 3.0, 9.0, 0.02)),

@@ -7,6 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, then
 
 ID = "high-initial-loss"
@@ -66,7 +67,7 @@ and very large vocabularies start a little higher.
 Inputs or targets on a raw scale, initial weights too large, a summed instead of averaged loss, or a head whose labels are
 wrong: the model is confidently wrong before it has learnt anything.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("raw pressure values as inputs", "present", lambda: {"train_loss": then(np.array([1.7e6, 3e4]), falling(200, 9, 2))}),
         Case("ten classes, starts at 9", "present", lambda: {"train_loss": falling(100, 9.0, 0.5)}, {"num_classes": 10}),

@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.inside import nonfinite
 from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, put
 from traindx.symptoms.reported import counted, counters, said
 
@@ -55,6 +56,8 @@ are counters of them and the messages of NaN detectors. The series that is hit a
 logged first among equals: in a forward pass NaN travels from the first broken layer to the loss, so the first place is
 the cause and the rest is damage. A lone NaN in the first row is not counted.
 
+In a checkpoint, running statistics of BatchNorm that are not finite show that an activation was not.
+
 ## Healthy range
 None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden states on its way there is the warning.
 
@@ -62,7 +65,7 @@ None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden 
 fp16 overflow in attention scores or in a residual stream that grows with depth, NaN in the input batch (then the very
 first layer is hit), a division or logarithm inside the model, or weights that are NaN already.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("one layer overflows and the next follow", "present",
              lambda: {"activations/block3_max": put(flat(50, 800.0), 30, *[INF] * 20),

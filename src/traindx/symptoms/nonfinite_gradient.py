@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.inside import Nonfinite, nonfinite, scaler_in_use
 from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, put, then
 from traindx.symptoms.reported import counted, counters, said
 
@@ -83,7 +84,7 @@ Overflow in half precision, log of zero or division by zero in the loss, a root 
 gradients that exploded before. Where the loss is finite and the gradient is not, look at the backward of sqrt, norm,
 log and where: they produce NaN at points the forward pass survives.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("NaN for good", "present", lambda: {"grad_norm": put(flat(100, 1.0, 0.2), 70, *[NAN] * 30)}),
         Case("one layer goes first", "present",

@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.inside import nonfinite
 from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, put
 from traindx.symptoms.reported import counted, counters, said
 
@@ -56,6 +57,8 @@ Logged norms and statistics of weights, counters of non-finite parameters, and L
 parameter. The parameter hit at the earliest step is given. NaN in a weight never heals, so a norm that is finite again
 later is put down to the logging and not counted; neither is a lone NaN in the first row.
 
+A checkpoint shows it directly: `traindx checkpoint` counts the elements that are not finite, tensor by tensor.
+
 ## Healthy range
 None. The last checkpoint before the step named here is the one to go back to.
 
@@ -64,7 +67,7 @@ A non-finite gradient was applied: no loss scaler in fp16, no guard around the o
 that overflowed (a square of a large gradient in fp16, epsilon too small for the precision). Weights that are Inf first
 and NaN later grew without bound: learning rate too high or missing decay.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("NaN for good", "present", lambda: {"params norm": put(flat(80, 310.0, 0.001), 60, *[NAN] * 20)}),
         Case("one parameter first", "present",

@@ -8,6 +8,7 @@ from functools import partial
 from traindx.diagnosis import Observation
 from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.inside import learned, objective
 from traindx.symptoms.base import Case
 
 
@@ -24,10 +25,26 @@ def _observed(identifier: str, otherwise: Callable[[Signals], Observation] | Non
         if otherwise is not None:
             return otherwise(signals)
         return Observation(identifier, "unknown", "Only a recording of the training from the inside shows this.")
+    if fact.probe is not None and otherwise is not None:
+        # a probe saw one moment: curves tell of the others, and whether the training worked all the same
+        curve = otherwise(signals)
+        if learned(objective(signals)) if fact.present else curve.state == "present":
+            return curve
     place = None if fact.step is None else (fact.step, fact.step)
     return Observation(
         identifier, "present" if fact.present else "absent", fact.evidence, place, fact.where, fact.clarity
     )
+
+
+def from_probe(identifier: str) -> Callable[[Signals], Observation]:
+    """A detector of what only a probe shows, which a training that worked all the same excuses."""
+    return partial(_observed, identifier, partial(_not_probed, identifier))
+
+
+def _not_probed(identifier: str, signals: Signals) -> Observation:
+    if learned(objective(signals)):
+        return Observation(identifier, "absent", "The training loss came down by half.")
+    return Observation(identifier, "unknown", "Only a probe of the model shows this (traindx probe).")
 
 
 def cases_of(identifier: str, seen: str, not_seen: str) -> tuple[Case, ...]:

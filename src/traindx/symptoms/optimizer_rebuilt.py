@@ -24,6 +24,8 @@ momentum and moments are lost each time.
 Every optimiser that is constructed, its parameters and settings. Three times at least; new models, other settings
 (stages of a training), weights loaded in between and plain SGD, which has no state, do not count.
 
+In a checkpoint: the optimiser's own step count is less than half of the trainer's, or its state is empty.
+
 ## Healthy range
 One optimiser, or one for each stage.
 

@@ -7,10 +7,11 @@ import re
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.run import Run, Series
+from traindx.run import Fact, Run, Series
 from traindx.signals import Signals
 from traindx.signals.inside import by_rank
 from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "replica-mismatch"
@@ -82,8 +83,8 @@ SYMPTOM = Symptom(
     title="replicas disagree",
     severity="problem",
     family="replicas",
-    background=0.005,
-    needs=("gradient or weight norms by rank",),
+    background=0.002,
+    needs=("gradient or weight norms by rank, or a recording (traindx run)",),
     doc="""
 ## What is observed
 In data-parallel training every rank must hold the same weights and, after the all-reduce, the same gradients. Here
@@ -95,6 +96,12 @@ the largest relative difference counts, as its median over the second half of th
 agree at first. Present above 1e-3, plain above 0.1. Norms that are called local or sharded, and runs whose config
 shards the model, are not judged.
 
+A recording knows more: every rank writes fingerprints of the first 1024 numbers of up to 64 parameters, at the first steps and
+then each time a sixteenth of the steps has gone by. Replicas of DistributedDataParallel whose fingerprints differ by more than
+1e-4 of a parameter's size are called, with the first step and the first parameter; equal is below 1e-6. Without a wrapper it
+takes models that were equal before the first update. Sharded parameters, groups of some of the ranks only and communication
+hooks, by which replicas may drift on purpose, are not compared.
+
 ## Healthy range
 Rounding, 1e-6 or less. Losses differ from rank to rank by right, since every rank has its own batch: they are never
 taken as a mismatch.
@@ -104,8 +111,12 @@ A model that was wrapped before it was changed or loaded, gradients that are not
 hook that replaces them), a seed by rank used for initialisation, batch-norm statistics or buffers that are kept apart,
 or a rank that resumed from another checkpoint.
 """,
-    detect=detect,
+    detect=from_fact(ID, detect),
     cases=(
+        Case("a recording saw it", "present",
+             facts=(Fact(ID, True, "At step 30 3.bias is another one on rank 1 than on rank 0, by 0.098 of its size.", "3.bias", 30.0),)),
+        Case("a recording compared", "absent",
+             facts=(Fact(ID, False, "4 parameters were equal on all 2 ranks at 47 steps.", step=66.0),)),
         Case("gradients are not synchronised", "present",
              lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 1.0, 0.2, 1)}),
         Case("weights drift apart", "present",

@@ -21,6 +21,10 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main
     points = 0 if curve is None else len(curve.series)
     if curve is None or points == 0:
+        if signals.run.format == "checkpoint":
+            return Observation(
+                ID, "present", "A checkpoint alone shows the weights at one moment, not whether the training went well."
+            )
         return Observation(ID, "present", "No value of any objective was logged.")
     if points < POINTS:
         return Observation(

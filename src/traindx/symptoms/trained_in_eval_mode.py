@@ -23,6 +23,8 @@ Updates of a model with dropout or batch norm while the whole model is in eval m
 The mode of every model whose weights the optimiser holds, at every update; five updates in eval mode are enough. Batch norm
 alone in eval mode is a deliberate freeze and does not count, nor does a frozen backbone under a new head.
 
+In a checkpoint: the gains of BatchNorm layers were trained, and all running statistics are those they were made with.
+
 ## Healthy range
 Train mode at every update.
 

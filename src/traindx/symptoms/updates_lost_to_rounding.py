@@ -25,6 +25,8 @@ The weights just before and just after an update on steps that are looked at clo
 gradient other than zero that did not change by a single bit. Present from 60 % in the middle of those steps, plain
 from 98 %.
 
+In a checkpoint with weights and moments in bf16: the share of elements that the last update, made again, would not change.
+
 ## Healthy range
 In fp32 nearly every element moves. Autocast keeps fp32 weights and is not concerned.
 

@@ -11,6 +11,7 @@ from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.inside import depth_profile, layers, learned, level, objective, printed_step
 from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "vanishing-gradients"
@@ -102,7 +103,7 @@ Depth with sigmoid or tanh, recurrence over long sequences, weights initialised 
 normalisation; saturated outputs; dead units, when the norm is exactly zero. Raising the learning rate does not help
 the first layers: it moves the last ones too far before.
 """,
-    detect=detect,
+    detect=from_fact(ID, otherwise=detect),
     cases=(
         Case("fades along the depth", "present",
              lambda: {"loss": flat(60, 2.3, 0.004), **{f"grad_norm/layers.{i}.weight": flat(60, 10.0 ** (i - 6), 0.3, i) for i in range(7)}}),

@@ -18,7 +18,7 @@ from traindx.live.graph import Activation, Graph, graph_of, nearest_leaf
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.naming import layer_of, listed, model_parameters
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
 WINDOW = 5  # looks over which a unit must be off to count as dead
@@ -57,6 +57,7 @@ class Activations(Observer):
 
         return __enter__
 
+    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         if not self.hub.deep or not watchable(loss.detach()):
             return
@@ -65,6 +66,7 @@ class Activations(Observer):
         if not self._hooked:
             self._look_at_units(graph)
 
+    @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:
             self._later.poll()

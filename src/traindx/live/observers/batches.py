@@ -19,7 +19,7 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
-from traindx.live.tensors import columns, tensors_in
+from traindx.live.tensors import columns, first_input, tensors_in
 
 LARGE = 20.0  # |mean| or standard deviation of a feature; normalised data has 0 and 1, images in 0..1 stay below 1
 PLAIN = 300.0
@@ -33,6 +33,7 @@ TARGET_LARGE = 20.0
 TARGET_PLAIN = 200.0
 SMALL_OUTPUT = 0.2  # of the targets' size, at the start
 TINY_BATCH = 2
+FIRST_STEPS = 3  # that tell how many samples an update sees
 TINY_STEPS = 60
 NOISY = 0.8  # standard deviation of the loss over its mean
 WILD = 50.0  # times the usual largest value of an input batch
@@ -53,6 +54,7 @@ class Batches(Observer):
         ] = []  # for each sample: largest |mean| or std, smallest scale, column of the largest
         self._targets: list[tuple[float, float, float]] = []
         self._rows: int | None = None  # in a training batch
+        self._samples = 0  # rows, or positions of sequences
         self._tabular = False
         self._backwards = 0  # since the last update
         self._judged_size = False
@@ -80,6 +82,16 @@ class Batches(Observer):
 
     # --- inputs -------------------------------------------------------------------------------------------------------
 
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        """How many samples an update sees: the most rows any model is given in the first steps."""
+        data = first_input(args, kwargs)
+        if self.hub.step >= FIRST_STEPS or not self.hub.grad or data is None or data.dim() < 2:
+            return
+        sequence = data.dim() == 3 or not data.is_floating_point()
+        self._rows = max(self._rows or 0, data.shape[0])
+        self._samples = max(self._samples, data.shape[0] * (data.shape[1] if sequence else 1))
+        self._tabular = data.dim() == 2
+
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         """Data meets weights: a layer with parameters of its own whose input no parameter has touched."""
         if not self.hub.grad or self._entries >= SAMPLES or not args or not isinstance(args[0], torch.Tensor):
@@ -94,8 +106,6 @@ class Batches(Observer):
             return
         if next(module.parameters(), None) is None or not any(t.requires_grad for t in tensors_in(output)):
             return
-        if self._rows is None and data.dim() > 1:
-            self._rows, self._tabular = data.shape[0], data.dim() == 2
         self._entries += 1
         if isinstance(module, NORMALISING):
             self._tell(
@@ -231,7 +241,7 @@ class Batches(Observer):
 
     def on_backward(self, loss: torch.Tensor) -> None:
         self._backwards += 1
-        if not self._judged_size and self._rows is not None and self._rows <= TINY_BATCH and loss.numel() == 1:
+        if not self._judged_size and 0 < self._samples <= TINY_BATCH and loss.numel() == 1:
             self._losses.append(loss.detach())
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:

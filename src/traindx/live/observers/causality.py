@@ -19,7 +19,7 @@ from torch.nn.modules import module as torch_module
 
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input
 
@@ -39,6 +39,7 @@ class Causality(Observer):
         self._call: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any], torch.Tensor] | None = None
         self._done = False
 
+    @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
         # a model that computes its own loss calls the criterion before its forward ends
         if not self._done and self.hub.deep and self.hub.grad and call.name in ("cross_entropy", "nll_loss"):
@@ -57,6 +58,7 @@ class Causality(Observer):
         if tokens is not None and whole and tokens.shape[1] >= LEAST_TOKENS and tokens.numel() <= MOST_TOKENS:
             self._call = (getattr(model, "_orig_mod", model), args, kwargs, tokens)
 
+    @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         call, targets = self._call, self._targets
         self._call, self._targets = None, []
@@ -66,7 +68,7 @@ class Causality(Observer):
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             return  # one rank must not call a model that others wait for
         model, args, kwargs, tokens = call
-        if any(_shifted(tokens, target) for target in targets):
+        if any(shifted(tokens, target) for target in targets):
             changed = _future_seen(model, args, kwargs, tokens)
             if changed is not None:
                 self._tell(type(model).__name__, tokens, changed)
@@ -82,7 +84,7 @@ class Causality(Observer):
         self._findings.add(Finding("sees-the-future", bool(changed), evidence), name)
 
 
-def _shifted(tokens: torch.Tensor, target: torch.Tensor) -> bool:
+def shifted(tokens: torch.Tensor, target: torch.Tensor) -> bool:
     """The targets are the tokens, one place ahead."""
     if target.is_floating_point():
         return False

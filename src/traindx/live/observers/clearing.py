@@ -9,7 +9,8 @@ import torch
 from torch.optim import Optimizer
 
 from traindx.live.hub import Hub, user_line
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
+from traindx.live.rows import watchable
 
 STALE = 2  # updates with gradients left over from the one before, before it is called a fault
 STALE_SHARE = 0.6  # of the updates looked at
@@ -23,6 +24,8 @@ class _Watched:
 
     def __init__(self) -> None:
         self.sample: torch.Tensor | None = None  # a parameter that had a gradient at the last update
+        self.place = 0  # of its gradient in memory then
+        self.ran = False  # `backward` has run since its last update
         self.cleared = True
         self.stale = self.clean = 0
 
@@ -58,7 +61,10 @@ class Clearing(Observer):
 
         return zero_grad
 
+    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
+        for seen in self._watched.values():
+            seen.ran = True
         if not self.hub.deep:
             return
         for seen in self._watched.values():
@@ -73,18 +79,22 @@ class Clearing(Observer):
         if seen is None:
             seen = self._watched[id(optimizer)] = _Watched()
         elif not self.hub.deep:
-            seen.cleared = False
+            seen.cleared = seen.ran = False
             return
         else:
-            if seen.sample is not None:
-                seen.clean += seen.cleared
-                seen.stale += not seen.cleared
+            gradient = seen.sample.grad if seen.sample is not None else None
+            # `backward` adds in place; without it, or in another place, the gradients were put there by hand
+            if seen.ran and gradient is not None:
+                cleared = seen.cleared or _place(gradient) != seen.place
+                seen.clean += cleared
+                seen.stale += not cleared
             self._judge_clearing(seen)
         if seen.sample is None or seen.sample.grad is None:
             seen.sample = next(
                 (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None
             )
-        seen.cleared = False
+        seen.place = _place(seen.sample.grad if seen.sample is not None else None)
+        seen.cleared = seen.ran = False
         self._judge_accumulation(optimizer)
 
     def _judge_clearing(self, seen: _Watched) -> None:
@@ -126,6 +136,11 @@ class Clearing(Observer):
         if self._said.get(identifier) != present:
             self._said[identifier] = present
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
+
+
+def _place(gradient: torch.Tensor | None) -> int:
+    """Where in memory; 0 for one that has no single place."""
+    return gradient.data_ptr() if gradient is not None and watchable(gradient) and not gradient.is_sparse else 0
 
 
 def _is_plain_mean(loss: torch.Tensor) -> bool:

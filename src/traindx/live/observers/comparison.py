@@ -12,7 +12,7 @@ import torch
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, wants_gradients
 
@@ -23,6 +23,11 @@ PLAIN_SCALE = 10.0
 MOST_CLASSES = 200
 LEAST_LABELS = 40
 LOOKS = 100  # at the labels of one evaluation
+EVERY = 10  # updates between two looks at training labels at least, beside deep steps
+GROWTH = 0.05  # of the updates so far
+IMBALANCE = 10.0  # share of the most frequent training class over the middle share
+ERRORS = 0.3  # of the validation answers are wrong, and
+SAME_ERROR = 0.6  # of those are the most frequent training class
 OWN_CLASS = 0.6  # of a class's samples go to one predicted class: the model knows the class, whatever it is called
 CLASSIFIERS = {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
@@ -58,6 +63,13 @@ class _Confusion:
     def accuracy(self) -> float:
         return sum(count for (label, guess), count in self.counts.items() if label == guess) / max(self.total(), 1e-9)
 
+    def shares(self) -> list[float]:
+        """The share of each label."""
+        counts = [0.0] * self.classes
+        for (label, _), count in self.counts.items():
+            counts[label] += count
+        return [count / max(self.total(), 1e-9) for count in counts]
+
     def mapping(self) -> dict[int, int]:
         """For each label with enough samples the class it is mostly taken for, where there is one."""
         labels: dict[int, dict[int, float]] = {}
@@ -81,6 +93,7 @@ class Comparison(Observer):
         self._train_labels = _Confusion()
         self._held_labels = _Confusion()
         self._looks = 0  # at the labels of this evaluation
+        self._next_look = 0  # at the training labels
         self._judged = False
 
     # --- inputs -------------------------------------------------------------------------------------------------------
@@ -133,11 +146,17 @@ class Comparison(Observer):
 
     # --- labels -------------------------------------------------------------------------------------------------------
 
+    @on_every_step
     def on_criterion(self, call: Criterion) -> None:
-        if self._judged or call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
-            return
         training = self.hub.grad and call.output.requires_grad
-        if (training and not self.hub.deep) or (not training and (self.hub.grad or not self.hub.step)):
+        if self._judged or (training and not self.hub.deep and self.hub.step < self._next_look):
+            return
+        if call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
+            return
+        if training:
+            self._next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
+            self.hub.skip_losses(self, self._next_look)
+        elif self.hub.grad or not self.hub.step:
             return
         self._looks = self._looks + 1 if not training else 0
         if self._looks > LOOKS:
@@ -152,6 +171,7 @@ class Comparison(Observer):
     def _counted(self, side: _Confusion, classes: int, flat: list[float]) -> None:
         side.add(classes, flat, keep=0.8 if side is self._train_labels else 1.0)
 
+    @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
         self._later.poll()
         if self._held_labels.counts:
@@ -165,6 +185,7 @@ class Comparison(Observer):
 
     def _compare_labels(self) -> None:
         """The model knows the classes of the validation data, but by other names: a permutation, not confusion."""
+        self._compare_balance()
         train, held = self._train_labels, self._held_labels
         if held.total() < LEAST_LABELS or held.classes != train.classes or train.accuracy() < OWN_CLASS:
             return
@@ -183,6 +204,33 @@ class Comparison(Observer):
             self._judged = True
             self._findings.add(Finding(
                 "val-labels-differ", False, f"The model is right on {held.accuracy() * 100:.0f} % of the validation labels."
+            ))  # fmt: skip
+
+    def _compare_balance(self) -> None:
+        """The class that most training labels have is what the model answers where validation has others."""
+        train, held = self._train_labels, self._held_labels
+        if min(train.total(), held.total()) < LEAST_LABELS or held.classes != train.classes:
+            return
+        here, there = train.shares(), held.shares()
+        top = here.index(max(here))
+        right = held.accuracy() * held.total()
+        wrong = held.total() - right
+        taken = sum(count for (label, guess), count in held.counts.items() if guess == top != label)
+        if here[top] <= 0.5:
+            text = f"The most frequent class has {here[top]:.0%} of the training labels."
+            self._findings.add(Finding("rare-classes-missed", False, text))
+        elif here[top] < IMBALANCE * _middle([share for label, share in enumerate(here) if label != top]):
+            return
+        elif (
+            there[top] < here[top] / 2
+            and wrong > ERRORS * held.total()
+            and taken > SAME_ERROR * wrong
+            and train.accuracy() > OWN_CLASS
+        ):
+            self._findings.add(Finding(
+                "rare-classes-missed", True,
+                f"Class {top} has {here[top]:.0%} of the training labels and {there[top]:.0%} of the validation labels; {taken / wrong:.0%} of the "
+                f"{wrong:.0f} wrong answers in validation are class {top}.",
             ))  # fmt: skip
 
 

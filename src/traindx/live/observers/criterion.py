@@ -7,7 +7,7 @@ import torch
 from traindx.live.findings import Findings
 from traindx.live.hub import Hub
 from traindx.live.losses import Losses
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.outputs import Site, check
 from traindx.live.rows import watchable
 
@@ -23,6 +23,7 @@ class OutputsAndLoss(Observer):
         self._sites: dict[tuple[str, str], Site] = {}
         self._losses = Losses()
 
+    @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
         if (
             not self.hub.deep
@@ -51,11 +52,13 @@ class OutputsAndLoss(Observer):
         if first is not None:
             self._losses.batch = first.shape[0]
 
+    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         if self.hub.deep and watchable(loss) and loss.numel() == 1:
             for finding in self._losses.backward(loss):
                 self._findings.add(finding, self._losses.where)
 
+    @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:
             for finding in self._losses.step(optimizer, self.hub.step):

@@ -10,12 +10,13 @@ from torch.optim import Optimizer
 
 from traindx.live.hub import Hub
 from traindx.live.later import Later
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
 SHRUNK = 0.3  # of the initial norm; without norm layers the output shrinks with every one of them
 SHRUNK_NORMED = 0.03  # where a norm layer follows, the size of the weights does not matter
 PLAIN = 0.1
+WEAK = 0.01  # a decay below this shrinks weights only where nothing else moves them
 NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
 MOST = 40  # matrices
 NEWS = 0.5  # a further fall by this factor is told again
@@ -28,6 +29,7 @@ class Decay(Observer):
         self._watched: dict[int, tuple[float, list[torch.Tensor], list[float]]] = {}  # decay, matrices, initial norms
         self._told: float | None = None
 
+    @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:
         if not self.hub.deep:
             return
@@ -48,7 +50,7 @@ class Decay(Observer):
                 return
             middle = median(ratios)
             normed = any(isinstance(layer, NORMS) for model in self.hub.models.values() for layer in model.modules())
-            shrunk = middle < (SHRUNK_NORMED if normed else SHRUNK)
+            shrunk = decay >= WEAK and middle < (SHRUNK_NORMED if normed else SHRUNK)
             if self._told is not None and not (shrunk and middle < NEWS * self._told):
                 return
             self._told = middle if shrunk else 1.0

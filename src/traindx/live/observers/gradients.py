@@ -11,9 +11,9 @@ import torch
 from torch.optim import Optimizer
 
 from traindx.live.hub import Hub, user_line
-from traindx.live.later import Later
 from traindx.live.norms import norms_of
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
+from traindx.live.values import Number
 
 SHARE = 0.2  # of the budget
 CLIPPED_SHARE = 0.95
@@ -25,11 +25,10 @@ MOST_SAMPLES = 2000
 class Gradients(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._later = Later()
         self._began = time.perf_counter()
         self._spent = 0.0
         self._main: int | None = None  # the first optimiser: the norms of others are not mixed with its own
-        self._norms: list[float] = []  # before clipping
+        self._norms: list[Number] = []  # before clipping
         self._max_norm = 0.0
         self._clip_at = ""
         self._clipped_step = -1
@@ -38,15 +37,36 @@ class Gradients(Observer):
     def attach(self) -> None:
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
             self.hub.patch(owner, "clip_grad_norm_", self._around_clip)
+            self.hub.patch(owner, "clip_grad_value_", self._around_clip_value)
 
     def _around_clip(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def clip_grad_norm_(parameters: Any, max_norm: float, *args: Any, **kwargs: Any) -> Any:
             norm = original(parameters, max_norm, *args, **kwargs)
             if not self.hub.inside and isinstance(norm, torch.Tensor) and norm.numel() == 1:
-                self._was_clipped(norm.detach().clone(), float(max_norm))
+                self.hub.guard(self, self._was_clipped, norm, float(max_norm))
             return norm
 
         return clip_grad_norm_
+
+    def _around_clip_value(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def clip_grad_value_(parameters: Any, clip_value: float, *args: Any, **kwargs: Any) -> Any:
+            given = parameters if isinstance(parameters, torch.Tensor) else list(parameters)
+            if not self.hub.inside:
+                self.hub.guard(self, self._about_to_clip, given, float(clip_value))
+            return original(given, clip_value, *args, **kwargs)
+
+        return clip_grad_value_
+
+    def _about_to_clip(self, parameters: Any, value: float) -> None:
+        """Clipping by value hides the norm before it, so it is taken now."""
+        if self._clipped_step < 0:
+            self.hub.config(clip_grad_value=value)
+        self._clipped_step = self.hub.step
+        if self.hub.deep:
+            few = [parameters] if isinstance(parameters, torch.Tensor) else parameters
+            norms = norms_of([parameter.grad for parameter in few if parameter.grad is not None])
+            if norms is not None:
+                self.hub.record("grad_norm", torch.linalg.vector_norm(norms))
 
     def _was_clipped(self, norm: torch.Tensor, max_norm: float) -> None:
         """The norm before clipping is the one that tells of the training; the one after is the clipping norm."""
@@ -54,9 +74,13 @@ class Gradients(Observer):
             self._clip_at = user_line()
             self.hub.config(clip_grad_norm=max_norm)
         self._clipped_step, self._max_norm = self.hub.step, max_norm
-        self.hub.record("grad_norm", norm)
-        if len(self._norms) < MOST_SAMPLES:
-            self._later.ask(norm.reshape(1), self._norms.extend)
+        number = self.hub.values.fetch(norm)
+        if number is not None:
+            self.hub.record("grad_norm", number)
+            if self.hub.deep:
+                self.hub.record("norm_after_clipping", norm.detach().clamp(max=max_norm))
+            if len(self._norms) < MOST_SAMPLES:
+                self._norms.append(number)
 
     def on_step(self, optimizer: Optimizer) -> None:
         if self._main is None:
@@ -71,26 +95,26 @@ class Gradients(Observer):
             self.hub.record("grad_norm", torch.linalg.vector_norm(norms))
         self._spent += time.perf_counter() - now
 
+    @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
-        if self.hub.deep:
-            self._later.poll()
-            self._judge()
+        self._judge()
 
     def on_end(self) -> None:
-        self._later.poll(wait=True)
+        self.hub.values.poll(wait=True)
         self._judge()
 
     def _judge(self) -> None:
-        if len(self._norms) < SAMPLES or self._max_norm <= 0:
+        norms = [norm.value for norm in self._norms if norm.value is not None]
+        if len(norms) < SAMPLES or self._max_norm <= 0:
             return
-        cut = sum(norm > self._max_norm for norm in self._norms) / len(self._norms)
-        middle = median(self._norms) / self._max_norm
+        cut = sum(norm > self._max_norm for norm in norms) / len(norms)
+        middle = median(norms) / self._max_norm
         hard = cut >= CLIPPED_SHARE and middle >= CLIPPED_BY
         if hard != self._told:
             self._told = hard
             self.hub.fact(
                 "clipped-hard", hard,
-                f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(self._norms)} steps; their norm is "
+                f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(norms)} steps; their norm is "
                 f"{middle:.3g} times that in the middle.", where=self._clip_at or None,
             )  # fmt: skip
 

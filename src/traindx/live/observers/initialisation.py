@@ -10,7 +10,7 @@ import torch
 
 from traindx.live.hub import Hub
 from traindx.live.naming import listed, model_parameters
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
@@ -19,6 +19,9 @@ MOST = 200  # matrices looked at
 SAMPLE = 1 << 16  # numbers of one matrix
 LARGE, LARGE_PLAIN = 3.5, 6.0  # std · √fan-in; 1.4 for He, 1 for Xavier, 0.6 for torch's own
 SMALL, SMALL_PLAIN = 0.05, 0.01
+VANISHED = 1e-3  # smaller than what norm layers add under their root: they do not restore it
+HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
+GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
 CONSTANT_SHARE = 0.5  # of the hidden matrices
 _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
 
@@ -28,6 +31,7 @@ class Initialisation(Observer):
         super().__init__(hub)
         self._done = False
 
+    @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         if self._done or not self.hub.models:
             return
@@ -106,16 +110,20 @@ class Initialisation(Observer):
         if not scales:
             return
         middle = median(scales)
+        normed = any(isinstance(layer, NORMS) for model in self.hub.models.values() for layer in model.modules())
+        gain = 0.0 if normed else len(scales) * math.log10(max(middle, 1e-12) / HE)
+        large = middle > LARGE or gain > GAIN
         text = f"The initial weights have a standard deviation of {middle:.2g}/√fan-in in the middle of {len(scales)} layers (usual 0.3 to 1.5)"
         worst = matrices[max(range(len(matrices)), key=lambda i: numbers[i][0])][0]
+        through = f", which multiplies a signal by 1e{gain:.0f} on its way" if large and gain > GAIN else ""
         self.hub.fact(
-            "initial-weights-large", middle > LARGE, f"{text}.", where=worst if middle > LARGE else None,
-            clarity=_ramp(middle, LARGE, LARGE_PLAIN),
+            "initial-weights-large", large, f"{text}{through}.", where=worst if large else None,
+            clarity=max(_ramp(middle, LARGE, LARGE_PLAIN), _ramp(gain, GAIN, GAIN_PLAIN)),
         )  # fmt: skip
-        normed = any(isinstance(layer, NORMS) for model in self.hub.models.values() for layer in model.modules())
+        rescued = normed and middle > VANISHED
         self.hub.fact(
             "initial-weights-small", middle < SMALL, f"{text}.", where=matrices[0][0] if middle < SMALL else None,
-            clarity=_ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN)) * (0.5 if normed else 1.0),
+            clarity=_ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN)) * (0.5 if rescued else 1.0),
         )  # fmt: skip
 
 

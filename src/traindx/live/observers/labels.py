@@ -9,7 +9,7 @@ import torch
 
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.rows import watchable
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
@@ -42,6 +42,7 @@ class Labels(Observer):
         if isinstance(ids, torch.Tensor) and ids.dim() == 2 and ids.shape[1] > 1:
             self._tokens.append((ids, module.num_embeddings))
 
+    @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
         if (
             not self.hub.deep
@@ -57,6 +58,7 @@ class Labels(Observer):
         for finding in self._check(call):
             self._findings.add(finding, call.where)
 
+    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         self._tokens.clear()
 

@@ -132,7 +132,7 @@ class Leaks(Observer):
         if (
             not self._done and self.hub.step % 8 == 0
         ):  # training rows beyond those of deep steps, if the budget has room
-            self.hub.glance()
+            self.hub.glance(evaluation=False)
 
     def on_end(self) -> None:
         if not self._done:

@@ -1,17 +1,17 @@
-"""The post-mortem of the first loss that is NaN or Inf: data, logarithm, division, the range of float16, or growth before.
+"""The post-mortem of the first loss or gradient that is NaN or Inf: data, logarithm, division, the range of float16, or
+growth before.
 
-In host memory the loss is looked at before its backward pass, while the graph still holds what every operation was given. On
-a GPU the news comes a step later; what was held of the last steps must then do.
+In host memory the loss is looked at before its backward pass, while the graph still holds what every operation was given, and
+the gradients of a few parameters far from the loss after it. On a GPU the news comes a step later; what was held of the last
+steps must then do.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -19,22 +19,29 @@ import torch
 
 from traindx.live import autopsy
 from traindx.live.autopsy import Operand, Verdict
+from traindx.live.blame import layer_name, suspect_of
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub, user_line
-from traindx.live.later import Later
+from traindx.live.keeping import drawn, keep_batch, users_tensors
 from traindx.live.naming import optimized
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_every_step
+from traindx.live.routes import Routes
 from traindx.live.rows import watchable
-from traindx.live.tensors import names_of, tensors_in
+from traindx.live.source import line_of
+from traindx.live.tensors import spoilt_values, tensors_in
+from traindx.live.values import Number
 
 STEPS = 64  # held until the news of their loss has come, as far as SAVED goes
 LOSSES = 50
 GROWTH = 1e3  # times the loss before, and
 HUGE = 1e12  # or this large outright: no loss of a working training is
 SAVED = 50 << 20  # bytes of an offending batch that is kept
-ASK_SECONDS = 0.1  # between questions to a device whether the loss is finite
-MEMORY_SECONDS = 1.0
 FIRST_LOOKS = 3  # steps at which the arithmetic of the loss is looked for
+SPARE = 0.5  # of the budget: below it, operations far from the loss are held as well
+SENTINELS = 2  # parameters far from the loss whose gradients are looked at
+SENTINEL_SIZE = 1 << 14
+OPERATIONS = {"sqrt": "nan-from-division", "division": "nan-from-division", "power": "nan-from-division", "arc": "nan-from-division",
+              "log": "nan-from-log"}  # fmt: skip
 PATIENCE = 20  # steps that a gradient scaler may skip before its overflow is a fault
 ORIGINS = {
     "log": "nan-from-log",
@@ -56,40 +63,49 @@ class _Step:
     )  # prediction, target, file:line
     operands: list[Operand] = field(default_factory=list)
     batch: Any = None
+    indices: Sequence[int] | None = None  # of its samples in the data set
+    bytes: int = 0  # of all that, once the step is over
 
     def size(self) -> int:
         held = [tensor for prediction, target, _ in self.calls for tensor in (prediction, target) if tensor is not None]
         held += [operand.tensor for operand in self.operands]
         return sum(tensor.nbytes for tensor in (*held, *tensors_in(self.batch)))
 
+    def rows(self) -> int:
+        """How many samples the batch has, as far as what is held tells."""
+        held = (*(target for _, target, _ in self.calls), *(operand.tensor for operand in self.operands))
+        return next((tensor.shape[0] for tensor in held if tensor.dim()), 0)
+
     def forget(self) -> None:
-        self.calls, self.operands, self.batch = [], [], None
+        self.where, self.batch, self.indices, self.bytes = "", None, None, 0
+        self.calls.clear()
+        self.operands.clear()
 
 
 class NonFinite(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._later = Later()
         self._findings = Findings(hub)
         self._steps: deque[_Step] = deque([_Step(0)], maxlen=STEPS)
-        self._losses: deque[torch.Tensor | float] = deque(maxlen=LOSSES)
-        self._first_losses: list[torch.Tensor | float] = []
+        self._losses: deque[Number] = deque(maxlen=LOSSES)
+        self._first_losses: list[Number] = []
+        self._sites: dict[str, set[str]] = {}  # file:line by loss function
         self._optimizers: WeakValueDictionary[int, torch.optim.Optimizer] = WeakValueDictionary()
         self._known: set[int] = set()
-        self._arithmetic = False  # the loss is computed with operations that can leave the finite numbers
+        self._routes = Routes()
+        self._sentinels: list[torch.Tensor] = []
         self._opaque = False  # saved tensors are packed away by hooks, which are not ours to call
         self._scaled = False
-        self._unasked: list[tuple[_Step, torch.Tensor]] = []
+        self._unheard: deque[tuple[int, _Step, Number]] = deque()
         self._late = False  # the losses are on a device: news of them comes later
         self._bytes = 0
         self._bad = 0
         self._done = False
-        self._measured = 0.0
-        self._asked = 0.0
 
     def attach(self) -> None:
         self.hub.patch(torch.autograd.graph.saved_tensors_hooks, "__enter__", self._around_hooks)
         self.hub.patch(torch.amp.GradScaler, "scale", self._around_scale)
+        drawn.attach(self.hub)
 
     def _around_hooks(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __enter__(context: Any) -> Any:
@@ -107,86 +123,117 @@ class NonFinite(Observer):
 
     # --- what is held -------------------------------------------------------------------------------------------------
 
+    @on_every_step
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         if not self._done and sum(t.nbytes for t in tensors_in(batch)) < SAVED // 2:
             self._steps[-1].batch = batch
+            self._steps[-1].indices = drawn.last
 
     def on_criterion(self, call: Criterion) -> None:
-        if self._done or not self.hub.grad or not call.output.requires_grad or len(self._steps[-1].calls) >= 8:
+        calls = self._steps[-1].calls
+        if self._done or not self.hub.grad or not call.output.requires_grad or len(calls) >= 8:
             return
+        sites = self._sites.get(call.name)
+        if sites is None or self.hub.deep:  # looking for the line costs a microsecond or two
+            sites = self._sites.setdefault(call.name, set())
+            sites.add(call.where)
+        where = next(iter(sites)) if len(sites) == 1 else call.where
         held = call.input.detach() if call.input.nbytes <= autopsy.SMALL else None
         if call.target.nbytes <= autopsy.SMALL:
-            self._steps[-1].calls.append((held, call.target, call.where))
+            calls.append((held, call.target, where))
 
+    @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
         if self._done or loss.numel() != 1 or (self.hub.deep and not (watchable(loss) and loss.is_floating_point())):
             return
+        number = self.hub.number_of(loss)
+        if number is None:
+            return
         step = self._steps[-1]
-        value = loss.item() if loss.device.type == "cpu" else loss.detach()
-        self._losses.append(value)
+        self._losses.append(number)
         if len(self._first_losses) < 5:
-            self._first_losses.append(value)
-        if isinstance(value, torch.Tensor):
+            self._first_losses.append(number)
+        if number.value is None:
             self._late = True
-            self._unasked.append((step, value.reshape(())))
-            now = time.monotonic()
-            # each question costs two launches, so it is about all losses since the last one
-            if now - self._asked > ASK_SECONDS or len(self._unasked) >= STEPS:
-                self._asked = now
-                self._ask()
-        elif not math.isfinite(value):
+            self._unheard.append((step.number, step, number))
+        elif not math.isfinite(number.value):
             self._died(step, loss)
             return
-        if self.hub.step < FIRST_LOOKS and not self._opaque:
-            self._arithmetic = self._arithmetic or bool(autopsy.operands(loss, autopsy.NEAR_LOSS))
-        if self._arithmetic and not self._opaque:
-            step.where = step.where or user_line()
-            step.operands = autopsy.operands(loss, autopsy.NEAR_LOSS, small=True)
+        if self.hub.step < FIRST_LOOKS:
+            self._choose_sentinels(loss)
+        if not self._opaque and (self._routes.steep or not self.hub.resting):
+            far = self.hub.deep or self.hub.cost < SPARE * self.hub.budget
+            step.operands = self._routes.operands(loss, far=far, anew=self.hub.deep)
+            if step.operands and not step.calls and not step.where:
+                step.where = user_line()
 
+    def on_gradients(self, loss: torch.Tensor) -> None:
+        """The loss was finite; are the gradients, as far as a look at two of them tells?"""
+        if self._done or self._scaled:
+            return
+        for parameter in self._sentinels:
+            gradient = parameter.grad
+            if gradient is not None and gradient.is_cpu and not math.isfinite(gradient.sum().item()):
+                if not bool(torch.isfinite(gradient).all()):
+                    self._died_in_backward(self._steps[-1], loss)
+                return
+
+    def _choose_sentinels(self, loss: torch.Tensor) -> None:
+        """Small parameters, the farthest from the loss: a gradient that breaks on the way is broken there."""
+        leaves = [
+            leaf
+            for node in autopsy.nodes(loss.grad_fn, autopsy.MOST_NODES)
+            if (leaf := getattr(node, "variable", None)) is not None
+        ]
+        small = [leaf for leaf in leaves if leaf.numel() <= SENTINEL_SIZE and watchable(leaf) and leaf.is_cpu]
+        self._sentinels = small[-SENTINELS:] if loss.grad_fn is not None else []
+
+    @on_every_step
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
-        now = time.monotonic()
-        if now - self._measured > MEMORY_SECONDS:
-            self._measured = now
-            if torch.cuda.is_available() and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-                self.hub.record("memory", float(torch.cuda.memory_allocated()))
         if self._done:
             return
         if id(optimizer) not in self._known:
             self._known.add(id(optimizer))
             self._optimizers[id(optimizer)] = optimizer
-        self._later.poll()
-        self._hold()
-        self._steps.append(_Step(self.hub.step + 1))
+        if self._late:
+            self._hear()
+        if self.hub.resting and not self._routes.steep and self._steps[-1].batch is None:
+            self._steps[-1].number = self.hub.step + 1  # nothing is held of it
+            return
+        if self._late:
+            self._hold()
+            self._steps.append(_Step(self.hub.step + 1))
+            return
+        # the loss is known at once: the step before is all that can be asked for
+        if len(self._steps) == 1:
+            self._steps.append(_Step(0))
+        else:
+            self._steps.rotate(1)
+            self._steps[-1].forget()
+        self._steps[-1].number = self.hub.step + 1
 
     def on_end(self) -> None:
-        self._ask()
-        self._later.poll(wait=True)
+        self.hub.values.poll(wait=True)
+        self._hear()
 
-    def _ask(self) -> None:
-        waiting, self._unasked = self._unasked, []
-        if waiting and len({(value.dtype, value.device) for _, value in waiting}) == 1:
-            finite = torch.isfinite(torch.stack([value for _, value in waiting]))
-            self._later.ask(finite, partial(self._heard, [step for step, _ in waiting]))
-
-    def _heard(self, steps: list[_Step], finite: list[bool]) -> None:
-        for step, fine in zip(steps, finite, strict=True):
-            if not fine:
-                self._died(step, None)
+    def _hear(self) -> None:
+        """The losses that have arrived from a device since the last step."""
+        while self._unheard and (self._unheard[0][2].value is not None or self._unheard[0][2].lost):
+            update, step, number = self._unheard.popleft()
+            if not math.isfinite(number.value or 0.0):
+                self._died(step if step.number == update else _Step(update), None)
 
     def _hold(self) -> None:
         """The step is over: hold it while there is room, and let the oldest go."""
-        if not self._late:
-            while len(self._steps) > 1:
-                self._steps.popleft()
-            return
-        self._bytes += self._steps[-1].size()
+        self._steps[-1].bytes = self._steps[-1].size()
+        self._bytes += self._steps[-1].bytes
         for step in self._steps:
             if self._bytes <= SAVED:
                 break
-            self._bytes -= step.size()
+            self._bytes -= step.bytes
             step.forget()
         if len(self._steps) == STEPS:
-            self._bytes -= self._steps[0].size()
+            self._bytes -= self._steps[0].bytes
 
     # --- the post-mortem ----------------------------------------------------------------------------------------------
 
@@ -197,37 +244,70 @@ class NonFinite(Observer):
         self._bad += 1
         if self._scaled and self._bad < PATIENCE:
             return  # the scaler skips such a step and lowers its scale: that is its purpose
-        self._done = True
-        where = next((place for _, _, place in step.calls if place), step.where) or user_line()
         graph = loss if loss is not None and not self._opaque else None
         inputs = self._inputs(step, graph)
-        identifier, evidence = self._explain(step, graph, inputs)
+        identifier, evidence, where = self._explain(step, graph, inputs)
+        self._tell(step, inputs, identifier, evidence, where, f"The loss of update {step.number + 1} is not finite")
+
+    def _died_in_backward(self, step: _Step, loss: torch.Tensor) -> None:
+        """The loss is finite and the gradients are not."""
+        inputs = self._inputs(step, None)
+        identifier, evidence, where = self._spoilt_data(step, inputs), "", None
+        growth = self._growth()
+        verdicts = self._verdicts(step.operands, gradient=True)
         if identifier is not None:
-            self._findings.add(
-                Finding(identifier, True, f"The loss of update {step.number + 1} is not finite: {evidence}."), where
-            )
+            identifier, evidence = "nonfinite-inputs", identifier
+        elif growth:
+            identifier, evidence = "nan-from-growth", growth
+        elif verdicts:
+            identifier, evidence = ORIGINS[verdicts[-1][1].origin], verdicts[-1][1].evidence
+            where = self._line(verdicts[-1][0])
+        else:
+            suspect = suspect_of(loss, self.hub)
+            if suspect is not None:
+                identifier, evidence = OPERATIONS.get(suspect.operation), suspect.evidence
+                where = suspect.where or line_of(suspect.operation, self.hub.models.values())
+        head = f"The gradients of update {step.number + 1} are not finite"
+        if evidence:
+            self.hub.fact("nonfinite-gradient", True, f"{head}: {evidence}.", where=where or step.where or user_line())
+        self._tell(step, inputs, identifier, evidence, where, head)
+
+    def _tell(
+        self,
+        step: _Step,
+        inputs: list[torch.Tensor],
+        identifier: str | None,
+        evidence: str,
+        where: str | None,
+        head: str,
+    ) -> None:
+        self._done = True
+        where = where or next((place for _, _, place in step.calls if place), step.where) or user_line()
+        saved = self._save(step, inputs)
+        if identifier is not None:
+            kept = f" The batch is in {saved} of the recording." if saved else ""
+            self._findings.add(Finding(identifier, True, f"{head}: {evidence}.{kept}"), where)
             for other in ALL:
-                self._findings.add(
-                    Finding(other, False, f"The first loss that is not finite has another origin: {evidence}.")
-                )
-        self._save(step, inputs)
+                self._findings.add(Finding(other, False, f"{head} for another reason: {evidence}."))
         self._steps.clear()
         self._steps.append(_Step(0))
 
-    def _explain(self, step: _Step, loss: torch.Tensor | None, inputs: list[torch.Tensor]) -> tuple[str | None, str]:
-        for kind, tensors in (("input", inputs), ("target", [target for _, target, _ in step.calls])):
-            for tensor in tensors:
-                place = _nonfinite(tensor)
-                if place:
-                    return "nonfinite-inputs", f"{place} of the {kind}s"
+    def _explain(
+        self, step: _Step, loss: torch.Tensor | None, inputs: list[torch.Tensor]
+    ) -> tuple[str | None, str, str | None]:
+        """The symptom, a sentence, and the line where the operation stands."""
+        spoilt = self._spoilt_data(step, inputs)
+        if spoilt:
+            return "nonfinite-inputs", spoilt, None
         growth = self._growth()
         if growth:
-            return "nan-from-growth", growth
+            return "nan-from-growth", growth, None
         # weights that are bad before the loss is computed were spoilt by the update before it; when the news comes late,
         # they are bad in any case
         poisoned = loss is not None and self._weights_are_bad()
+        pairs = list(autopsy.risky(loss)) if loss is not None else []
         given = (
-            autopsy.operands(loss)
+            [operand for _, operand in pairs]
             if loss is not None
             else [held for held in step.operands if not held.tensor.isnan().any()]
         )
@@ -236,22 +316,38 @@ class NonFinite(Observer):
             earlier = [held for held in self._steps if held.number == step.number - 1]
             operands = [operand for held in earlier for operand in held.operands if not operand.tensor.isnan().any()]
             verdicts = self._verdicts(operands, gradient=True)
-        if loss is not None and not poisoned and not any(verdict.origin == "half" for verdict in verdicts):
+        if loss is not None and not poisoned and not any(verdict.origin == "half" for _, verdict in verdicts):
             overflow = autopsy.half_overflow(loss)
             if overflow:
-                return "nan-from-half-overflow", overflow
-        if verdicts:
-            return ORIGINS[verdicts[-1].origin], verdicts[-1].evidence  # the one farthest from the loss came first
-        return None, ""
+                return "nan-from-half-overflow", overflow, None
+        if not verdicts:
+            return None, "", None
+        operand, verdict = verdicts[-1]  # the one farthest from the loss came first
+        layer = next((layer_name(node, self.hub) for node, one in pairs if one is operand), "")
+        after = f", after layer {layer}" if layer else ""
+        return ORIGINS[verdict.origin], f"{verdict.evidence}{after}", self._line(operand)
 
-    def _verdicts(self, operands: list[Operand], *, gradient: bool) -> list[Verdict]:
-        return [verdict for operand in operands if (verdict := autopsy.judge(operand, gradient=gradient)) is not None]
+    def _line(self, operand: Operand) -> str | None:
+        word = operand.operation
+        kind = "log" if word in autopsy.LOGS.values() else "arc" if word in autopsy.ARCS.values() else word
+        return line_of("division" if kind == "reciprocal" else kind, self.hub.models.values())
+
+    def _spoilt_data(self, step: _Step, inputs: list[torch.Tensor]) -> str | None:
+        for kind, tensors in (("input", inputs), ("target", [target for _, target, _ in step.calls])):
+            for tensor in tensors:
+                spoilt = spoilt_values(tensor, step.indices)
+                if spoilt:
+                    return f"{spoilt} of the {kind}s"
+        return None
+
+    def _verdicts(self, operands: list[Operand], *, gradient: bool) -> list[tuple[Operand, Verdict]]:
+        judged = ((operand, autopsy.judge(operand, gradient=gradient)) for operand in operands)
+        return [(operand, verdict) for operand, verdict in judged if verdict is not None]
 
     def _growth(self) -> str | None:
         """The loss had grown by orders of magnitude before it left the numbers."""
-        past = [abs(float(loss)) for loss in self._losses]
-        finite = [loss for loss in past if math.isfinite(loss)]
-        first = [value for loss in self._first_losses[:3] if math.isfinite(value := abs(float(loss)))]
+        finite = _finite_sizes(self._losses)
+        first = _finite_sizes(self._first_losses[:3])
         if len(finite) < 2 or not first:
             return None
         last, start = finite[-1], max(min(first), 1e-6)
@@ -270,43 +366,26 @@ class NonFinite(Observer):
             found = autopsy.data_in(loss)
             if found:
                 return found
-        return [tensor for tensor in tensors_in(step.batch) if tensor.is_floating_point() and tensor.dim() >= 2]
+        found = [tensor for tensor in tensors_in(step.batch) if tensor.is_floating_point() and tensor.dim() >= 2]
+        if not found and step.number == self.hub.step:  # no loader: what the user's function has at hand
+            mine = users_tensors(step.rows()).values()
+            found = [tensor for tensor in mine if tensor.is_floating_point() and tensor.dim() >= 2]
+        return found
 
-    def _save(self, step: _Step, inputs: list[torch.Tensor]) -> None:
+    def _save(self, step: _Step, inputs: list[torch.Tensor]) -> str | None:
         """Keep the offending batch, as plain tensors."""
         targets = [target for _, target, _ in step.calls]
-        if not (inputs or targets) or sum(t.nbytes for t in (*inputs, *targets)) > SAVED or self.hub.store.broken:
-            return
-        folder = self.hub.store.folder / "batches"
-        try:
-            folder.mkdir(exist_ok=True)
-            contents = {
-                "update": step.number + 1,
-                "inputs": [t.cpu() for t in inputs],
-                "targets": [t.cpu() for t in targets],
-            }
-            torch.save(contents, folder / f"step-{step.number + 1}.pt")
-        except OSError:
-            return  # a full disk costs the batch, not the recording
+        if not (inputs or targets):
+            return None
+        contents = {
+            "update": step.number + 1, "inputs": inputs, "targets": targets, "indices": step.indices,
+            "variables": users_tensors(step.rows()) if step.number == self.hub.step else {},
+        }  # fmt: skip
+        return keep_batch(self.hub, f"step-{step.number + 1}", contents)
 
 
-def _nonfinite(tensor: torch.Tensor) -> str | None:
-    """'NaN in row 3, column 2' of a tensor."""
-    if not tensor.is_floating_point() or not watchable(tensor) or bool(torch.isfinite(tensor).all()):
-        return None
-    bad = ~torch.isfinite(tensor)
-    kind = "NaN" if bool(torch.isnan(tensor).any()) else "Inf"
-    places = bad.nonzero()
-    rows = sorted({int(row) for row in places[:200, 0]}) if tensor.dim() else []
-    text = f"{kind} in {int(bad.sum())} of {tensor.numel()} values"
-    if tensor.dim() and len(rows) < 50:
-        text += f", row{'s' if len(rows) > 1 else ''} {names_of(rows)}"
-    if tensor.dim() == 2 and tensor.shape[1] > 1:
-        several = sorted({int(column) for column in places[:200, 1]})
-        text += (
-            f", column{'s' if len(several) > 1 else ''} {names_of(several)}" if len(several) < tensor.shape[1] else ""
-        )
-    return text
+def _finite_sizes(losses: Iterable[Number]) -> list[float]:
+    return [abs(loss.value) for loss in losses if loss.value is not None and math.isfinite(loss.value)]
 
 
 OBSERVER = NonFinite

@@ -11,7 +11,8 @@ import time
 import torch
 
 from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
+from traindx.live.values import Number
 
 FEW_UPDATES = 50  # fewer are hardly a training
 STILL_HIGH = 0.7  # of the first loss
@@ -21,63 +22,78 @@ HARDLY_MOVED = 0.9  # the same for up to three times as many updates
 class Objective(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._losses: list[torch.Tensor] = []
-        self._held: list[torch.Tensor] = []  # validation losses since the last training step
+        self._losses: list[Number] = []
+        self._held: list[tuple[Number, float]] = []  # validation losses since the last training step
         self._optimizers: dict[int, int] = {}
         self._last = 0.0
-        self._first: torch.Tensor | None = None
-        self._latest: torch.Tensor | None = None
+        self._first: list[Number] = []  # the losses before the first update, and before the latest
+        self._latest: list[Number] = []
 
+    @on_deep_steps_and_evaluation
     def on_criterion(self, call: Criterion) -> None:
-        if call.output.requires_grad or call.output.numel() != 1:
+        if call.output.requires_grad or call.output.numel() != 1 or not self.hub.step:
             return
-        if self.hub.step:
-            value = call.output.detach()
+        number = self.hub.values.fetch(call.output)
+        if number is not None:
+            size = 1.0
             if call.options.get("reduction") == "sum":  # summed over the batch, to be divided by the user later
-                whole = call.target if call.name in ("cross_entropy", "nll_loss") else call.input
-                value = value / max(1, whole.numel())
-            self._held.append(value)
+                size = max(1, (call.target if call.name in ("cross_entropy", "nll_loss") else call.input).numel())
+            self._held.append((number, size))
 
+    @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
         if self._held:
-            self.hub.record("val_loss", torch.stack([value.float() for value in self._held]).mean())
-            self._held.clear()
+            self._tell_held()
             self._last = 0.0  # the time since the last step went into validation
         if loss.numel() == 1:
-            self._losses.append(loss.detach().reshape(()))
+            number = self.hub.number_of(loss)
+            if number is not None:
+                self._losses.append(number)
 
+    @on_every_step
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
-        number = self._optimizers.setdefault(_identity(optimizer), len(self._optimizers))
-        suffix = "" if number == 0 else f"/optimizer{number}"
-        now = time.perf_counter()
-        if self._losses:
+        groups = optimizer.param_groups
+        identity = id(groups[0]["params"][0]) if groups and groups[0]["params"] else id(optimizer)
+        number = self._optimizers.get(identity)  # one that is built anew over the same parameters is the same one
+        if number is None:
+            number = self._optimizers[identity] = len(self._optimizers)
+        suffix = f"/optimizer{number}" if number else ""
+        hub, now = self.hub, time.perf_counter()
+        losses = self._losses
+        if losses:
             # several backward calls before one step accumulate; what the step saw is their sum or their mean: the mean
             # is what a log would show
-            total = self._losses[0] if len(self._losses) == 1 else torch.stack([v.float() for v in self._losses]).mean()
-            self.hub.record(f"train_loss{suffix}", total)
-            self._first = total if self._first is None else self._first
-            self._latest = total
-            self._losses.clear()
-        for index, group in enumerate(optimizer.param_groups):
+            if len(losses) == 1:
+                hub.record(f"train_loss{suffix}", losses[0])
+            else:
+                hub.values.add_mean(hub.step, f"train_loss{suffix}", [(loss, 1.0) for loss in losses])
+            self._first = self._first or losses
+            self._latest, self._losses = losses, []
+        for index, group in enumerate(groups[:4]):
             rate = group.get("lr")
-            if rate is not None and index < 4:
-                self.hub.record(f"lr{suffix}" if index == 0 else f"lr{suffix}/group{index}", rate)
-        if self._last and not self.hub.deep:  # our own close looks are not the training's time
-            self.hub.record("step_time", now - self._last)
+            if rate is not None:
+                hub.record(f"lr{suffix}/group{index}" if index else f"lr{suffix}", rate)
+        if self._last and not hub.deep:  # our own close looks are not the training's time
+            hub.record("step_time", now - self._last)
         self._last = now
 
+    def _tell_held(self) -> None:
+        self.hub.values.add_mean(self.hub.step, "val_loss", self._held)
+        self._held = []
+
     def on_end(self) -> None:
-        self._tell_length()
         if self._held:
-            self.hub.record("val_loss", torch.stack([value.float() for value in self._held]).mean())
-            self._held.clear()
+            self._tell_held()
+        self.hub.values.poll(wait=True)
+        self._tell_length()
 
     def _tell_length(self) -> None:
         """Whether the training ended by itself before it had begun to learn."""
-        if self._first is None or self._latest is None or self.hub.cut_short:
+        first, latest = _mean(self._first), _mean(self._latest)
+        if first is None or latest is None or self.hub.cut_short:
             return
         self.hub.event("finished", f"The script came to its own end after {self.hub.step} updates.")
-        share = float(self._latest) / float(self._first) if float(self._first) > 0 else 0.0
+        share = latest / first if first > 0 else 0.0
         handful = self.hub.step < FEW_UPDATES and share > STILL_HIGH
         if handful or (self.hub.step < 3 * FEW_UPDATES and share > HARDLY_MOVED):
             self.hub.fact(
@@ -88,9 +104,9 @@ class Objective(Observer):
             self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
 
 
-def _identity(optimizer: torch.optim.Optimizer) -> int:
-    """What an optimiser is about: one that is built anew over the same parameters is the same one."""
-    return next((id(parameter) for group in optimizer.param_groups for parameter in group["params"]), id(optimizer))
+def _mean(losses: list[Number]) -> float | None:
+    numbers = [loss.value for loss in losses if loss.value is not None]
+    return sum(numbers) / len(numbers) if numbers else None
 
 
 OBSERVER = Objective

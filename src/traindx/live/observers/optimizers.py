@@ -69,6 +69,8 @@ class Optimizers(Observer):
 
     def _around_schedule(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scheduler: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.hub.inside and getattr(scheduler, "_step_count", 0) == 1:
+                self._guarded(self._first_schedule, scheduler)
             if not self.hub.inside and self.hub.step:
                 known = self._schedules.get(id(scheduler))
                 self._schedules[id(scheduler)] = (
@@ -125,6 +127,18 @@ class Optimizers(Observer):
                 f"The optimiser was built anew over the same parameters with the same settings {self._rebuilt} times by step "
                 f"{self.hub.step}; each time its momentum and moments start from nothing.", user_line(),
             )  # fmt: skip
+
+    def _first_schedule(self, scheduler: Any) -> None:
+        """The first step of a scheduler beside the one it makes by itself when it is built."""
+        optimizer = getattr(scheduler, "optimizer", None)
+        if optimizer is None or getattr(scheduler, "_is_initial", False) or self._skipped:
+            return
+        name = type(scheduler).__name__
+        if id(optimizer) in self._steps or getattr(optimizer, "_opt_called", False):
+            self._tell("schedule-before-optimizer", False, f"{name} was stepped after its optimiser.", None)
+        else:
+            text = f"{name} was stepped before its optimiser: the first learning rate of the schedule is never used."
+            self._tell("schedule-before-optimizer", True, text, user_line())
 
     def on_updated(self, optimizer: Optimizer) -> None:
         steps = self._steps[id(optimizer)] = self._steps.get(id(optimizer), 0) + 1

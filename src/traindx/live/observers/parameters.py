@@ -10,11 +10,13 @@ from typing import Any
 
 import torch
 
+from traindx.live.budget import FIRST_DEEP
 from traindx.live.graph import graph_of
-from traindx.live.hub import FIRST_DEEP, Hub
+from traindx.live.hub import Hub
 from traindx.live.naming import layer_of, listed, model_parameters, optimized
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.observers.optimizers import built
+from traindx.live.ranks import is_sharded
 
 LOOKS = 3  # deep steps before anything is said
 SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
@@ -55,12 +57,14 @@ class Parameters(Observer):
         if self.hub.grad and self.hub.step < 50:
             self._called.update(id(p) for p in module._parameters.values() if p is not None)
 
+    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         if self.hub.deep and self.hub.step < 10 * FIRST_DEEP:
             for leaf in graph_of(loss).leaves:
                 if isinstance(leaf, torch.nn.Parameter):
                     self._reached[id(leaf)] = leaf
 
+    @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         if not self.hub.deep:
             return
@@ -74,6 +78,7 @@ class Parameters(Observer):
                 elif parameter.requires_grad and id(parameter) not in self._heard:
                     self._silent[id(parameter)] = self._silent.get(id(parameter), 0) + 1
 
+    @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if (
             self.hub.deep
@@ -88,7 +93,7 @@ class Parameters(Observer):
 
     def _judge(self, last: bool = False) -> None:
         named = model_parameters(self.hub)
-        left_out = self._not_optimized(named)
+        left_out = not is_sharded(self.hub.models.values()) and self._not_optimized(named)
         self._frozen(named)
         if not left_out:
             self._without_gradient(named, SURE_LOOKS if not last else LOOKS)
@@ -122,7 +127,7 @@ class Parameters(Observer):
         head_only = not unregistered and self._only_the_last(named, held) and self._pretrained()
         self._tell(
             "parameters-not-optimized", True,
-            f"{len(missing)} of {len(self._reached)} parameters ({share * 100:.2g} % of the weights) receive a gradient, but no "
+            f"{len(missing)} of {len(self._reached)} parameters ({share * 100:.3g} % of the weights) receive a gradient, but no "
             f"optimiser holds them: {listed(missing)}"
             + ("; they are not registered in the model (a plain list of layers?)." if unregistered else "."),
             next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
@@ -175,6 +180,10 @@ class Parameters(Observer):
             if self._silent.get(i, 0) >= looks and i in self._called and i not in self._reached
         }  # fmt: skip
         share = sum(p.numel() for p in silent.values()) / max(sum(p.numel() for _, p in known.values()), 1)
+        matrices = [name for name, p in named.values() if p.dim() > 1 and id(p) in known]
+        if matrices and matrices[0] in silent:
+            # cut off from the input side: early layers have few weights and matter all the same; a head may be unused
+            share = max(share, sum(name in silent for name in matrices) / len(matrices))
         if share < SILENT:
             rest = f" (except {listed(silent)})" if silent else ""
             self._tell("no-gradient", False, f"The parameters of the layers that run receive a gradient{rest}.")

@@ -14,7 +14,8 @@ import torch
 
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation
+from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, wants_gradients
 
 MOST_DROPPED = 0.8  # a rate nobody means
@@ -75,7 +76,7 @@ class Phases(Observer):
     def _around_enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __enter__(context: Any) -> Any:
             if self._between and not self.hub.inside:
-                self.hub.glance()
+                self.hub.glance(evaluation=True)
             return original(context)
 
         return __enter__
@@ -83,7 +84,7 @@ class Phases(Observer):
     def _around_train(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def train(module: torch.nn.Module, mode: bool = True) -> Any:
             if self._between and not mode and not self.hub.inside:
-                self.hub.glance()
+                self.hub.glance(evaluation=True)
             return original(module, mode)
 
         return train
@@ -93,6 +94,8 @@ class Phases(Observer):
         if seen is None:
             return
         data = first_input(args, kwargs)
+        if data is not None and not watchable(data):
+            return  # inside a transform: neither a training step nor an evaluation
         given = (data.data_ptr(), tuple(data.shape)) if data is not None else None
         if self.hub.grad and wants_gradients(output):
             self._batch = given
@@ -108,10 +111,11 @@ class Phases(Observer):
         elif self.hub.step == 0 and isinstance(weight, torch.Tensor) and weight.dim() >= 2 and weight.requires_grad:
             self._layer_calls[id(module)] += 1
 
+    @on_deep_steps_and_evaluation
     def on_criterion(self, call: Criterion) -> None:
         if self._between and not self.hub.grad:
             if not self._criterion_in_gap:
-                self.hub.glance()
+                self.hub.glance(evaluation=True)
             self._criterion_in_gap = True
 
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -184,8 +188,8 @@ class Phases(Observer):
 
     def _is_training_batch(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> bool:
         """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every update."""
-        if seen.gap != seen.updates:
-            seen.gap_before, seen.gap = seen.gap, seen.updates
+        if seen.gap != self.hub.step:
+            seen.gap_before, seen.gap = seen.gap, self.hub.step
         if given is None or self._batch is None:
             return given is None
         return given == self._batch or (given[1] == self._batch[1] and seen.gap - seen.gap_before < RARE)

@@ -11,7 +11,7 @@ import torch
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.nodes import ending
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.rows import class_rows, watchable
 
 CLASSIFICATION = ("cross_entropy", "nll_loss")
@@ -25,8 +25,10 @@ GROWTH = 0.1  # of the steps so far: some hundred looks in a run of any length
 LAST = 5  # looks that must agree
 SETTLED = 100  # steps before predictions are judged: at the start they are all alike in good runs too
 LEAST = 64  # predictions
+RECENT = 0.3  # of the steps so far: older looks do not tell what is predicted now
 SPREAD = 0.01  # spread of the outputs over that of the targets
 IMBALANCE = 10.0  # most frequent class over the rarest that occurs
+MAJORITY = 0.5  # and its least share: in text the blank leads by far and is no imbalance
 ONE_LABEL_LOOKS, ONE_LABEL_TARGETS = 8, 200
 
 
@@ -51,25 +53,31 @@ class Predictions(Observer):
         super().__init__(hub)
         self._later = Later()
         self._sites: dict[tuple[str, str], _Site] = {}
-        self._spreads: dict[tuple[str, str], deque[list[float]]] = {}
+        self._spreads: dict[tuple[str, str], deque[tuple[int, float, float]]] = {}  # step, of outputs, of targets
         self._right: list[
             tuple[torch.Tensor, torch.Tensor]
         ] = []  # right and counted predictions since the last training step
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
         self._classes = 0
+        self._next_look = self._next_spread = 0
 
+    @on_every_step  # what the model predicts in the end is not known from its first steps
     def on_criterion(self, call: Criterion) -> None:
-        key = (call.name, call.where)
         training = call.output.requires_grad
+        if training and not self.hub.deep and self.hub.step < self._next_look:
+            return
+        if call.name in REGRESSION:
+            if training and (self.hub.deep or self.hub.step >= self._next_spread) and watchable(call.input):
+                self._next_spread = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
+                self.hub.skip_losses(self, self._next_spread)
+                self._spread(call)
+            return
+        key = (call.name, call.where)
         site = self._sites.get(key)
         if training and not self.hub.deep and (site is None or self.hub.step < site.next_look):
             return
         if not watchable(call.input) or not watchable(call.target):
-            return
-        if call.name in REGRESSION:
-            if training:
-                self._spread(call)
             return
         classes = _classes(call)
         if not classes:
@@ -87,8 +95,11 @@ class Predictions(Observer):
                 call.name, call.where, classes, weight is not None or call.options.get("pos_weight") is not None
             )
         site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
+        self._next_look = min(one.next_look for one in self._sites.values())
+        self.hub.skip_losses(self, self._next_look)
         self._look(call, site)
 
+    @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
         self._flush()
 
@@ -146,6 +157,8 @@ class Predictions(Observer):
     def _spread(self, call: Criterion) -> None:
         """Of a regression: how far outputs differ between samples, beside the targets."""
         output, target = call.input.detach(), call.target.detach()
+        if not watchable(target) or output.dim() == 0 or target.dim() == 0:
+            return
         if output.shape[0] < 8 or output.shape[0] != target.shape[0]:
             return
         few = max(8, COUNTS // max(1, output.numel() // output.shape[0]))
@@ -154,7 +167,8 @@ class Predictions(Observer):
             for one in (output, target)
         ]
         past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
-        self._later.ask(torch.stack(spreads), past.append)
+        step = self.hub.step
+        self._later.ask(torch.stack(spreads), lambda found: past.append((step, found[0], found[1])))
 
     def _judge(self) -> None:
         if self.hub.step < SETTLED or len(self._optimizers) > 1:
@@ -164,9 +178,9 @@ class Predictions(Observer):
                 self._judge_labels(site)
                 self._judge_predictions(site)
         for (name, where), past in self._spreads.items():
-            if len(past) < LAST or not all(target > 0 for _, target in past):
+            if len(past) < LAST or past[0][0] < RECENT * self.hub.step or not all(target > 0 for *_, target in past):
                 continue
-            most = max(output / target for output, target in past)
+            most = max(output / target for _, output, target in past)
             if most < SPREAD:
                 self._tell(
                     "prediction-collapse",
@@ -186,7 +200,7 @@ class Predictions(Observer):
         answers = [sum(column) for column in zip(*(predicted for _, predicted, _ in site.last), strict=True)]
         total, kinds = sum(answers), sum(count > 0 for count in answers)
         mixed = sum(sum(count > 0 for count in true) > 1 for _, _, true in site.last)
-        if len(site.last) < LAST or total < LEAST or mixed < LAST:
+        if len(site.last) < LAST or total < LEAST or mixed < LAST or site.last[0][0] < RECENT * self.hub.step:
             return
         if kinds > 1:
             self._tell(
@@ -206,7 +220,7 @@ class Predictions(Observer):
             site.where,
         )
         rarest = min(count for count in site.true if count > 0)
-        if not site.weighted and site.true[only] == max(site.true) > IMBALANCE * rarest:
+        if not site.weighted and share >= MAJORITY and site.true[only] == max(site.true) > IMBALANCE * rarest:
             self._tell(
                 "labels-imbalanced",
                 True,

@@ -23,7 +23,9 @@ class Travel(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
-        self._watched: dict[int, list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]] = {}  # matrix, places, first values
+        self._watched: dict[
+            int, list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
+        ] = {}  # matrix, places, first values
 
     @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:

@@ -12,7 +12,7 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.naming import layer_of, listed, model_parameters
 from traindx.live.norms import LOW, norms_of
-from traindx.live.observer import Observer
+from traindx.live.observer import Observer, on_deep_steps
 
 MOST = 60  # parameters with series of their own
 SNAPSHOT = 64 << 20  # numbers copied at most to see an update
@@ -32,6 +32,7 @@ class Updates(Observer):
         self._lost: list[float] = []  # share of elements that stood still, for each deep update
         self._told: bool | None = None
 
+    @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:
         if not self.hub.deep:
             return
@@ -47,6 +48,7 @@ class Updates(Observer):
                 self._later.ask(values, self._taker(series, names))
         self._before = [p.detach().clone() for _, p in chosen]
 
+    @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
         if not self.hub.deep or not self._before or id(optimizer) not in self._chosen:
             return

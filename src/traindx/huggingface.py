@@ -1,0 +1,3 @@
+"""`from traindx.huggingface import TraindxCallback`: see `traindx.live.integrations.huggingface`."""
+
+from traindx.live.integrations.huggingface import TraindxCallback as TraindxCallback

@@ -1,0 +1,60 @@
+"""What recording has cost so far, by kind, and what it may do next."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+DEEP_SHARE = 0.5  # of the budget for deep steps,
+GLANCE_SHARE = 0.1  # for glances,
+LIGHT_SHARE = 0.3  # and for what is always on: beyond this, most steps are only counted
+FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
+FIRST_LIGHT = 100  # steps that are told to everybody in any case
+FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says
+REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
+FULL_STEPS = 50  # between rests that are broken off for a look, at least; a fifth of the steps so far later
+Kind = Literal["deep", "glance", "light"]
+
+
+class Budget:
+    """Measures by the wall clock, since that is what the user waits for."""
+
+    def __init__(self, share: float) -> None:
+        self.share = share
+        self.began = time.perf_counter()
+        self.spent = 0.0
+        self._by_kind: dict[Kind, float] = {"deep": 0.0, "glance": 0.0, "light": 0.0}
+        self._glances = {True: 0, False: 0}  # at evaluations, and at training steps
+        self._next_full = FIRST_LIGHT
+
+    @property
+    def cost(self) -> float:
+        """The share of wall time that recording has taken so far."""
+        return self.spent / max(time.perf_counter() - self.began, 1e-9)
+
+    def spend(self, seconds: float, kind: Kind) -> None:
+        self.spent += seconds
+        self._by_kind[kind] += seconds
+
+    def allows_deep(self, step: int, now: float) -> bool:
+        return step < FIRST_DEEP or self._by_kind["deep"] < DEEP_SHARE * self.share * (now - self.began)
+
+    def allows_glance(self, evaluation: bool) -> bool:
+        """Whether a glance may be had; it counts as taken. Evaluations are rare, so that looks at training steps must not
+        use up theirs."""
+        allowed = self.share * (time.perf_counter() - self.began)
+        if (
+            self._glances[evaluation] >= FIRST_GLANCES
+            and max(self.spent, self._by_kind["glance"] / GLANCE_SHARE) >= allowed
+        ):
+            return False
+        self._glances[evaluation] += 1
+        return True
+
+    def wants_rest(self, step: int, now: float, resting: bool) -> bool:
+        if step % REST_STEPS:
+            return resting
+        if step >= self._next_full:
+            self._next_full = step + max(FULL_STEPS, step // 5)
+            return False
+        return step > FIRST_LIGHT and self._by_kind["light"] > LIGHT_SHARE * self.share * (now - self.began)

@@ -1,0 +1,54 @@
+"""Two networks that train each other: the loss of one goes through the other, and only one of them is updated with it.
+
+Such losses are not meant to fall, so the curves of a GAN must not be judged like those of other trainings.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch.optim import Optimizer
+
+from traindx.live.graph import graph_of
+from traindx.live.hub import Hub
+from traindx.live.naming import optimized
+from traindx.live.observer import Observer
+from traindx.live.observers.optimizers import built
+
+LOOKS = 16  # losses looked at
+SEEN = 2  # times that one network was used and not updated, before it is said
+
+
+class Adversaries(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._looks = 0
+        self._reached: set[int] = set()  # parameters the losses since the last update go through
+        self._updated: set[int] = set()  # optimisers that have made an update
+        self._used: dict[int, int] = {}  # times an optimiser's parameters were used by a loss that updated another one
+        self._done = False
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self._done or len(built) < 2:
+            return
+        self._looks += 1
+        self._done = self._looks >= LOOKS
+        self._reached |= {id(leaf) for leaf in graph_of(loss).leaves}
+
+    def on_updated(self, optimizer: Optimizer) -> None:
+        if self._done or not self._reached:
+            return
+        self._updated.add(id(optimizer))
+        reached, self._reached = self._reached, set()
+        mine = optimized([optimizer]).keys()
+        if not mine & reached:
+            return
+        for other in list(built):
+            theirs = optimized([other]).keys()
+            if other is not optimizer and not theirs & mine and len(theirs & reached) > len(theirs) / 2:
+                self._used[id(other)] = self._used.get(id(other), 0) + 1
+        if len(self._updated) > 1 and len(self._used) == 1 and max(self._used.values()) >= SEEN:
+            self._done = True
+            self.hub.config(adversarial=True)
+
+
+OBSERVER = Adversaries

@@ -1,0 +1,58 @@
+"""Mean, spread and range of what each layer gives out, on deep steps."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.observer import Observer, on_deep_steps
+from traindx.live.rows import watchable
+from traindx.live.tensors import tensors_in
+
+MOST = 40  # layers with series of their own
+SAMPLE = 1 << 15  # numbers of one output
+STATISTICS = ("mean", "std", "min", "max")
+_SILENT = (torch.nn.modules.dropout._DropoutNd, torch.nn.Flatten, torch.nn.Unflatten, torch.nn.Identity)
+
+
+class Layers(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._names: set[str] = set()
+
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        if not self.hub.grad or isinstance(module, _SILENT) or next(module.children(), None) is not None:
+            return
+        given = next(tensors_in(output), None)
+        if given is None or not given.is_floating_point() or not watchable(given):
+            return
+        if name not in self._names:
+            if len(self._names) >= MOST:
+                return
+            self._names.add(name)
+        values = given.detach().flatten()
+        if len(values) > SAMPLE:
+            values = values[:: (len(values) // SAMPLE + 1) | 1]  # an odd stride does not fall in step with the features
+        values = values.float()
+        low, high = torch.aminmax(values)
+        statistics = torch.stack([values.mean(), values.std(correction=0), low, high])
+        self._later.ask(statistics, partial(self._record, name, self.hub.step))
+
+    def _record(self, name: str, step: int, statistics: list[float]) -> None:
+        for statistic, value in zip(STATISTICS, statistics, strict=True):
+            self.hub.values.add(step, f"activation_{statistic}/{name}", value)
+
+    @on_deep_steps
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._later.poll()
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+
+
+OBSERVER = Layers

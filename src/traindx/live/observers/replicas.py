@@ -1,0 +1,167 @@
+"""What the ranks of a distributed training can be compared by: fingerprints of the weights and of the data, and where the time
+goes. Each rank writes its own, at the same steps and without a word to the others; the reader of the recording compares.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from weakref import WeakSet
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.naming import plain
+from traindx.live.observer import Criterion, Observer, on_deep_steps, on_every_step
+from traindx.live.ranks import in_group, spread_of
+from traindx.live.rows import watchable
+
+PARAMETERS = 64  # of the model, evenly chosen
+SAMPLE = 1024  # numbers of each parameter, and of a batch's targets
+APART = 16  # fingerprints are taken at every step up to this one, later each time this share of the steps has gone by
+
+
+class Replicas(Observer):
+    """Waits for a process group; a training in one process pays for nothing else."""
+
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._wrapped: WeakSet[torch.nn.Module] = WeakSet()
+        self._met = False
+
+    def attach(self) -> None:
+        self.hub.patch(DistributedDataParallel, "__init__", self._around_wrap)
+
+    def _around_wrap(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(model: Any, *args: Any, **kwargs: Any) -> None:
+            original(model, *args, **kwargs)
+            if not self.hub.inside:
+                self._wrapped.add(model)
+
+        return __init__
+
+    @on_deep_steps
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if not self._met and in_group():
+            self._met = True
+            ticks = _Ticks(self.hub, self._wrapped)
+            self.hub.add(ticks)
+            ticks.on_backward(loss)
+
+
+class _Ticks(Observer):
+    """Writes a line at each step on which the ranks are compared."""
+
+    def __init__(self, hub: Hub, wrapped: WeakSet[torch.nn.Module]) -> None:
+        super().__init__(hub)
+        self._wrapped = wrapped
+        self._later = Later()
+        self._due = 0
+        self._names: list[str] = []
+        self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64)
+        self._target: torch.Tensor | None = None  # fingerprint of what this step is trained on
+        self._since = self._step_began = 0.0
+        self._updated = False
+        self._waiting = 0.0  # for data, since the last backward
+        self._steps, self._whole, self._own, self._waited = 0, 0.0, 0.0, 0.0  # of all steps that were not deep
+
+    @on_every_step
+    def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        self._waiting += seconds
+
+    def on_criterion(self, call: Criterion) -> None:
+        if self.hub.step >= self._due and call.output.requires_grad and watchable(call.target):
+            self._target = self._print(call.target.detach().reshape(-1)[:SAMPLE])
+
+    @on_every_step
+    def on_backward(self, loss: torch.Tensor) -> None:
+        self._later.poll()
+        if self._since and not self.hub.deep:
+            self._own += time.perf_counter() - self._since
+            self._waited += self._waiting
+        self._waiting = 0.0
+        if self.hub.step >= self._due:
+            self._due = self.hub.step + max(1, self.hub.step // APART)
+            self._write(loss)
+        self._target = None
+
+    @on_every_step
+    def on_gradients(self, loss: torch.Tensor) -> None:
+        # between the last `backward` and the update the ranks have just waited for each other
+        self._since = time.perf_counter()
+
+    @on_every_step
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        now = time.perf_counter()
+        if self._step_began and not self.hub.deep:
+            self._steps += 1
+            self._whole += now - self._step_began
+        self._since = self._step_began = now
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+
+    def _write(self, loss: torch.Tensor) -> None:
+        readable = loss.device.type in ("cpu", "cuda")
+        models = list(self._wrapped) or list(self.hub.models.values())
+        spread = spread_of(models)
+        chosen = _choose(models) if readable and spread in ("replicated", "apart") else []
+        names = [name for name, _ in chosen]
+        if names != self._names or not self.hub.step:
+            self._names = names
+            self.hub.store.line("spread", spread=spread, names=names)
+        numbers = [self._print(weight) for _, weight in chosen]
+        numbers += (
+            [norm.to(torch.float64) for norm in torch._foreach_norm([w.float() for _, w in chosen])] if chosen else []
+        )
+        prints = [one for one in (self._target, loss.detach()) if one is not None and one.numel() == 1 and readable]
+        seen = (self._target is not None, len(names))
+        line = partial(
+            self._line, self.hub.step, seen, {
+                "steps": self._steps, "whole": self._whole, "own": self._own, "waited": self._waited,
+                "host": loss.device.type == "cpu",
+            },
+        )  # fmt: skip
+        numbers += [one.reshape(()).to(torch.float64) for one in prints]
+        if numbers and len({number.device for number in numbers}) == 1:
+            self._later.ask(torch.stack(numbers), line)
+        else:
+            line([])
+
+    def _print(self, numbers: torch.Tensor) -> torch.Tensor:
+        """A sum weighted by place: another order gives another one, and so does an update that leaves the plain sum alone, as
+        that of the last layer under cross-entropy does."""
+        if self._places.device != numbers.device:
+            self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64, device=numbers.device)
+        return torch.dot(numbers.to(torch.float64), self._places[: len(numbers)])
+
+    def _line(self, step: int, seen: tuple[bool, int], times: dict[str, Any], numbers: list[float]) -> None:
+        with_target, count = seen
+        rest = numbers[2 * count :]
+        self.hub.store.line(
+            "tick", step=step, sums=numbers[:count], norms=numbers[count : 2 * count], **times,
+            target=rest.pop(0) if rest and with_target else None, loss=rest.pop(0) if rest else None,
+        )  # fmt: skip
+
+
+def _choose(models: list[torch.nn.Module]) -> list[tuple[str, torch.Tensor]]:
+    """The first numbers of trainable parameters, spread evenly over the models."""
+    named: dict[str, torch.Tensor] = {}
+    for number, model in enumerate(models):
+        ignored = {f"module.{name}" for name in getattr(model, "parameters_to_ignore", ())}
+        for name, weight in model.named_parameters():
+            dense = weight.is_contiguous() or weight.is_contiguous(memory_format=torch.channels_last)
+            if weight.requires_grad and dense and watchable(weight) and not weight.is_complex() and name not in ignored:
+                named[f"{type(model).__name__}{number}.{plain(name)}" if number else plain(name)] = weight
+    names = list(named)
+    if len(names) > PARAMETERS:
+        names = [names[round(index * (len(names) - 1) / (PARAMETERS - 1))] for index in range(PARAMETERS)]
+    first = {name: named[name].detach() for name in names}
+    return [(name, w.as_strided((min(SAMPLE, w.numel()),), (1,), w.storage_offset())) for name, w in first.items()]
+
+
+OBSERVER = Replicas

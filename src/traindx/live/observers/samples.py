@@ -1,0 +1,169 @@
+"""What the data looks like in the first batches: shape, range and kind, samples that repeat, features that never change, and
+how many updates a pass over it makes."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import torch
+
+from traindx.live.findings import Finding, Findings
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.neighbours import distinct
+from traindx.live.observer import Criterion, Observer, on_deep_steps
+from traindx.live.rows import watchable
+from traindx.live.tensors import first_input, names_of, wants_gradients
+from traindx.live.values import Number
+
+BATCHES = 8  # looked at
+ENOUGH = 3
+ROWS = 1024  # of a batch
+LEAST_ROWS = 8
+LEAST_FEATURES = 4  # fewer make equal rows by chance
+REPEATED = 0.25  # of the rows of a batch
+SEEN_ROWS = 64  # before a feature is called constant
+TABLE = 50  # features at most: wider rows may be images, whose borders are constant by nature
+PIXELS = 1.5  # beyond this, numbers from 0 up to at most 255 are pixels that nobody scaled
+FEW_UPDATES, MANY_PASSES, FEW_A_PASS, LEAST_DATA, STILL_HIGH = 150, 10, 2, 256, 0.7
+
+
+class Samples(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._findings = Findings(hub)
+        self._later = Later()
+        self._described = self._labelled = False
+        self._looks = 0
+        self._repeated: list[float] = []
+        self._low: torch.Tensor | None = None  # of each feature, over the batches looked at
+        self._high: torch.Tensor | None = None
+        self._rows = 0
+        self._loader: Any = None  # the one that is trained on
+        self._last_loader: Any = None
+        self._first_loss: Number | None = None
+        self._loss: Number | None = None
+
+    # --- what goes in -------------------------------------------------------------------------------------------------
+
+    @on_deep_steps
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        data = first_input(args, kwargs)
+        if self._looks >= BATCHES or data is None or data.dim() < 2 or not watchable(data) or data.requires_grad:
+            return
+        if not (self.hub.grad and wants_gradients(output)) or data.is_complex():
+            return
+        if not self._described:
+            self._described = True
+            numbers = data.detach().float()
+            summary = torch.stack([numbers.amin(), numbers.amax(), numbers.mean(), numbers.std(correction=0)])
+            self._later.ask(summary, partial(self._describe, tuple(data.shape), str(data.dtype).removeprefix("torch.")))
+        if data.is_cpu and len(data) >= LEAST_ROWS and data.is_floating_point():
+            self._looks += 1
+            self._look(data.detach()[:ROWS])
+
+    def _describe(self, shape: tuple[int, ...], kind: str, summary: list[float]) -> None:
+        low, high, mean, std = summary
+        whole = not kind.startswith(("float", "bfloat"))
+        pixels = len(shape) >= 3 and low >= 0 and PIXELS < high <= 255
+        modality = "tokens" if whole and len(shape) == 2 else "pixels 0 to 255" if pixels else "numbers"
+        if all(map(math.isfinite, summary)):
+            self.hub.config(
+                input_shape=str(list(shape[1:])), input_dtype=kind, input_kind=modality, input_min=low, input_max=high,
+                input_mean=mean, input_std=std,
+            )  # fmt: skip
+
+    def _look(self, data: torch.Tensor) -> None:
+        rows = data.flatten(1)
+        if rows.shape[1] >= LEAST_FEATURES:
+            repeated = 1 - len(distinct(rows.float())) / len(rows)
+            varied = len(rows[0].float().unique()) > LEAST_FEATURES // 2  # type: ignore[no-untyped-call]
+            self._repeated.append(repeated if varied else 0.0)
+        if data.dim() == 2 and data.shape[1] <= TABLE:
+            low, high = data.amin(0), data.amax(0)
+            if self._low is None or self._high is None or self._low.shape != low.shape:
+                self._low, self._high, self._rows = low, high, 0
+            self._low, self._high = torch.minimum(self._low, low), torch.maximum(self._high, high)
+            self._rows += len(data)
+
+    @on_deep_steps
+    def on_criterion(self, call: Criterion) -> None:
+        if self._labelled or not call.output.requires_grad or not watchable(call.target) or call.target.is_complex():
+            return
+        self._labelled = True
+        low, high = torch.aminmax(call.target.detach())
+        kind = str(call.target.dtype).removeprefix("torch.")
+        shape = str(list(call.target.shape[1:]))
+        self._later.ask(
+            torch.stack([low, high]).double(),
+            lambda ends: self.hub.config(target_min=ends[0], target_max=ends[1], target_dtype=kind, target_shape=shape),
+        )
+
+    # --- what it amounts to -------------------------------------------------------------------------------------------
+
+    def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        self._last_loader = loader
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self.hub.step < FEW_UPDATES and loss.numel() == 1:
+            self._loader = self._loader or self._last_loader
+            self._loss = self.hub.number_of(loss)
+            self._first_loss = self._first_loss or self._loss
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.hub.deep:
+            self._later.poll()
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+        self._tell_repeated()
+        self._tell_constant()
+        if not self.hub.cut_short:
+            self._tell_passes()
+
+    def _tell_repeated(self) -> None:
+        if len(self._repeated) < ENOUGH:
+            return
+        many = [share for share in self._repeated if share > REPEATED]
+        if 2 * len(many) > len(self._repeated):
+            middle = sorted(many)[len(many) // 2]
+            text = f"In {len(many)} of {len(self._repeated)} batches looked at {middle:.0%} of the samples repeat another one of their batch."
+            self._findings.add(Finding("duplicate-samples", True, text))
+        elif not many:
+            text = f"{len(self._repeated)} batches looked at hold hardly any sample twice."
+            self._findings.add(Finding("duplicate-samples", False, text))
+
+    def _tell_constant(self) -> None:
+        if self._low is None or self._high is None or self._rows < SEEN_ROWS:
+            return
+        still = (self._low == self._high).nonzero().flatten().tolist()
+        of = f"of {len(self._low)} input features"
+        if still and len(still) < len(self._low):
+            text = f"{len(still)} {of} have one value in all {self._rows} samples looked at: {names_of(still)}."
+            self._findings.add(Finding("constant-features", True, text))
+        elif not still:
+            self._findings.add(Finding("constant-features", False, f"All {of} change."))
+
+    def _tell_passes(self) -> None:
+        """Many passes over the data and hardly any updates: a batch is as large as the data."""
+        try:
+            batches, data = len(self._loader), len(self._loader.dataset)
+        except (TypeError, AttributeError):  # no loader, or one that does not know its length
+            return
+        if self._first_loss is None or self._loss is None or not self._first_loss.value or self._loss.value is None:
+            return
+        passes, share = self.hub.step / max(batches, 1), self._loss.value / self._first_loss.value
+        few = batches <= FEW_A_PASS and passes >= MANY_PASSES and self.hub.step < FEW_UPDATES
+        if few and data >= LEAST_DATA and share > STILL_HIGH:
+            text = (
+                f"{passes:.0f} passes over {data} samples made {self.hub.step} updates, because a batch holds {math.ceil(data / batches)} of "
+                f"them; the loss is still {share:.0%} of its first value."
+            )
+            self._findings.add(Finding("huge-batches", True, text))
+        elif batches > FEW_A_PASS:
+            self._findings.add(Finding("huge-batches", False, f"A pass over the data makes {batches} updates."))
+
+
+OBSERVER = Samples

@@ -1,0 +1,103 @@
+"""Ask the questions one asks before training: can it learn one batch, does it use its inputs, does it start at chance?"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from traindx.probes import checks
+from traindx.probes.base import Deadline, Probe
+from traindx.probes.checks import Answer
+from traindx.probes.learning import BLIND, UNLEARNABLE, end, facts_of, left, trials_on
+from traindx.probes.overfit import Trial, chance_level
+from traindx.probes.subject import Subject
+from traindx.reading import Chart, Line, Mark, Reading, Table
+from traindx.run import Fact
+from traindx.symptoms.base import num
+
+ID = "sanity"
+HIGH = 3.0  # times chance level, and at least as many nats above it
+_WORDS = {True: "problem", False: "ok", None: "unknown"}
+_DATA = ("input", "target")  # rows that only describe
+
+
+def measure(subject: Subject, deadline: Deadline) -> Reading:
+    step = subject.steps[0]
+    rows: list[tuple[str, Answer]] = []
+    facts: list[Fact] = []
+
+    def ask(name: str, answer: Answer, fact: str | None = None) -> Answer:
+        rows.append((name, answer))
+        if fact is not None and answer.problem is not None:
+            facts.append(Fact(fact, answer.problem, answer.told[0].upper() + answer.told[1:] + "."))
+        return answer
+
+    def input_unused() -> bool:
+        known = any(name == "the input is used" for name, _ in rows)
+        answer = checks.input_unused(subject, step)
+        return bool((answer if known else ask("the input is used", answer, "prediction-collapse")).problem)
+
+    state = subject.extra_state()
+    ask("inputs are finite", checks.data_broken(subject), "nonfinite-inputs")
+    rows += checks.data_ranges(subject)
+    ask("loss at the start", _start(subject), "high-initial-loss")
+    ask("the same twice", checks.deterministic(subject, step))
+    ask("training and evaluation agree", checks.modes_differ(subject, step))
+    ask("samples are independent", checks.samples_mixed(subject, step), "samples-mixed")
+    ask("the future is hidden", checks.sees_future(subject, step), "sees-the-future")
+    state.restore()
+    trials = trials_on(subject, deadline, state.restore, input_unused)
+    facts += facts_of(subject, trials)
+    table = [(name, "" if name in _DATA else _WORDS[answer.problem], answer.told) for name, answer in rows]
+    table += [
+        (f"one batch, {t.name}", _word(t), f"{num(t.losses[0])} to {end(t)} in {t.steps} updates") for t in trials
+    ]
+    told = "; ".join(f"{trial.name} leaves {left(trial)}" for trial in trials)
+    return Reading(
+        ID, f"One batch of {step.size}: {told}." if told else "No trial on one batch was made.", tuple(facts),
+        tables=(Table("", ("check", "result", "measured"), tuple(table)),), charts=_charts(trials),
+        unknown=tuple(f"{name}: {answer.told}." for name, answer in rows if answer.problem is None and name not in _DATA),
+    )  # fmt: skip
+
+
+def _start(subject: Subject) -> Answer:
+    """The first loss against what an answer without knowledge would get."""
+    with torch.no_grad():
+        losses = [float(subject.loss(step)) for step in subject.steps]
+    loss = sum(losses) / len(losses)
+    if subject.step:
+        return Answer(None, f"{num(loss)} after {subject.step} updates")
+    if any(len(step.parts) > 1 for step in subject.steps):
+        return Answer(None, f"{num(loss)}, summed over accumulated parts")
+    chance = (
+        math.log(subject.classes)
+        if subject.classes and subject.classes > 1
+        else chance_level(subject, subject.steps[0])
+    )
+    if chance is None or chance <= 0:
+        return Answer(None, f"{num(loss)}; what chance would be is not known")
+    told = f"the loss starts at {num(loss)}, chance is {num(chance)}"
+    if subject.loss_name not in ("cross_entropy", "nll_loss"):
+        return Answer(None, told)
+    return Answer(bool(loss > HIGH * chance and loss > chance + HIGH), told)
+
+
+def _word(trial: Trial) -> str:
+    if trial.name == BLIND:
+        return ""
+    return "problem" if trial.diverged or trial.best > UNLEARNABLE else "ok"
+
+
+def _charts(trials: list[Trial]) -> tuple[Chart, ...]:
+    if not trials:
+        return ()
+    lines = tuple(
+        Line(t.name, tuple(float(i) for i in range(t.steps)), tuple(x if math.isfinite(x) else None for x in t.losses))
+        for t in trials
+    )
+    mark = Mark(trials[0].reference, "constant answer or first loss", "y")
+    return (Chart("Training on one batch", "updates", "loss", lines, (mark,), log_y=True),)
+
+
+PROBE = Probe(ID, "sanity", measure, seconds=24.0)

@@ -1,0 +1,59 @@
+"""Runs probes on subjects, one after the other, each on the untouched state; what fails becomes an unknown."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from traindx.probes.base import Deadline, Probe
+from traindx.probes.kinds import probes
+from traindx.probes.subject import Subject
+from traindx.reading import Reading
+
+TOTAL_SECONDS = 50.0  # for all probes of one script
+
+
+def chosen(names: Sequence[str] | None) -> list[Probe]:
+    """The probes of these names; all of them where none is named."""
+    known = probes()
+    return [known[name] for name in names] if names else list(known.values())
+
+
+def run_probes(
+    subjects: Sequence[Subject], wanted: Iterable[Probe], seconds: float = TOTAL_SECONDS
+) -> Iterator[Reading]:
+    """The readings, as they come."""
+    overall = Deadline(seconds)
+    for subject in subjects:
+        for probe in wanted:
+            yield run_probe(subject, probe, min(probe.seconds, overall.left))
+
+
+def run_probe(subject: Subject, probe: Probe, seconds: float) -> Reading:
+    reason = _unfit(subject, probe) or ("the time for probes was used up before its turn." if seconds < 0.5 else None)
+    if reason is not None:
+        return Reading(probe.id, f"not measured: {reason}", unknown=(reason,), step=subject.step)
+    began = time.monotonic()
+    try:
+        with subject.undisturbed():
+            reading = probe.measure(subject, Deadline(seconds))
+    except Exception as error:
+        if os.environ.get("TRAINDX_DEBUG"):
+            raise
+        told = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else 'no message'}"
+        reading = Reading(probe.id, f"not measured: {told}", unknown=(f"It ended in an error ({told}).",))
+    stamped = tuple(replace(fact, step=float(subject.step), probe=probe.id) for fact in reading.facts)
+    return replace(reading, facts=stamped, step=subject.step, seconds=time.monotonic() - began)
+
+
+def _unfit(subject: Subject, probe: Probe) -> str | None:
+    if "loss" in probe.needs and not subject.steps:
+        why = f" ({'; '.join(subject.notes[:2])})" if subject.notes else ""
+        return f"the loss of no training step could be computed again{why}."
+    if "optimizer" in probe.needs and subject.optimizer is None:
+        return "no optimiser was given."
+    if probe.whole and subject.partial:
+        return "several optimisers train against each other here; it would measure half of the game."
+    return None

@@ -1,0 +1,92 @@
+"""Reading: what one probe measured, as plain data. It is made where the model is and shown elsewhere, so it travels as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import msgspec
+
+from traindx.run import Fact
+
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers for people: one row a layer, a batch size, a check. None is shown as a dash."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One quantity in a chart. `error` draws bars of that half-length around it; None is a gap."""
+
+    name: str
+    x: tuple[float | None, ...]
+    y: tuple[float | None, ...]
+    kind: Literal["line", "points", "bars", "faint"] = "line"
+    error: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A labelled straight line across a chart, at a place of its x or its y axis; an urgent one stands out."""
+
+    at: float
+    label: str
+    axis: Literal["x", "y"] = "x"
+    urgent: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One panel of a probe's figure. `names` label the places 0, 1, 2, … of the x axis."""
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: tuple[Line, ...]
+    marks: tuple[Mark, ...] = ()
+    names: tuple[str, ...] = ()
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a probe found. `facts` speak of symptoms (an id a fact), `values` are series values of the step it looked at,
+    `config` settings it learned, `unknown` says what could not be measured and why."""
+
+    probe: str
+    summary: str
+    facts: tuple[Fact, ...] = ()
+    values: dict[str, float] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    charts: tuple[Chart, ...] = ()
+    unknown: tuple[str, ...] = ()
+    step: int = 0
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON holds it: NaN and Inf, which JSON does not have, become null."""
+        plain: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(_finite(msgspec.to_builtins(self)))))
+        return plain
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Reading:
+        return msgspec.convert(data, cls, strict=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(member) for key, member in value.items()}
+    return [_finite(member) for member in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,157 @@
+"""Loops of every kind that people write: healthy ones raise no alarm, and what they are is understood."""
+
+from __future__ import annotations
+
+import gc
+import json
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import torch
+from live_scripts import facts_of, present
+
+from traindx.live.hub import Hub
+from traindx.live.observers.memory import READINGS, Memory
+from traindx.symptoms import symptoms
+
+GAN = """
+G = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(0.2), nn.Linear(16, 2)); D = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
+og, od = torch.optim.Adam(G.parameters(), 2e-4), torch.optim.Adam(D.parameters(), 2e-4); bce = F.binary_cross_entropy_with_logits
+for i in range(40):
+    fake, real = G(torch.randn(32, 4)), torch.randn(32, 2) + 1
+    ld = bce(D(real), torch.ones(32, 1)) + bce(D(fake.detach()), torch.zeros(32, 1)); od.zero_grad(); ld.backward(); od.step()
+    lg = bce(D(fake), torch.ones(32, 1)); og.zero_grad(); lg.backward(); og.step()
+"""
+TOGETHER = """
+A, B = nn.Linear(8, 16), nn.Linear(16, 1); oa, ob = torch.optim.Adam(A.parameters(), 1e-3), torch.optim.SGD(B.parameters(), 1e-2)
+for i in range(40):
+    x = torch.randn(32, 8); loss = F.mse_loss(B(torch.tanh(A(x))), x.sum(1, keepdim=True))
+    oa.zero_grad(); ob.zero_grad(); loss.backward(); oa.step(); ob.step()
+"""
+SCALED = """
+X = torch.randn(320, 16); Y = (X[:, :4].sum(1) > 0).long()
+net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 2)); opt = torch.optim.SGD(net.parameters(), 0.05); scaler = torch.amp.GradScaler("cpu")
+for b in torch.randperm(320).split(16):
+    with torch.autocast("cpu", torch.float16): loss = F.cross_entropy(net(X[b]), Y[b])
+    opt.zero_grad(); scaler.scale(loss).backward(); scaler.unscale_(opt); nn.utils.clip_grad_value_(net.parameters(), 1.0); scaler.step(opt); scaler.update()
+"""
+BY_HAND = """
+from torch.func import functional_call, grad
+net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1)); p = {k: v.detach().clone().requires_grad_() for k, v in net.named_parameters()}
+opt = torch.optim.Adam(p.values(), 1e-2)
+for i in range(40):
+    x = torch.randn(32, 4); g = grad(lambda q: F.mse_loss(functional_call(net, q, (x,)), x.sum(1, keepdim=True)))({k: v.detach() for k, v in p.items()})
+    for name, value in p.items(): value.grad = g[name]
+    opt.step()
+"""
+STATEFUL = """
+s = torch.sin(torch.arange(2000) / 10); lstm, out = nn.LSTM(1, 8, batch_first=True), nn.Linear(8, 1); opt = torch.optim.Adam([*lstm.parameters(), *out.parameters()], 5e-3)
+h = None
+for i in range(0, 1900, 25):
+    y, h = lstm(s[i:i + 25].view(1, -1, 1), h); h = tuple(v.detach() for v in h); loss = F.mse_loss(out(y), s[i + 1:i + 26].view(1, -1, 1)); opt.zero_grad(); loss.backward(); opt.step()
+"""
+PENALTY = """
+net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1)); opt = torch.optim.Adam(net.parameters(), 2e-3)
+for i in range(80):
+    x = torch.rand(64, 1, requires_grad=True) * 2; u = net(x); du = torch.autograd.grad(u.sum(), x, create_graph=True)[0]
+    loss = ((du + u) ** 2).mean() + (net(torch.zeros(1, 1)) - 1).pow(2).mean(); opt.zero_grad(); loss.backward(); opt.step()
+"""
+LOOPS = {
+    "gan": GAN,
+    "two optimisers": TOGETHER,
+    "scaler": SCALED,
+    "gradients by hand": BY_HAND,
+    "stateful": STATEFUL,
+    "penalty": PENALTY,
+}
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.0])
+@pytest.mark.parametrize("name", LOOPS)
+def test_no_alarm(tmp_path: Path, name: str, budget: float) -> None:
+    facts = facts_of(LOOPS[name], tmp_path, budget)
+    assert not {found for found in present(facts) if symptoms()[found].severity == "problem"}
+    assert ("adversarial" in facts.get("config", {})) == (name == "gan")
+
+
+def test_the_loss_is_recorded_unscaled(tmp_path: Path) -> None:
+    facts = facts_of(SCALED, tmp_path)
+    rows = [json.loads(line) for line in (tmp_path / "run.traindx" / "rank-0.jsonl").read_text().splitlines()]
+    losses = [
+        row[1 + entry["names"].index("train_loss")]
+        for entry in rows
+        if entry["k"] == "rows" and "train_loss" in entry["names"]
+        for row in entry["rows"]
+    ]
+    assert len(losses) == 20
+    assert max(losses) < 2  # the scale is 65536
+    assert facts["config"]["clip_grad_value"] == 1.0
+
+
+SCHEDULED = """
+net = nn.Linear(4, 1); opt = torch.optim.SGD(net.parameters(), 0.1)
+sched = torch.optim.lr_scheduler.{kind}
+for i in range(60):
+    {before}
+    loss = F.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)); opt.zero_grad(); loss.backward(); opt.step()
+    {after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "found"),
+    [
+        ("StepLR(opt, 5)", "if i % 10 == 0: sched.step()", "pass", True),
+        ("LambdaLR(opt, lambda s: 0.99 ** s)", "pass", "sched.step()", False),
+        ("OneCycleLR(opt, 0.1, total_steps=60)", "pass", "sched.step()", False),
+        ("SequentialLR(opt, [torch.optim.lr_scheduler.LinearLR(opt), torch.optim.lr_scheduler.CosineAnnealingLR(opt, 50)], [10])", "pass", "sched.step()", False),
+        ("CosineAnnealingWarmRestarts(opt, 10)", "pass", "sched.step()", False),
+    ],
+)  # fmt: skip
+def test_order_of_scheduler_and_optimizer(tmp_path: Path, kind: str, before: str, after: str, found: bool) -> None:
+    facts = facts_of(SCHEDULED.format(kind=kind, before=before, after=after), tmp_path)
+    assert ("schedule-before-optimizer" in present(facts)) is found
+    assert "schedule-per-batch" not in present(facts)
+
+
+class _Told:
+    """As much of a hub as an observer of memory needs."""
+
+    def __init__(self) -> None:
+        self.step = 0
+        self.facts: dict[str, tuple[bool, str]] = {}
+
+    def fact(self, identifier: str, present: bool, evidence: str) -> None:
+        self.facts[identifier] = (present, evidence)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_memory_that_climbs_and_why(kept: bool) -> None:
+    hub = _Told()
+    memory = Memory(cast(Hub, hub))
+    weight, held = torch.ones(3, requires_grad=True), []
+    for reading in range(2 * READINGS):
+        hub.step = 100 * reading
+        loss: Any = (weight * 2).sum()
+        memory._next_mark = 0.0
+        memory.on_backward(loss)
+        held += [loss] if kept else []
+        del loss
+        memory._note("host", 1e9 + 8e6 * reading)
+    gc.collect()
+    memory._told = None
+    memory._judge()
+    found, evidence = hub.facts["memory-growth"]
+    assert found
+    assert "80 kB with every update" in evidence
+    assert ("graphs of earlier losses are still alive" in evidence) == kept
+
+
+def test_memory_that_fills_up_and_stays() -> None:
+    hub = _Told()
+    memory = Memory(cast(Hub, hub))
+    for reading in range(2 * READINGS):
+        hub.step = 100 * reading
+        memory._note("host", 1e9 + 2e8 * min(reading, READINGS // 3))
+    assert hub.facts["memory-growth"][0] is False

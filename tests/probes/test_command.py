@@ -1,0 +1,127 @@
+"""The probes as commands: on a script as it stands, on files, and added to a recording."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from traindx.cli import main  # noqa: E402
+from traindx.cli.probe import kinds  # noqa: E402
+from traindx.probes.kinds import probes  # noqa: E402
+from traindx.readers.find import find_runs  # noqa: E402
+
+SCRIPT = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+print("hello from the script")
+layers = [layer for _ in range(10) for layer in (nn.Linear(8, 8), nn.Sigmoid())]
+model = nn.Sequential(*layers, nn.Linear(8, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(64, 8), torch.randint(3, (64,))
+for step in range({steps}):
+    loss = nn.functional.cross_entropy(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print("the end")
+"""
+
+
+def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TRAINDX_DEBUG": "1"}
+    command = [sys.executable, "-m", "traindx", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=180)
+
+
+def test_every_probe_is_a_command_that_says_what_it_does() -> None:
+    assert set(kinds()) == set(probes())
+    for summary in kinds().values():
+        assert summary.endswith((".", "?"))
+
+
+def test_a_script_is_probed_as_it_stands(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT.format(steps=100_000))
+    done = run(["activations", "--plot", "flow.png", "--json", "out.json", "train.py", "--ignored", "option"], tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("hello from the script\n")
+    assert "the end" not in done.stdout
+    assert "signal-fades" in done.stdout
+    assert (tmp_path / "flow.png").read_bytes().startswith(b"\x89PNG")
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert [reading["probe"] for reading in written["readings"]] == ["activations"]
+    assert written["diagnosis"]["verdict"] == "unhealthy"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["flow.png", "out.json", "train.py"]
+
+
+def test_findings_are_added_to_a_recording(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(SCRIPT.format(steps=60))
+    assert run(["run", "-q", "--to", "RUN.traindx", "train.py"], tmp_path).returncode == 0
+    before = find_runs([tmp_path / "RUN.traindx"])[0]
+    done = run(["activations", "--add-to", "RUN.traindx", "train.py"], tmp_path)
+    assert done.returncode == 1, done.stderr
+    after = find_runs([tmp_path / "RUN.traindx"])[0]
+    assert "signal-fades" not in before.facts
+    assert after.facts["signal-fades"].present
+    assert after.facts["signal-fades"].probe == "activations"
+    assert {name: len(series) for name, series in after.series.items()} == {
+        name: len(series) for name, series in before.series.items()
+    }
+
+
+def test_a_model_and_data_from_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "probed_net.py").write_text(
+        "import torch\n\ndef make():\n    torch.manual_seed(0)\n    return torch.nn.Sequential(torch.nn.Linear(4, 9), torch.nn.ReLU(), torch.nn.Linear(9, 3))\n"
+    )
+    torch.save((torch.randn(128, 4), torch.randint(3, (128,))), tmp_path / "sample.pt")
+    weights = {
+        "0.weight": torch.zeros(9, 4),
+        "0.bias": -torch.ones(9),
+        "2.weight": torch.ones(3, 9),
+        "2.bias": torch.zeros(3),
+    }
+    torch.save(weights, tmp_path / "weights.pt")
+    monkeypatch.chdir(tmp_path)
+    arguments = ["activations", "--model", "probed_net:make", "--data", "sample.pt"]
+    assert main(arguments) == 0
+    assert "100 % of the 9 units of 1 are off" not in capsys.readouterr().out
+    main([*arguments, "--checkpoint", "weights.pt"])
+    assert "100 % of the 9 units of 1 are off in all 128 rows" in " ".join(capsys.readouterr().out.split())
+    torch.save({"model": object}, tmp_path / "bad.pt")
+    for wrong, told in (
+        (["--data", "bad.pt"], "cannot be loaded safely"),
+        (["--data", "none.pt"], "does not exist"),
+        (["--data", "sample.pt", "--checkpoint", "sample.pt"], "holds no weights"),
+        (["--data", "sample.pt", "--loss", "hinge"], "no loss function"),
+        ([], "needs --data"),
+    ):
+        assert main(["activations", "--model", "probed_net:make", *wrong]) == 2
+        assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["gradients"], "Nothing to run"),
+        (["gradients", "none.py"], "does not exist"),
+        (["gradients", "--add-to", "none.traindx", "train.py"], "no recording"),
+        (["gradients", "train.py"], "no update"),
+    ],
+)
+def test_what_cannot_be_used_is_said(
+    arguments: list[str], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "train.py").write_text("print('no training here')\n")
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert told in capsys.readouterr().err
