@@ -1,24 +1,30 @@
-"""What recording costs: the time of a training step bare and under the recorder, in turns in one process.
+"""What recording costs: the time of a training step bare, under the recorder and under its peers, in turns in one process.
 
-    python benchmarks/overhead/score.py [--device cuda] [--rounds 7] [--only gpt2 resnet50 deep-mlp mlp]
+    python benchmarks/overhead/score.py [--device cuda] [--rounds 7] [--only gpt2 resnet50 …] [--kinds traindx naive …]
 
-Each round trains a while bare, a while under `traindx` at its default budget, and a while with the naive per-parameter
-`.item()` logging many scripts have, on the same model, in that order and reversed in every other round. Printed is the median
-step time of each and its ratio to bare; identical bare rounds show how well the machine repeats itself. After that a short
-seeded training is run twice, bare and recorded, and the losses and final weights are compared bit by bit; on a GPU torch's
-sync debug mode counts the device synchronisations the recorder causes after the first steps.
+Each round trains a while bare, a while under `traindx` at its default budget, and a while under each peer, on the same model, in
+that order and reversed in every other round: the naive per-parameter `.item()` logging many scripts have, `wandb.watch` in
+offline mode at its default frequency and at every step, torch's anomaly detection, Cockpit with its economy configuration. Peers
+that are not installed or fail are left out with a dash. One recorder stays attached for the whole measurement, as in a real
+training, and pauses while others have their turn. Printed is the median step time of bare and the median ratio to it within a
+round (`--cpu` takes the CPU time of the process instead, which a busy machine disturbs less); identical bare rounds show how well
+the machine repeats itself. After that a short seeded training is run twice, bare and recorded, and the losses and final weights are compared bit
+by bit; on a GPU torch's sync debug mode counts the device synchronisations the recorder causes after the first steps.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import statistics
+import sys
 import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -26,6 +32,8 @@ from torch import nn
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.store import Store
+
+Clock = Callable[[], float]
 
 
 def deep_mlp(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
@@ -73,7 +81,7 @@ class Language(nn.Module):
 
 
 def gpt2(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
-    large = device == "cuda"
+    large = device == "cuda"  # the size of GPT-2 124M; a small one on a CPU
     layers, width, heads, vocabulary, length, batch = (
         (12, 768, 12, 50257, 1024, 4) if large else (6, 256, 8, 8000, 128, 4)
     )
@@ -114,27 +122,39 @@ def resnet50(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, t
     return model, lambda: (x, y)
 
 
-TASKS = {"mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "resnet50": resnet50}
+def small(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
+    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10)).to(device)
+    x, y = torch.randn(64, 64, device=device), torch.randint(0, 10, (64,), device=device)
+    return model, lambda: (x, y)
+
+
+TASKS = {
+    "small-mlp": small, "mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "gpt2-compiled": gpt2, "resnet50": resnet50,
+}  # fmt: skip
+KINDS = ("bare", "traindx", "naive", "anomaly", "wandb", "wandb-every", "cockpit")
 
 
 class Training:
     def __init__(self, task: str, device: str) -> None:
         torch.manual_seed(0)
         self.model, self.batch = TASKS[task](device)
+        self.called: Callable[..., torch.Tensor] = torch.compile(self.model) if "compiled" in task else self.model
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4)
-        self.half = device == "cuda" and task in ("gpt2", "resnet50")
+        self.half = device == "cuda" and task.startswith(("gpt2", "resnet50"))
         self.device = device
         self.logged: list[list[float]] = []
 
-    def step(self, naive: bool = False) -> torch.Tensor:
+    def step(self, naive: bool = False, after: Callable[[], object] | None = None) -> torch.Tensor:
         x, y = self.batch()
         self.optimizer.zero_grad(set_to_none=True)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.half):
-            loss = nn.functional.cross_entropy(self.model(x), y)
+            loss = nn.functional.cross_entropy(self.called(x), y)
         loss.backward()
         if naive:
             self.logged.append([p.grad.norm().item() for p in self.model.parameters() if p.grad is not None])
         self.optimizer.step()
+        if after is not None:
+            after()
         return loss.detach()
 
     def wait(self) -> None:
@@ -142,13 +162,13 @@ class Training:
             torch.cuda.synchronize()
 
 
-def seconds_per_step(training: Training, steps: int, naive: bool = False) -> float:
+def seconds_per_step(training: Training, steps: int, clock: Clock, **options: Any) -> float:
     training.wait()
-    began = time.perf_counter()
+    began = clock()
     for _ in range(steps):
-        training.step(naive)
+        training.step(**options)
     training.wait()
-    return (time.perf_counter() - began) / steps
+    return (clock() - began) / steps
 
 
 def recorder() -> Hub:
@@ -162,32 +182,112 @@ def recorder() -> Hub:
     return hub
 
 
-def measure(task: str, device: str, rounds: int) -> str:
+def with_wandb(training: Training, steps: int, clock: Clock, every: int) -> float:
+    import wandb
+
+    run = wandb.init(
+        mode="offline", dir=tempfile.mkdtemp(prefix="traindx-bench-"), settings=wandb.Settings(silent=True)
+    )
+    run.watch(training.model, log="all", log_freq=every)
+    try:
+        return seconds_per_step(training, steps, clock, after=lambda: run.log({"step": 1}))
+    finally:
+        run.unwatch(training.model)
+        run.finish()
+
+
+def with_cockpit(training: Training, steps: int, clock: Clock) -> float:
+    """Cockpit needs layers it can extend, a loss that keeps its samples apart and a backward pass of its own."""
+    from backpack import extend
+    from cockpit import Cockpit
+    from cockpit.utils.configuration import configuration
+
+    model = extend(copy.deepcopy(training.model))
+    criterion, single = extend(nn.CrossEntropyLoss()), nn.CrossEntropyLoss(reduction="none")
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+    watching = Cockpit(model.parameters(), quantities=configuration("economy"))
+    training.wait()
+    began = clock()
+    for number in range(steps):
+        x, y = training.batch()
+        optimizer.zero_grad()
+        output = model(x)
+        loss = criterion(output, y)
+        info = {"batch_size": len(x), "individual_losses": single(output, y), "loss": loss, "optimizer": optimizer}
+        with watching(number, info=info):
+            loss.backward(create_graph=watching.create_graph(number))
+        optimizer.step()
+    training.wait()
+    return (clock() - began) / steps
+
+
+def turn(kind: str, training: Training, hub: Hub, steps: int, clock: Clock) -> float:
+    """The seconds of a step, of as many steps as it takes to see them."""
+    few = max(5, steps // 5)
+    if kind == "traindx":
+        resume(hub)
+        try:
+            return seconds_per_step(training, steps, clock)
+        finally:
+            pause(hub)
+    if kind == "anomaly":
+        with torch.autograd.set_detect_anomaly(True), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return seconds_per_step(training, few, clock)
+    if kind.startswith("wandb"):
+        return with_wandb(training, few, clock, 1 if kind == "wandb-every" else 1000)
+    if kind == "cockpit":
+        return with_cockpit(training, max(3, steps // 50), clock)
+    return seconds_per_step(training, steps if kind == "bare" else few, clock, naive=kind == "naive")
+
+
+_paused: dict[Hub, float] = {}
+
+
+def pause(hub: Hub) -> None:
+    """Others have their turn: the recorder is silent, its hooks are gone and its clock stands still."""
+    hub._look_closely(False)
+    hub._ended = True
+    _paused[hub] = time.perf_counter()
+
+
+def resume(hub: Hub) -> None:
+    hub._ended = False
+    hub._clock.began += time.perf_counter() - _paused.pop(hub)
+
+
+def measure(task: str, device: str, rounds: int, seconds: float, kinds: Sequence[str], clock: Clock) -> str:
     training = Training(task, device)
-    once = seconds_per_step(training, 10)
-    once = seconds_per_step(training, 5)
-    steps = max(10, min(2000, int(3.0 / once)))
-    times: dict[str, list[float]] = {"bare": [], "traindx": [], "naive": []}
-    hub: Hub | None = None
+    for _ in range(2):
+        once = seconds_per_step(training, 10, time.perf_counter)
+    steps = max(10, min(2000, int(seconds / once)))
+    hub = recorder()
+    seconds_per_step(training, max(10, steps // 2), clock)  # the first close looks, once a training
+    pause(hub)
+    times: dict[str, list[float]] = {kind: [] for kind in kinds}
     for number in range(rounds):
-        for kind in ("bare", "traindx", "naive")[:: 1 if number % 2 == 0 else -1]:
-            if kind == "traindx":
-                hub = recorder()
-                seconds_per_step(training, max(5, steps // 5))  # the first close looks, once a training
-                times[kind].append(seconds_per_step(training, steps))
-                hub.detach()
-            else:
-                times[kind].append(
-                    seconds_per_step(training, steps if kind == "bare" else max(5, steps // 4), kind == "naive")
-                )
+        for kind in list(kinds)[:: 1 if number % 2 == 0 else -1]:
+            if kind in times:
+                try:
+                    times[kind].append(turn(kind, training, hub, steps, clock))
+                except Exception as error:  # a peer that cannot do this model
+                    print(f"{task}: {kind} left out ({type(error).__name__}: {str(error)[:100]})", file=sys.stderr)
+                    del times[kind]
+    resume(hub)
+    cost, spent = hub.cost, hub._clock.spent
+    hub.detach()
     bare = statistics.median(times["bare"])
     spread = (max(times["bare"]) - min(times["bare"])) / bare
-    ratios = {kind: statistics.median(values) / bare for kind, values in times.items()}
-    assert hub is not None
+    ratios = [_ratio(times[kind], times["bare"]) if kind in times else "–" for kind in kinds if kind != "bare"]
     return (
-        f"| {task} | {bare * 1000:.2f} ms | {ratios['traindx']:.3f} | {hub.cost:.2%} | {ratios['naive']:.2f} | {spread:.1%} |"
+        f"| {task} | {bare * 1000:.2f} ms | {' | '.join(ratios)} | {cost:.2%} ({spent:.2f} s) | {spread:.1%} |"
         f" {identical(task, device)} | {synchronisations(task, device)} |"
     )
+
+
+def _ratio(times: Sequence[float], bare: Sequence[float]) -> str:
+    """The median ratio of turns of the same round, which what else the machine does disturbs alike."""
+    return f"{statistics.median(one / other for one, other in zip(times, bare, strict=True)):.3f}"
 
 
 def identical(task: str, device: str) -> str:
@@ -236,15 +336,17 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", nargs="*", default=list(TASKS))
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS[1:]), choices=KINDS[1:])
+    parser.add_argument("--seconds", type=float, default=3.0, help="that a turn takes")
+    parser.add_argument("--cpu", action="store_true", help="count the CPU time of this process")
     arguments = parser.parse_args()
-    torch.use_deterministic_algorithms(False)
+    kinds = ["bare", *arguments.kinds]
+    clock = time.process_time if arguments.cpu else time.perf_counter
     print(f"torch {torch.__version__}, {arguments.device}, medians of {arguments.rounds} rounds\n")
-    print(
-        "| task | bare step | traindx / bare | own measure | naive .item() / bare | bare spread | bit-identical | device syncs |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    print(f"| task | bare step | {' | '.join(kinds[1:])} | own measure | bare spread | bit-identical | device syncs |")
+    print(f"|{'---|' * (len(kinds) + 5)}")
     for task in arguments.only:
-        print(measure(task, arguments.device, arguments.rounds), flush=True)
+        print(measure(task, arguments.device, arguments.rounds, arguments.seconds, kinds, clock), flush=True)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def explicit(model: nn.Module, batches: list[Any], loss: Any) -> torch.Tensor:
 
     def of(vector: torch.Tensor) -> torch.Tensor:
         parts = {n: v.view(p.shape) for (n, p), v in zip(parameters.items(), vector.split(sizes), strict=True)}
-        losses = [loss(torch.func.functional_call(model, parts, (x.double() if x.is_floating_point() else x,)), y.double() if y.is_floating_point() else y) for x, y in batches]
+        losses = [loss(torch.func.functional_call(model, parts, (x.double(),)), y) for x, y in batches]
         return torch.stack(losses).mean()
 
     start = torch.cat([p.detach().flatten() for p in parameters.values()])
@@ -153,8 +153,8 @@ OPTIMISERS = {
     "sgd": lambda p, lr: torch.optim.SGD(p, lr=lr),
     "momentum": lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9),
     "nesterov": lambda p, lr: torch.optim.SGD(p, lr=lr, momentum=0.9, nesterov=True),
-    "rmsprop": lambda p, lr: torch.optim.RMSprop(p, lr=lr, alpha=1 - 1e-9, eps=1.0),
-    "adam": lambda p, lr: torch.optim.Adam(p, lr=lr, betas=(0.9, 1 - 1e-7), eps=1.0),
+    "rmsprop": lambda p, lr: torch.optim.RMSprop(p, lr=lr, eps=1.0),
+    "adam": lambda p, lr: torch.optim.Adam(p, lr=lr, eps=1.0),
 }
 
 
@@ -163,15 +163,15 @@ OPTIMISERS = {
 def test_the_limit_is_where_training_breaks(name: str, share: float, breaks: bool) -> None:
     """On a parabola the rate at the limit separates shrinking from growing. A large eps makes adaptive steps
     constant, so that the limit is sharp for them as well."""
-    weight = nn.Linear(1, 1, bias=False)
+    weight = nn.Linear(1, 1, bias=False).double()
 
     def parabola(model: nn.Linear, batch: Any) -> torch.Tensor:
-        return 1.5e-28 * model.weight.square().sum() + 0 * model(batch[0]).sum()
+        return 1.5e-40 * model.weight.square().sum() + 0 * model(batch[0]).sum()
 
     optimizer = OPTIMISERS[name](weight.parameters(), 1.0)
-    subject = subject_of(weight, [(torch.ones(1, 1),)], parabola, optimizer)
+    subject = subject_of(weight, [(torch.ones(1, 1).double(),)], parabola, optimizer)
     hessian = Hessian(subject, subject.steps)
-    stability = stability_of(subject, hessian.tensors, hessian.gradient.square())
+    stability = stability_of(subject, hessian.tensors)
     assert stability is not None
     per_rate = float((stability.scales * (hessian @ stability.scales)).sum())
     optimizer.param_groups[0]["lr"] = share * stability.limit / per_rate
@@ -200,3 +200,21 @@ def test_unknown_optimisers_and_broken_losses_are_said() -> None:
     with torch.no_grad():
         model[0].weight.fill_(math.nan)
     assert read(subject_of(model, classes(2, 8), nn.CrossEntropyLoss())).unknown
+
+
+def test_adam_is_judged_by_its_own_scales() -> None:
+    """The limit does not move when the loss is multiplied: Adam's steps do not either."""
+    found = []
+    for factor in (1.0, 1e4):
+        model = smooth_net()
+        adam = torch.optim.Adam(model.parameters(), 1e-3)
+
+        def loss(output: torch.Tensor, target: torch.Tensor, factor: float = factor) -> torch.Tensor:
+            return factor * F.cross_entropy(output, target)
+
+        subject = subject_of(model, classes(4, 32), loss, adam)
+        for step in subject.steps:
+            subject.update(step, adam)
+        found.append({row[0]: row[1] for row in read(subject).tables[0].rows})
+    assert found[1]["largest eigenvalue"] > 1e3 * found[0]["largest eigenvalue"]
+    assert found[1]["learning rate × sharpness"] == pytest.approx(found[0]["learning rate × sharpness"], rel=0.02)

@@ -76,6 +76,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "rarely",
+        "lr-above-stable": "rarely",
     },
     look_alikes={
         "lr-too-high": "its swings survive averaging over 16 steps and its updates exceed 1e-2 of the weights",

@@ -81,7 +81,7 @@ CAUSE = Cause(
         "nonfinite-loss": "never",
         "nonfinite-gradient": "never",
         "suspiciously-good": "never",
-        "batch-not-learned": "always",
+        "batch-not-learned": "usually",
     },
     look_alikes={
         "frozen-params": "frozen parameters have requires_grad=False; detached ones want a gradient and get None",

@@ -84,6 +84,7 @@ CAUSE = Cause(
         "signal-fades": "never",
         "signal-grows": "often",
         "batch-diverges": "often",
+        "lr-above-stable": "often",
         "scaling-cures": "rarely",
     },
     look_alikes={

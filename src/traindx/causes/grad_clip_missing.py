@@ -75,6 +75,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "often",
+        "lr-above-stable": "often",
         "scaling-cures": "rarely",
     },
     look_alikes={

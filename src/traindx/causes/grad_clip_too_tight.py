@@ -68,6 +68,7 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "batch-barely-moves": "often",
+        "lr-below-useful": "often",
     },
     look_alikes={
         "lr-too-low": "the gradients are below the threshold and clipping never acts",

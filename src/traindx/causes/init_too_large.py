@@ -81,6 +81,7 @@ CAUSE = Cause(
         "signal-fades": "rarely",
         "signal-grows": "often",
         "batch-diverges": "sometimes",
+        "lr-above-stable": "sometimes",
         "scaling-cures": "never",
     },
     look_alikes={

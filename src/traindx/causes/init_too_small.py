@@ -85,6 +85,7 @@ CAUSE = Cause(
         "signal-grows": "never",
         "batch-not-learned": "often",
         "batch-barely-moves": "sometimes",
+        "lr-below-useful": "sometimes",
     },
     look_alikes={
         "vanishing-gradients": "activations keep their spread and only the gradient shrinks",

@@ -88,6 +88,7 @@ CAUSE = Cause(
         "unchanged-weights": "rarely",
         "val-at-chance": "never",
         "batch-diverges": "sometimes",
+        "lr-above-stable": "sometimes",
         "scaling-cures": "usually",
     },
     look_alikes={

@@ -73,6 +73,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "sometimes",
+        "lr-above-stable": "sometimes",
     },
     look_alikes={
         "init-too-large": "its first loss does not change with the batch size; a sum doubles when the batch does",

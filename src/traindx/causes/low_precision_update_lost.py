@@ -90,6 +90,7 @@ CAUSE = Cause(
         "negative-loss": "never",
         "dead-units": "never",
         "batch-barely-moves": "often",
+        "lr-below-useful": "often",
     },
     look_alikes={
         "lr-too-low": "in fp32 every element moves a little; here most elements do not move at all",

@@ -89,7 +89,9 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "usually",
+        "lr-above-stable": "usually",
         "batch-barely-moves": "never",
+        "lr-below-useful": "never",
         "scaling-cures": "never",
     },
     look_alikes={

@@ -81,7 +81,9 @@ CAUSE = Cause(
         "negative-loss": "never",
         "batch-not-learned": "never",
         "batch-diverges": "never",
+        "lr-above-stable": "never",
         "batch-barely-moves": "usually",
+        "lr-below-useful": "usually",
         "scaling-cures": "never",
     },
     look_alikes={

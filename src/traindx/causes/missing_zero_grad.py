@@ -78,6 +78,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "never",
+        "lr-above-stable": "never",
     },
     look_alikes={
         "lr-too-high": "norms follow the loss; uncleared gradients grow steadily even while the loss falls",

@@ -47,6 +47,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "momentum-extreme": "always",
         "nan-from-growth": "often",
         "nonfinite-inputs": "never",
         "oscillation": "usually",
@@ -73,6 +74,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "often",
+        "lr-above-stable": "often",
         "scaling-cures": "never",
     },
     look_alikes={

@@ -83,7 +83,9 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "batch-not-learned": "never",
         "batch-diverges": "never",
+        "lr-above-stable": "never",
         "batch-barely-moves": "never",
+        "lr-below-useful": "never",
     },
     look_alikes={
         "val-preprocessing-mismatch": "validation is bad from the first epoch and never had a good time",

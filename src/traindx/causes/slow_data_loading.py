@@ -63,6 +63,8 @@ CAUSE = Cause(
     predicts={
         **LEARNING_UNAFFECTED,
         "slow-input-pipeline": "always",
+        "more-workers-help": "sometimes",
+        "loader-at-its-limit": "usually",
         "throughput-drop": "sometimes",
         "slow-step": "sometimes",
         "replica-mismatch": "never",

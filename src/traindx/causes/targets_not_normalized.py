@@ -84,7 +84,9 @@ CAUSE = Cause(
         "val-at-chance": "never",
         "batch-not-learned": "sometimes",
         "batch-diverges": "sometimes",
+        "lr-above-stable": "sometimes",
         "batch-barely-moves": "sometimes",
+        "lr-below-useful": "sometimes",
         "scaling-cures": "usually",
     },
     look_alikes={

@@ -80,7 +80,9 @@ CAUSE = Cause(
         "negative-loss": "never",
         "batch-not-learned": "never",
         "batch-diverges": "never",
+        "lr-above-stable": "never",
         "batch-barely-moves": "rarely",
+        "lr-below-useful": "rarely",
     },
     look_alikes={
         "lr-too-low": "the slope is small from the first step and the updates are tiny",

@@ -63,6 +63,8 @@ CAUSE = Cause(
     predicts={
         **LEARNING_UNAFFECTED,
         "slow-input-pipeline": "always",
+        "more-workers-help": "always",
+        "loader-at-its-limit": "never",
         "throughput-drop": "rarely",
         "slow-step": "sometimes",
         "replica-mismatch": "never",

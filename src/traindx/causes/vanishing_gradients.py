@@ -85,6 +85,7 @@ CAUSE = Cause(
         "signal-grows": "never",
         "batch-not-learned": "usually",
         "batch-barely-moves": "sometimes",
+        "lr-below-useful": "sometimes",
     },
     look_alikes={
         "dead-relu": "gradients are exactly zero and the units output zero for every sample",

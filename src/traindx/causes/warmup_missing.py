@@ -80,6 +80,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-diverges": "sometimes",
+        "lr-above-stable": "sometimes",
     },
     look_alikes={
         "lr-too-high": "the trouble goes on after the first few hundred steps",

@@ -75,6 +75,7 @@ CAUSE = Cause(
         "suspiciously-good": "never",
         "negative-loss": "never",
         "batch-barely-moves": "sometimes",
+        "lr-below-useful": "sometimes",
     },
     look_alikes={
         "dropout-too-high": "the train loss lies well above validation; under decay the two are equal",

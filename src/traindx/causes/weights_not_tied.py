@@ -95,7 +95,7 @@ CAUSE = Cause(
         Case(
             "fires",
             "a pretrained model starts at ln(vocabulary), learns slowly, and the old head never changes",
-            present=("high-initial-loss", "slow-convergence", "unchanged-weights", "no-gradient"),
+            present=("high-initial-loss", "slow-convergence", "unchanged-weights"),
             absent=("flat-from-start", "nonfinite-loss", "divergence", "oscillation", "prediction-collapse"),
             within=3,
         ),

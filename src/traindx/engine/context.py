@@ -41,6 +41,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_timing(signals, seen),
         *_validation(signals, seen),
         *_capacity(signals, seen),
+        *_machine(signals),
     ]
 
 
@@ -147,6 +148,16 @@ def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
         yield Hint("model-too-small", 1.8, f"the model has only {count:.0f} parameters")
     elif count > 1e6:
         yield Hint("model-too-small", -1.0, f"the model has {count:.3g} parameters")
+
+
+def _machine(signals: Signals) -> Iterator[Hint]:
+    """What cannot be on this machine: ranks that differ where there is one, a device to wait for where there is none."""
+    if signals.run.config.get("recording.world") == 1:
+        for cause in ("replicas-diverge", "straggler-rank"):
+            yield Hint(cause, -4.0, "the training runs in a single process")
+    if signals.run.config.get("device") == "cpu":
+        for cause in ("host-sync", "small-batch-underuse"):
+            yield Hint(cause, -4.0, "the training runs on the CPU")
 
 
 def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

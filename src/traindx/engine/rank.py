@@ -49,7 +49,8 @@ def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unf
     silence = math.log(words.SILENT_FAULT) * (1 - _loudest(observations, known)) * _looked(observations, known)
     ranked: list[Ranked] = []
     for identifier, cause in faults.items():
-        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, cause))
+        proven = _proven(cause, observations, known)
+        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, cause, proven), proven)
         entry.log_weight += math.log(mass * words.PRIOR_WEIGHT[cause.prior] / total)
         entry.log_weight += silence
         ranked.append(entry)
@@ -87,10 +88,28 @@ def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -
     return min(1.0, ruled_out / words.ENOUGH)
 
 
+def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom]) -> bool:
+    """The cause itself was seen: a recording saw what it always shows and hardly anything else does."""
+    seen = False
+    for observation in observations:
+        symptom = known.get(observation.id)
+        if symptom is None or symptom.background > words.DIRECT or cause.predicts.get(symptom.id) != "always":
+            continue
+        if observation.state == "absent":
+            return False
+        seen = seen or (observation.state == "present" and observation.clarity >= words.PROVES)
+    return seen
+
+
 def _weigh(
-    entry: Ranked, observations: Sequence[Observation], known: Mapping[str, Symptom], expected: Expectation
+    entry: Ranked,
+    observations: Sequence[Observation],
+    known: Mapping[str, Symptom],
+    expected: Expectation,
+    proven: bool = False,
 ) -> Ranked:
-    """Add what every observation says; of one family only the strongest voice for and the strongest against counts."""
+    """Add what every observation says; of one family only the strongest voice for and the strongest against counts. What a
+    cause that was seen itself does not show only says that it is mild."""
     voices: dict[tuple[str, bool], tuple[float, float]] = {}
     for observation in observations:
         symptom = known.get(observation.id)
@@ -98,6 +117,8 @@ def _weigh(
         if symptom is None or probability is None or observation.state == "unknown":
             continue
         odds = _log_odds(observation, probability, symptom.background)
+        if proven and observation.state == "absent":
+            odds *= words.MILD
         voice = (symptom.family, symptom.background <= words.DIRECT)
         best, worst = voices.get(voice, (0.0, 0.0))
         voices[voice] = (max(best, odds), min(worst, odds))
@@ -123,15 +144,18 @@ def _log_odds(observation: Observation, probability: float, background: float) -
     return math.log((1 - seen * probability) / (1 - seen * background))
 
 
-def _expected(cause: Cause, symptom: Symptom) -> float | None:
+def _expected(cause: Cause, proven: bool, symptom: Symptom) -> float | None:
+    """What the page says of this symptom. Where the cause was seen itself, problems it does not rule out may be its doing."""
     word = cause.predicts.get(symptom.id)
+    if proven and word not in words.AGAINST and symptom.severity == "problem" and symptom.background > words.DIRECT:
+        return max(words.STRENGTH[word or "often"], words.STRENGTH["often"])
     if word is None:
         return None
     return min(words.STRENGTH[word], words.AGAINST.get(word, math.inf) * symptom.background)
 
 
 def _expected_healthy(healthy: Cause | None, symptom: Symptom) -> float | None:
-    told = _expected(healthy, symptom) if healthy is not None else None
+    told = _expected(healthy, False, symptom) if healthy is not None else None
     if told is not None:
         return told
     if symptom.severity != "problem":

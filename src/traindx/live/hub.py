@@ -20,7 +20,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.data import DataLoader
 
-from traindx.live.budget import Budget
+from traindx.live.budget import REST_STEPS, Budget
 from traindx.live.closures import Arguments, told_after_closure
 from traindx.live.loading import Timed
 from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
@@ -33,7 +33,9 @@ from traindx.live.thinning import Thinning
 from traindx.live.values import Number, Values
 
 GLANCE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
-HOOK_SECONDS = 6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
+HOOK_SECONDS = (
+    6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
+)
 EVENT_SECONDS = 1e-6  # and what an event does: the wrapper around torch's function and the dispatch
 CRITERIA = (
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
@@ -136,8 +138,6 @@ class Hub:
     def skip_losses(self, observer: Observer, until: int) -> None:
         """While the hub rests, this observer needs to be told of no training loss before that step."""
         self._losses_from[id(observer)] = until
-        wanting = [id(one) for one, _ in self._handlers["rest"]["on_criterion"]]
-        self._loss_due = min((self._losses_from.get(one, 0) for one in wanting), default=0)
 
     def glance(self, *, evaluation: bool) -> None:
         """Have the calls of whole models told by `on_glance` until the next `backward`, if the budget allows it. Deep steps
@@ -304,6 +304,9 @@ class Hub:
                 target = args[1] if len(args) > 1 else kwargs.get("target")
                 if isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor):
                     self._tell(handlers, (Criterion(name, input, target, kwargs, output, user_line),))
+                if self.resting:
+                    due = min(self._losses_from.values(), default=0)
+                    self._loss_due = max(due, self.step + REST_STEPS)
             return output
 
         return criterion

@@ -60,7 +60,11 @@ def reaching(command: Sequence[str]) -> list[str]:
         if program is not None and (valued is None or program < valued):
             ignoring = ignoring or bool(_IGNORING & set(flags[:program]))
             before = [f"-{flags[:program]}"] if program else []
-            rest = [f"-{flags[program]}", *([flags[program + 1 :]] if flags[program + 1 :] else []), *command[place + 1 :]]
+            rest = [
+                f"-{flags[program]}",
+                *([flags[program + 1 :]] if flags[program + 1 :] else []),
+                *command[place + 1 :],
+            ]
             inside = [*command[:place], *before, str(HOOK / "inside.py"), *rest]
             return inside if ignoring else list(command)
         ignoring = ignoring or bool(_IGNORING & set(flags[:valued]))

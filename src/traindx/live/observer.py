@@ -105,7 +105,14 @@ Handlers = tuple[tuple[Observer, Callable[..., None]], ...]
 
 
 Depth = Literal["deep", "light", "rest"]  # how closely a step is looked at
-_REPEATED = ("on_batch", "on_criterion", "on_backward", "on_gradients", "on_step", "on_updated")  # the events of every step
+_REPEATED = (
+    "on_batch",
+    "on_criterion",
+    "on_backward",
+    "on_gradients",
+    "on_step",
+    "on_updated",
+)  # the events of every step
 
 
 def handlers_of(observers: Sequence[Observer], depth: Depth) -> dict[str, Handlers]:

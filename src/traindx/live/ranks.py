@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable
 from typing import Literal
 
@@ -10,6 +11,9 @@ import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
+LAST_MOMENT = (
+    0.05  # seconds; a thread that waits for the lock has it in microseconds, on a busy machine in milliseconds
+)
 # 'replicated': every rank holds the whole model and DDP keeps them equal; 'sharded': each rank holds a part and has its own
 # data; 'apart': nothing seen that ties the ranks' models together; 'other': a mixture, in which nothing need agree
 Spread = Literal["replicated", "sharded", "apart", "other"]
@@ -50,6 +54,14 @@ def spread_of(models: list[torch.nn.Module]) -> Spread:
     whole = all(mesh.ndim == 1 and mesh.size() == world for mesh in meshes)
     fsdp = any(kind.__name__ == "FSDPModule" for layer in layers for kind in type(layer).__mro__)
     return "sharded" if whole and fsdp else "other"
+
+
+def let_threads_finish() -> None:
+    """A moment without the interpreter's lock, before the interpreter shuts down. A thread of the process group that has made
+    the last exchange needs the lock to drop what it held for it; where the script ends right after, it asks too late, and
+    CPython before 3.14 ends it by force, which aborts the process. That happens without a recorder as well, but whoever
+    watches is blamed for it."""
+    time.sleep(LAST_MOMENT)
 
 
 def is_sharded(models: Iterable[torch.nn.Module]) -> bool:

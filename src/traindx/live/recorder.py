@@ -15,7 +15,7 @@ from traindx.live.children import at_end_of_child
 from traindx.live.exceptions import before_uncaught, described
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
-from traindx.live.ranks import place
+from traindx.live.ranks import let_threads_finish, place
 from traindx.live.store import SCHEMA, Store
 from traindx.version import __version__
 
@@ -49,6 +49,8 @@ def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
 
     def open_store() -> Store:
         rank, world = place()
+        if world > 1:
+            atexit.register(let_threads_finish)
         store = Store(folder, rank)
         store.line(
             "meta", schema=SCHEMA, traindx=__version__, torch=torch.__version__, argv=sys.argv, started=time.time(),

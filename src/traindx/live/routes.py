@@ -14,7 +14,9 @@ import torch
 
 from traindx.live.autopsy import HELD, MOST_NODES, NEAR_LOSS, SMALL, STEEP, Operand, operand_of
 
-MOST_ROUTES = 8  # kinds of losses; beyond this, and where the graph keeps changing, only what is near the loss is walked
+MOST_ROUTES = (
+    8  # kinds of losses; beyond this, and where the graph keeps changing, only what is near the loss is walked
+)
 MOST_CHANGES = 16
 
 
@@ -53,7 +55,6 @@ class Routes:
                 turns = self._turns[key] = self._learn(root)
             return _follow(root, turns, far) or []
         return found
-
 
     def _learn(self, root: Any) -> list[_Turn]:
         turns = _turns_of(root)

@@ -117,7 +117,10 @@ def _adds_up(subject: Subject, step: Step, size: int, pieces: int) -> bool:
     try:
         with torch.no_grad(), subject.mode(False):
             whole = float(subject.loss(step))
-            parts = [float(subject.loss(step, cut, targets=cut)) for cut in (_cut(size, k * each, each) for k in range(pieces))]
+            parts = [
+                float(subject.loss(step, cut, targets=cut))
+                for cut in (_cut(size, k * each, each) for k in range(pieces))
+            ]
     except (RuntimeError, ValueError, IndexError):
         return False  # shapes are written into the program
     normed = any(isinstance(layer, torch.nn.modules.batchnorm._BatchNorm) for layer in subject.layers().values())
@@ -134,4 +137,3 @@ def _cut(size: int, start: int, count: int) -> Callable[[torch.Tensor], torch.Te
 def steps_needed(batch: int, size: float) -> float:
     """How many times the least possible number of updates a training with this batch needs: 1 + noise scale / batch."""
     return 1 + size / batch if math.isfinite(size) else math.inf
-

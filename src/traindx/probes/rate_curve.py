@@ -60,7 +60,8 @@ def read_curve(rates: Floats, raw: Floats, size: float) -> RateCurve:
         reason = "noise hides any descent" if error > LEAST * size else "no rate brings the loss down"
         told = f"{reason}: the lowest point is {descent:.3g} below the start, the noise of one update is {noise:.2g}"
         return RateCurve(rates, raw, smooth, noise, descent, None, None, edge, told)
-    begin = float(rates[int(np.argmax(smooth <= -max(BEGUN * descent, 2 * error)))])
+    waiting = np.flatnonzero(smooth[:low] > -max(BEGUN * descent, 2 * error))
+    begin = float(rates[int(waiting[-1]) + 1 if len(waiting) else 0])
     return RateCurve(rates, raw, smooth, noise, descent, begin, _steepest(rates, smooth, low), edge)
 
 

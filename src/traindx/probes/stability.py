@@ -27,11 +27,11 @@ class Stability:
     uniform: float | None
     limit: float
     rule: str
-    estimated: bool  # the optimiser has no statistics yet; gradients of the captured batches stand in
+    estimated: bool  # the optimiser had no statistics yet and got them from the captured batches
 
 
-def stability_of(subject: Subject, tensors: Sequence[torch.Tensor], squares: torch.Tensor) -> Stability | None:
-    """For the optimisers whose limit is known. `squares` are the gradients' mean squares, for optimisers that have none yet."""
+def stability_of(subject: Subject, tensors: Sequence[torch.Tensor]) -> Stability | None:
+    """For the optimisers whose limit is known."""
     optimizer = subject.optimizer
     if optimizer is None or any(group.get("maximize") for group in optimizer.param_groups):
         return None
@@ -47,11 +47,24 @@ def stability_of(subject: Subject, tensors: Sequence[torch.Tensor], squares: tor
         steps = flat([torch.full_like(p, rate) for p, rate in zip(tensors, rates, strict=True)], tensors)
         return Stability(steps.sqrt(), uniform, limit, rule, False)
     known = [_mean_square(optimizer, group, p) for group, p in zip(groups, tensors, strict=True)]
-    estimated = any(value is None for value in known)
-    mean_squares = squares if estimated else flat(known, tensors)
+    estimated = all(value is None for value in known)
+    if estimated:
+        acquainted = _acquainted(subject)
+        known = [_mean_square(acquainted, group, p) for group, p in zip(groups, tensors, strict=True)]
     lr = flat([torch.full_like(p, rate) for p, rate in zip(tensors, rates, strict=True)], tensors)
     eps = float(groups[0].get("eps", 0.0))
-    return Stability((lr / (mean_squares.sqrt() + eps)).sqrt(), None, limit, rule, estimated)
+    # what never had a gradient is never moved
+    steps = torch.where(flat(known, tensors) > 0, lr / (flat(known, tensors).sqrt() + eps), torch.zeros_like(lr))
+    return Stability(steps.sqrt(), None, limit, rule, estimated)
+
+
+def _acquainted(subject: Subject) -> torch.optim.Optimizer:
+    """An optimiser like the script's that has seen the captured batches at these weights, without a step: its rate is zero."""
+    fresh = subject.fresh_optimizer(lr=0.0)
+    for step in subject.steps:
+        subject.update(step, fresh)
+    fresh.zero_grad(set_to_none=True)
+    return fresh
 
 
 def _limit(optimizer: torch.optim.Optimizer, group: dict[str, Any]) -> tuple[float, str] | None:
@@ -60,7 +73,8 @@ def _limit(optimizer: torch.optim.Optimizer, group: dict[str, Any]) -> tuple[flo
         if not momentum:
             return 2.0, "2 for plain SGD"
         if group["nesterov"]:
-            return 2 * (1 + momentum) / (1 + 2 * momentum), f"2(1 + β) / (1 + 2β) for Nesterov momentum β = {momentum:g}"
+            limit = 2 * (1 + momentum) / (1 + 2 * momentum)
+            return limit, f"2(1 + β) / (1 + 2β) for Nesterov momentum β = {momentum:g}"
         return 2 * (1 + momentum) / (1 - float(group["dampening"])), f"2(1 + β) for momentum β = {momentum:g}"
     if type(optimizer) in (torch.optim.Adam, torch.optim.AdamW):
         beta = float(group["betas"][0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -43,6 +44,7 @@ class Ground:
     def __init__(self, subject: Subject, restore: Callable[[], None]) -> None:
         self.subject, self._restore = subject, restore
         self.batches = len(subject.steps)
+        self.seconds = math.nan  # of one update, known after a sweep
         fresh, self.warms = with_full_rate(subject)
         self._goals = [_number(group.get("lr")) for group in fresh.param_groups]
         now = [_number(group.get("lr")) for group in subject.optimizer.param_groups] if subject.optimizer else []
@@ -65,14 +67,17 @@ class Ground:
         """Rates and differences of one sweep, evenly in the exponent; it ends early where it is hopeless or time is up."""
         self.restore()
         optimizer = self.subject.fresh_optimizer()
-        rates, found = np.geomspace(low, high, steps), list[float]()
+        rates, found, times = np.geomspace(low, high, steps), list[float](), list[float]()
         above = 0
         for number, rate in enumerate(rates):
+            began = time.monotonic()
             found.append(self._update(optimizer, float(rate), number))
+            times.append(time.monotonic() - began)
             above = above + 1 if not found[-1] < HOPELESS * self.size else 0
             if not math.isfinite(found[-1]) or above >= 3 or deadline.passed:
                 break
         self.restore()
+        self.seconds = float(np.median(times))  # the first update loads and warms, and a busy machine stalls
         return rates[: len(found)], np.array(found)
 
     def trial(self, rate: float, steps: int) -> Trial:

@@ -95,6 +95,7 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact]) ->
         builder.config["recording.cost"] = entry.get("share")
     elif kind == "meta":
         builder.config["recording.script"] = (entry.get("argv") or [""])[0]
+        builder.config["recording.world"] = entry.get("world")
 
 
 def _rows(names: list[str], rows: list[list[float]], builder: RunBuilder) -> None:

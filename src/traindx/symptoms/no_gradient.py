@@ -70,7 +70,7 @@ SYMPTOM = Symptom(
     title="parameters get no gradient",
     severity="problem",
     family="wiring",
-    background=0.01,
+    background=0.003,
     needs=("gradient norms by parameter",),
     doc="""
 ## What is observed

@@ -17,7 +17,7 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The largest input value of one training batch is more than 50 times the usual largest.
+The largest input value of one training batch, or of one sample in it, is more than 50 times the usual largest.
 
 ## How it is measured
 Where data first meets weights, on the steps that are looked at closely. Batches in between are not seen, so silence proves

@@ -12,8 +12,10 @@ from traindx.symptoms.recipes import falling, ramp, then
 
 ID = "overfitting-gap"
 MIN_POINTS = 4
-RISE = 0.1  # of the best validation loss; half as much again is plain
+RISE = 0.1  # of the best validation loss; half of it is plain
 PLAIN_RISE = 0.5
+CLEAR_RISE = 0.2  # is plain enough where training is at the bottom:
+MEMORISED = 0.05  # of the validation loss
 SCORE_STILL_RISING = 0.25  # a rise below this is excused by a validation score that is at its best now
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
@@ -42,10 +44,13 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"{summary}, but {signals.score.name} is still at its best.")
     if train_fell < -0.02 * abs(float(train[0])):
         return Observation(ID, "absent", f"{summary}, but the training loss rose too: not a gap but a loss of both.")
+    clear = clarity(relative, RISE, PLAIN_RISE)
+    if relative > CLEAR_RISE and 0 < float(train[1]) < MEMORISED * now:
+        clear = max(clear, 0.8)
     return Observation(
         ID, "present",
         f"{summary} (+{percent(relative)}) while the training loss went from {num(float(train[0]))} to {num(float(train[1]))}.",
-        (best_at, float(val.x[-1])), val.name, clarity(relative, RISE, PLAIN_RISE),
+        (best_at, float(val.x[-1])), val.name, clear,
     )  # fmt: skip
 
 

@@ -12,6 +12,8 @@ from traindx.symptoms.recipes import falling, flat, ramp
 ID = "val-at-chance"
 MIN_POINTS = 4
 LEARNT = 0.3  # reduction of the training loss that proves learning
+LEARNT_SLOWLY = 0.12  # enough where loss and score of many evaluations agree that nothing carries over
+MANY = 8  # evaluations
 FITTED = 0.6  # reduction that proves a good fit, where chance is not known
 STUCK = 0.07  # share of the first validation value within which nothing was gained
 
@@ -25,7 +27,7 @@ def detect(signals: Signals) -> Observation:
         return stuck
     if signals.classes is None or signals.classes[0] > 2000:
         return Observation(ID, "unknown", "The number of classes is not known (give --classes N).")
-    if train.reduction < LEARNT:
+    if train.reduction < (LEARNT_SLOWLY if _worse_than_guessing(signals, signals.classes[0]) else LEARNT):
         return Observation(ID, "absent", f"Training itself has not learnt ({train.name} {num(train.now)}).")
     count = signals.classes[0]
     score, val = signals.score, signals.val
@@ -48,6 +50,16 @@ def detect(signals: Signals) -> Observation:
             )  # fmt: skip
         return Observation(ID, "absent", f"The best {val.name} is {num(val.best)}; chance is {num(goal)}.")
     return Observation(ID, "unknown", "No validation loss or score was logged.")
+
+
+def _worse_than_guessing(signals: Signals, classes: int) -> bool:
+    """A validation loss that never came below chance and a score that never came above it, over many evaluations."""
+    val, score = signals.val, signals.score
+    if val is None or score is None or min(len(val), len(score)) < MANY or val.series.meaning.kind != "loss":
+        return False
+    value = score.logged(score.best)
+    guessing = (100.0 if value > 1.5 else 1.0) / classes
+    return val.best > 0.97 * float(np.log(classes)) and value < 1.1 * guessing
 
 
 def _never_improved(signals: Signals) -> Observation | None:
@@ -85,7 +97,8 @@ The training loss falls by a third or more; validation never beats guessing.
 ## How it is measured
 With K classes known: the best validation score has less than 6 % of what lies above 1/K, or the validation loss never fell
 below ln(K) while the training loss is at 60 % of it or less. Without K: the training loss lost 60 % or more, the validation
-loss never gained 7 % on its first value and is twice the training loss, and no validation score moved.
+loss never gained 7 % on its first value and is twice the training loss, and no validation score moved. Training that
+learns slowly (12 % of its first loss) is enough where loss and score of eight evaluations or more stay at chance.
 
 ## Healthy range
 Whatever is learnt in training should show in validation within the first epochs, if less of it.
@@ -100,6 +113,8 @@ random labels.
         Case("validation guesses", "present", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": flat(20, 0.1, 0.02)}, {"num_classes": 10}),
         Case("validation never moves, classes unknown", "present",
              lambda: {"train_loss": falling(8, 0.9, 0.02), "val_loss": flat(8, 4.2, 0.05), "val_acc": flat(8, 0.09, 0.02)}),
+        Case("slow memorising, validation guesses", "present",
+             lambda: {"train_loss": ramp(50, 0.71, 0.54), "val_loss": ramp(20, 0.70, 0.79), "val_acc": flat(20, 0.49, 0.01)}, {"num_classes": 2}),
         Case("validation learns", "absent", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": ramp(20, 0.1, 0.8)}, {"num_classes": 10}),
         Case("classes unknown", "unknown", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": flat(20, 0.1, 0.02)}),
     ),

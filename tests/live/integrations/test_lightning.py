@@ -37,7 +37,7 @@ class Net(L.LightningModule):  # type: ignore[misc,name-defined]
         self.log("val_acc", (out.argmax(1) == batch[1]).float().mean())
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
-        chosen = self.head if self.hparams.fault == "head" else self
+        chosen = self.body if self.hparams.fault == "body" else self
         return torch.optim.Adam(chosen.parameters(), lr=self.hparams.lr)
 
 
@@ -82,7 +82,7 @@ def test_parameters_the_optimiser_does_not_know_are_named(tmp_path: Path) -> Non
     from traindx.lightning import TraindxCallback
 
     callback = TraindxCallback(to=tmp_path / "lit.traindx", report=False)
-    fit("head", callback)
+    fit("body", callback)
     assert callback.diagnosis.hypotheses[0].cause == "params-not-in-optimizer"
 
 

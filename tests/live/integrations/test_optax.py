@@ -87,15 +87,17 @@ def test_a_healthy_training_is_healthy_and_unchanged(tmp_path: Path, name: str) 
         assert run.series["lr"].values == pytest.approx(0.1)
 
 
-def test_weights_that_an_optimiser_leaves_alone_are_found(tmp_path: Path) -> None:
+def test_too_high_a_rate_and_weights_that_stand_still_are_told(tmp_path: Path) -> None:
     from traindx.optax import record
 
-    parts = optax.multi_transform({"on": optax.adam(0.01), "off": optax.set_to_zero()}, {"hidden": "off", "out": "on"})
+    fast = optax.inject_hyperparams(optax.sgd)(learning_rate=30.0, momentum=0.9)
+    parts = optax.multi_transform({"on": fast, "off": optax.set_to_zero()}, {"hidden": "off", "out": "on"})
     optimizer = record(parts, to=tmp_path / "o.traindx", report=False)
     _, state, _ = fit(optimizer, recorded=True)
     page = optimizer.finish(state)
     assert page is not None
-    assert "unchanged-weights" in {one.id for one in page.present()}
+    assert page.verdict == "unhealthy"
+    assert {"huge-updates", "unchanged-weights"} <= {one.id for one in page.present()}
 
 
 def test_scans_keep_as_many_steps_as_asked_and_a_second_training_is_another(tmp_path: Path) -> None:

@@ -37,11 +37,11 @@ def test_a_watch_inside_another_adds_to_it_and_leaves_the_end_to_it(tmp_path: Pa
             inner.log({"val_accuracy": 0.5, "loss": 1.0, "learning_rate": 3.0, "note": "text", "flag": True})
             inner.config({"kind": "toy", "k": 2, "nested": {"dropout": 0.1}})
         assert inner.folder == outer.folder
-        train()
+        outer.log({"val_accuracy": 0.7})
     assert not (tmp_path / "inner.traindx").exists()
     (run,) = find_runs([tmp_path / "outer.traindx"])
-    assert len(run.series["train_loss"]) == 120  # each update once
-    assert list(run.series["val_accuracy"].values) == [0.5]
+    assert len(run.series["train_loss"]) == 60  # each update once
+    assert list(run.series["val_accuracy"].values) == [0.7]  # at one step the last word counts
     assert not {"loss", "learning_rate", "note", "flag"} & set(run.series)
     assert run.config["settings.kind"] == "toy"
     assert run.config["settings.nested.dropout"] == 0.1

@@ -72,7 +72,7 @@ class Look:
     def _gradients(self, model: Any, weights: Sequence[Numbers]) -> list[Numbers] | None:
         left: list[Any] = [getattr(variable.value, "grad", None) for _, variable in self._watched]
         if left and all(hasattr(gradient, "detach") for gradient in left):  # torch keeps them until the next step
-            return [np.array(gradient.detach().cpu().float(), dtype=np.float32) for gradient in left]
+            return [gradient.detach().float().cpu().numpy() for gradient in left]
         optimizer = model.optimizer
         if any(getattr(optimizer, name, None) for name in _CHANGED):
             return None

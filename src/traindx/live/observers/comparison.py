@@ -26,8 +26,9 @@ LOOKS = 100  # at the labels of one evaluation
 EVERY = 10  # updates between two looks at training labels at least, beside deep steps
 GROWTH = 0.05  # of the updates so far
 IMBALANCE = 10.0  # share of the most frequent training class over the middle share
-ERRORS = 0.3  # of the validation answers are wrong, and
-SAME_ERROR = 0.6  # of those are the most frequent training class
+RARE_SAMPLES = 10  # of other classes than the most frequent one in validation
+MISSED = 0.5  # of them,
+MISSED_TIMES = 3  # evaluations in a row
 OWN_CLASS = 0.6  # of a class's samples go to one predicted class: the model knows the class, whatever it is called
 CLASSIFIERS = {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
@@ -87,6 +88,9 @@ class Comparison(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
+        self._even = False  # no class has most of the training labels
+        self._missed = 0
+        self._told_missed: bool | None = None
         self._findings = Findings(hub)
         self._train: dict[int, _Scale] = {}
         self._held: dict[int, _Scale] = {}
@@ -149,7 +153,7 @@ class Comparison(Observer):
     @on_every_step
     def on_criterion(self, call: Criterion) -> None:
         training = self.hub.grad and call.output.requires_grad
-        if self._judged or (training and not self.hub.deep and self.hub.step < self._next_look):
+        if (self._judged and self._even) or (training and not self.hub.deep and self.hub.step < self._next_look):
             return
         if call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
             return
@@ -185,9 +189,10 @@ class Comparison(Observer):
 
     def _compare_labels(self) -> None:
         """The model knows the classes of the validation data, but by other names: a permutation, not confusion."""
-        self._compare_balance()
+        if not self._even:
+            self._compare_balance()
         train, held = self._train_labels, self._held_labels
-        if held.total() < LEAST_LABELS or held.classes != train.classes or train.accuracy() < OWN_CLASS:
+        if self._judged or held.total() < LEAST_LABELS or held.classes != train.classes or train.accuracy() < OWN_CLASS:
             return
         mapping = held.mapping()
         moved = {label: guess for label, guess in mapping.items() if label != guess}
@@ -207,31 +212,31 @@ class Comparison(Observer):
             ))  # fmt: skip
 
     def _compare_balance(self) -> None:
-        """The class that most training labels have is what the model answers where validation has others."""
+        """The class that nearly all training labels have is what the model answers for the others in validation."""
         train, held = self._train_labels, self._held_labels
         if min(train.total(), held.total()) < LEAST_LABELS or held.classes != train.classes:
             return
         here, there = train.shares(), held.shares()
         top = here.index(max(here))
-        right = held.accuracy() * held.total()
-        wrong = held.total() - right
+        rare = sum(count for (label, _), count in held.counts.items() if label != top)
         taken = sum(count for (label, guess), count in held.counts.items() if guess == top != label)
         if here[top] <= 0.5:
             text = f"The most frequent class has {here[top]:.0%} of the training labels."
             self._findings.add(Finding("rare-classes-missed", False, text))
+            self._even = True
         elif here[top] < IMBALANCE * _middle([share for label, share in enumerate(here) if label != top]):
             return
-        elif (
-            there[top] < here[top] / 2
-            and wrong > ERRORS * held.total()
-            and taken > SAME_ERROR * wrong
-            and train.accuracy() > OWN_CLASS
-        ):
-            self._findings.add(Finding(
-                "rare-classes-missed", True,
-                f"Class {top} has {here[top]:.0%} of the training labels and {there[top]:.0%} of the validation labels; {taken / wrong:.0%} of the "
-                f"{wrong:.0f} wrong answers in validation are class {top}.",
-            ))  # fmt: skip
+        elif rare >= RARE_SAMPLES:
+            missed = taken / rare
+            self._missed = self._missed + 1 if missed > MISSED else 0
+            present = self._missed >= MISSED_TIMES  # every training begins so
+            if present != self._told_missed and (present or not self._missed):
+                self._told_missed = present
+                self.hub.fact(
+                    "rare-classes-missed", present,
+                    f"Class {top} has {here[top]:.0%} of the training labels and {there[top]:.0%} of the validation labels, and "
+                    f"{missed:.0%} of the {rare:.0f} validation samples of other classes are taken for it.",
+                )  # fmt: skip
 
 
 def _middle(values: list[float]) -> float:

@@ -20,6 +20,7 @@ CLIPPED_SHARE = 0.95
 CLIPPED_BY = 20.0  # the norm is this many times what clipping leaves of it
 SAMPLES = 30
 MOST_SAMPLES = 2000
+VALUE_LOOKS = 3  # clipping by value is looked at on deep steps only, and does the same on each
 
 
 class Gradients(Observer):
@@ -30,6 +31,8 @@ class Gradients(Observer):
         self._main: int | None = None  # the first optimiser: the norms of others are not mixed with its own
         self._norms: list[Number] = []  # before clipping
         self._max_norm = 0.0
+        self._by_value: list[tuple[Number, Number]] = []  # norms before and after clipping by value
+        self._value = 0.0
         self._clip_at = ""
         self._clipped_step = -1
         self._told: bool | None = None
@@ -60,13 +63,21 @@ class Gradients(Observer):
     def _about_to_clip(self, parameters: Any, value: float) -> None:
         """Clipping by value hides the norm before it, so it is taken now."""
         if self._clipped_step < 0:
+            self._clip_at = user_line()
             self.hub.config(clip_grad_value=value)
-        self._clipped_step = self.hub.step
-        if self.hub.deep:
-            few = [parameters] if isinstance(parameters, torch.Tensor) else parameters
-            norms = norms_of([parameter.grad for parameter in few if parameter.grad is not None])
-            if norms is not None:
-                self.hub.record("grad_norm", torch.linalg.vector_norm(norms))
+        self._clipped_step, self._value = self.hub.step, value
+        if not self.hub.deep:
+            return
+        few = [parameters] if isinstance(parameters, torch.Tensor) else parameters
+        gradients = [parameter.grad for parameter in few if parameter.grad is not None]
+        before = norms_of(gradients)
+        after = norms_of([gradient.clamp(-value, value) for gradient in gradients if not gradient.is_sparse])
+        if before is None or after is None:
+            return
+        pair = [self.hub.values.fetch(torch.linalg.vector_norm(norms)) for norms in (before, after)]
+        if pair[0] is not None and pair[1] is not None:
+            self.hub.record("grad_norm", pair[0])
+            self._by_value.append((pair[0], pair[1]))
 
     def _was_clipped(self, norm: torch.Tensor, max_norm: float) -> None:
         """The norm before clipping is the one that tells of the training; the one after is the clipping norm."""
@@ -104,19 +115,29 @@ class Gradients(Observer):
         self._judge()
 
     def _judge(self) -> None:
+        shares = [a.value / b.value for b, a in self._by_value if a.value is not None and b.value]
+        if len(shares) >= VALUE_LOOKS:
+            left = median(shares)
+            self._tell(
+                left * CLIPPED_BY <= 1,
+                f"Gradients are clipped to values of ±{self._value:g}, which leaves {left:.2g} of their norm in the middle of "
+                f"{len(shares)} steps.",
+            )  # fmt: skip
         norms = [norm.value for norm in self._norms if norm.value is not None]
         if len(norms) < SAMPLES or self._max_norm <= 0:
             return
         cut = sum(norm > self._max_norm for norm in norms) / len(norms)
         middle = median(norms) / self._max_norm
-        hard = cut >= CLIPPED_SHARE and middle >= CLIPPED_BY
+        self._tell(
+            cut >= CLIPPED_SHARE and middle >= CLIPPED_BY,
+            f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(norms)} steps; their norm is "
+            f"{middle:.3g} times that in the middle.",
+        )
+
+    def _tell(self, hard: bool, evidence: str) -> None:
         if hard != self._told:
             self._told = hard
-            self.hub.fact(
-                "clipped-hard", hard,
-                f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(norms)} steps; their norm is "
-                f"{middle:.3g} times that in the middle.", where=self._clip_at or None,
-            )  # fmt: skip
+            self.hub.fact("clipped-hard", hard, evidence, where=self._clip_at or None)
 
 
 OBSERVER = Gradients

@@ -26,7 +26,8 @@ VALUES_A_ROW = 256  # spread over the row; enough to tell any two samples apart 
 LEAST_VALUES = 4  # in a row: fewer make equal rows by chance
 LEAST_EVALUATED = 40
 LEAK = 0.2  # of the evaluated rows
-KNOWN = 0.5  # of the training rows must be known before anything is said
+KNOWN = 0.5  # of the training rows must be known before a leak is ruled out,
+PARTLY_KNOWN = 0.1  # and this share before one is claimed: what was found is there, whatever else is not known
 ALL = 0.9  # of a set are training rows: it was taken from them as a whole
 COVERS = 0.9  # of the training rows are evaluated: that is a training metric
 GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as a signed number: multipliers that mix well
@@ -142,7 +143,7 @@ class Leaks(Observer):
 
     def _close_gaps(self) -> None:
         for rows in (self._loaded, *self._by_model.values()):
-            if rows.sets and rows.again >= KNOWN:
+            if rows.sets and rows.again >= PARTLY_KNOWN:
                 self._judge(rows)
             rows.sets, rows.whole = {}, True
         self._calls = 0
@@ -167,7 +168,7 @@ class Leaks(Observer):
                 f"{leaked} of {count} evaluated samples are among the {len(rows.trained)} training samples seen so far.",
                 0.95 if others else 0.8,
             ))  # fmt: skip
-        elif leaked == 0:
+        elif leaked == 0 and rows.again >= KNOWN:
             self._clean += 1
             self._done = self._clean >= 3
             self._findings.add(Finding(

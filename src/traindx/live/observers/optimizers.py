@@ -14,6 +14,7 @@ from traindx.live.hub import Hub, user_line
 from traindx.live.observer import Observer
 
 REBUILT = 3  # times with unchanged settings: stages of a training are fewer
+EXTREME_MOMENTUM = 0.995  # 0.99 is in use with Nesterov's correction
 STATELESS = ("SGD",)  # without momentum there is nothing to lose
 GONE = 0.01  # of its peak: what is left of the rate
 EARLY = 0.35  # of the run
@@ -164,6 +165,15 @@ class Optimizers(Observer):
         if number:
             settings = {f"optimizer{number}": {"name": settings.pop("optimizer"), **settings}}
         self.hub.config(**settings)
+        self._judge_momentum(optimizer)
+
+    def _judge_momentum(self, optimizer: Optimizer) -> None:
+        group = optimizer.param_groups[0]
+        momentum = group.get("momentum")
+        if type(optimizer).__name__ == "SGD" and isinstance(momentum, float) and not group.get("dampening"):
+            extreme = EXTREME_MOMENTUM <= momentum < 1
+            sums = f": each update adds up the gradients of about {1 / (1 - momentum):.0f} steps" if extreme else ""
+            self.hub.fact("momentum-extreme", extreme, f"SGD has a momentum of {momentum:g}{sums}.")
 
     def on_end(self) -> None:
         for scheduler, steps, first in self._schedules.values():

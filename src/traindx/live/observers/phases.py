@@ -142,13 +142,16 @@ class Phases(Observer):
     def _tell_settings(self, model: torch.nn.Module) -> None:
         """What a log's configuration would say of the model: its size and its strongest dropout."""
         layers = [(float(layer.p), name) for name, layer in model.named_modules() if isinstance(layer, _DROPOUT)]
-        settings = {}
+        settings: dict[str, Any] = {}
         if layers:
             rate, name = max(layers)
             settings = {"dropout": rate}
             text = f"The strongest dropout layer, {name or type(model).__name__}, drops {rate:.0%} of its inputs."
             self.hub.fact("dropout-drops-most", rate >= MOST_DROPPED, text, where=name or None)
-        self.hub.config(model_parameters=sum(weight.numel() for weight in model.parameters()), **settings)
+        weights = list(model.parameters())
+        if weights:
+            settings["device"] = weights[0].device.type
+        self.hub.config(model_parameters=sum(weight.numel() for weight in weights), **settings)
 
     def _meet(self, model: torch.nn.Module) -> _Watched | None:
         seen = self._watched.get(id(model))

@@ -24,6 +24,7 @@ ROWS = 1024  # of a batch
 LEAST_ROWS = 8
 LEAST_FEATURES = 4  # fewer make equal rows by chance
 REPEATED = 0.25  # of the rows of a batch
+OUTLIER = 50.0  # times the middle of its batch that the largest value of a sample is
 SEEN_ROWS = 64  # before a feature is called constant
 TABLE = 50  # features at most: wider rows may be images, whose borders are constant by nature
 PIXELS = 1.5  # beyond this, numbers from 0 up to at most 255 are pixels that nobody scaled
@@ -48,12 +49,16 @@ class Samples(Observer):
 
     # --- what goes in -------------------------------------------------------------------------------------------------
 
-    @on_deep_steps
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         data = first_input(args, kwargs)
-        if self._looks >= BATCHES or data is None or data.dim() < 2 or not watchable(data) or data.requires_grad:
+        if data is None or data.dim() < 2 or not watchable(data) or data.requires_grad:
             return
         if not (self.hub.grad and wants_gradients(output)) or data.is_complex():
+            return
+        if data.is_floating_point() and len(data) >= LEAST_ROWS:
+            largest = data.detach().abs().flatten(1).amax(1).float()
+            self._later.ask(torch.stack([largest.amax(), largest.median()]), partial(self._ranged, self.hub.step + 1))
+        if self._looks >= BATCHES or not self.hub.deep:
             return
         if not self._described:
             self._described = True
@@ -63,6 +68,14 @@ class Samples(Observer):
         if data.is_cpu and len(data) >= LEAST_ROWS and data.is_floating_point():
             self._looks += 1
             self._look(data.detach()[:ROWS])
+
+    on_glance = on_forward
+
+    def _ranged(self, update: int, ends: list[float]) -> None:
+        high, middle = ends
+        if 0 < OUTLIER * middle < high < math.inf:
+            text = f"A sample in the batch of update {update} reaches {high:.3g}; the samples beside it reach {middle:.3g} in the middle."
+            self._findings.add(Finding("outlier-batch", True, text))
 
     def _describe(self, shape: tuple[int, ...], kind: str, summary: list[float]) -> None:
         low, high, mean, std = summary

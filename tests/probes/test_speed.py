@@ -1,0 +1,136 @@
+"""Waiting for data, the knee over workers and its limits are found on data sets built to have them."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import nn  # noqa: E402
+from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset  # noqa: E402
+
+from traindx.probes.base import Deadline  # noqa: E402
+from traindx.probes.feeding import Feeder  # noqa: E402
+from traindx.probes.given import subject_of  # noqa: E402
+from traindx.probes.kinds.speed import PROBE  # noqa: E402
+from traindx.probes.timing import Timed, gain, timed  # noqa: E402
+from traindx.reading import Reading  # noqa: E402
+
+
+class Slow(Dataset[Any]):
+    """Each sample takes its time; with a lock only one process may fetch at a time, as a slow disk does."""
+
+    def __init__(self, seconds: float, lock: Any = None) -> None:
+        self.seconds, self.lock = seconds, lock
+
+    def __len__(self) -> int:
+        return 400
+
+    def __getitem__(self, index: int) -> Any:
+        if self.lock is None:
+            time.sleep(self.seconds)
+        else:
+            with self.lock:
+                time.sleep(self.seconds)
+        return torch.full((4,), float(index)), torch.tensor([1.0])
+
+
+def read(data: Any, seconds: float = 4.0, **options: Any) -> Reading:
+    model = nn.Linear(4, 1)
+    loader = DataLoader(data, batch_size=4, shuffle=not isinstance(data, IterableDataset), **options)
+    subject = subject_of(model, loader, nn.MSELoss(), torch.optim.SGD(model.parameters(), 0.01))
+    before = [p.detach().clone() for p in model.parameters()], torch.get_rng_state()
+    with subject.undisturbed():
+        reading = PROBE.measure(subject, Deadline(seconds))
+    assert all(torch.equal(a, b) for a, b in zip(before[0], model.parameters(), strict=True))
+    assert torch.equal(before[1], torch.get_rng_state())
+    return reading
+
+
+def facts(reading: Reading) -> dict[str, bool]:
+    return {fact.id: fact.present for fact in reading.facts}
+
+
+def fed(reading: Reading) -> dict[int, tuple[float, float]]:
+    table = next(table for table in reading.tables if table.title.startswith("Workers"))
+    return {row[0]: (row[1], row[2]) for row in table.rows}  # type: ignore[misc]
+
+
+@pytest.fixture
+def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting needs no core, so the trials make sense on any machine."""
+    monkeypatch.setattr("traindx.probes.feeding.available_cores", lambda: 4)
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_more_workers_help_where_samples_only_wait() -> None:
+    reading = read(Slow(0.01))
+    times = fed(reading)
+    assert times[0][0] == pytest.approx(40, rel=0.6)  # four samples of 10 ms one after the other
+    assert times[0][1] > 60
+    assert facts(reading)["more-workers-help"]
+    assert "enough" in str(reading.tables[1].rows)
+    assert {chart.title.split()[0] for chart in reading.charts} == {"Time", "Throughput"}
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_more_workers_do_not_help_at_one_lock() -> None:
+    reading = read(Slow(0.01, multiprocessing.get_context("fork").Lock()), 6.0)
+    assert facts(reading) == {"loader-at-its-limit": True}
+
+
+def test_fast_data_needs_no_worker() -> None:
+    reading = read(TensorDataset(torch.randn(400, 4), torch.randn(400, 1)), 2.0)
+    assert not any(facts(reading).values())
+    assert facts(reading)["more-workers-help"] is False
+    sizes = next(table for table in reading.tables if table.title.startswith("Batch size"))
+    assert [row[0] for row in sizes.rows] == [1, 2, 4, 8]
+
+
+def test_streams_are_left_alone() -> None:
+    class Stream(IterableDataset[Any]):
+        def __init__(self) -> None:
+            self.given = 0
+
+        def __iter__(self) -> Any:
+            for _ in range(100):
+                self.given += 1
+                yield torch.ones(4), torch.ones(1)
+
+    stream = Stream()
+    reading = read(stream, 1.0)
+    assert stream.given == 8 * 4  # the batches that were captured, and no more
+    assert any("stream" in text for text in reading.unknown)
+
+
+def test_a_failing_data_set_is_said() -> None:
+    class Breaks(Slow):
+        def __getitem__(self, index: int) -> Any:
+            if torch.utils.data.get_worker_info() is not None:
+                raise OSError("no such share")
+            return super().__getitem__(index)
+
+    assert any("OSError" in text for text in read(Breaks(0.01), 2.0).unknown)
+
+
+def test_the_order_is_ours_and_covers_new_data() -> None:
+    loader = DataLoader(TensorDataset(torch.arange(5000.0)), batch_size=8, shuffle=True)
+    feeder = Feeder(loader, lambda: None, torch.device("cpu"), 8)
+    first, second = list(feeder._batches()), list(feeder._batches())
+    assert all(len(batch) == 8 for batch in first)
+    assert not {i for batch in first for i in batch} & {i for batch in second for i in batch}
+
+
+def test_gains_have_honest_intervals() -> None:
+    quick, slow = timed([lambda: time.sleep(0.002), lambda: time.sleep(0.004)], torch.device("cpu"), Deadline(0.5))
+    found = gain(slow, quick)
+    assert found.low <= found.times <= found.high
+    assert found.low < 2.2
+    assert found.high > 1.4
+    noisy = gain(Timed((1.0, 2.0, 3.0, 4.0, 5.0)), Timed((1.0, 2.0, 3.0, 4.0, 5.0)))
+    assert noisy.low < 0.7
+    assert noisy.high > 1.4
