@@ -1,6 +1,7 @@
 # make          the command line, in .venv/bin/traindx
 # make demo     set up and diagnose two embedded runs, one sick and one healthy
 # make test     set up and run the tests
+# make test-frameworks   the tests of callbacks with JAX, optax and Hugging Face Transformers installed as well (750 MB more)
 # make lint     ruff, mypy --strict and the layers
 # make docs     write the catalogue's pages into docs/
 # make clean    remove everything that was made
@@ -10,7 +11,7 @@ export PYTHON
 PYTHON_IN := $(VENV)/bin/python
 PIP := $(PYTHON_IN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup dev demo test lint docs clean
+.PHONY: setup dev demo test test-frameworks lint docs clean
 
 setup: $(VENV)/.installed
 
@@ -40,6 +41,10 @@ demo: setup
 
 test: dev
 	@$(PYTHON_IN) -m pytest
+
+test-frameworks: dev
+	@$(PIP) install --group frameworks
+	@$(PYTHON_IN) -m pytest tests/live/integrations tests/checkpoints
 
 lint: dev
 	@$(PYTHON_IN) -m ruff check

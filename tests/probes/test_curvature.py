@@ -218,3 +218,16 @@ def test_adam_is_judged_by_its_own_scales() -> None:
         found.append({row[0]: row[1] for row in read(subject).tables[0].rows})
     assert found[1]["largest eigenvalue"] > 1e3 * found[0]["largest eigenvalue"]
     assert found[1]["learning rate × sharpness"] == pytest.approx(found[0]["learning rate × sharpness"], rel=0.02)
+
+
+def test_flattened_targets_are_cut_with_their_samples() -> None:
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(9, 6), nn.Linear(6, 9))
+    batches = [(torch.randint(9, (8, 5)), torch.randint(9, (8, 5))) for _ in range(2)]
+
+    def loss(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return F.cross_entropy(output.flatten(0, 1), target.flatten())
+
+    found = noise_scale(subject_of(model, batches, loss), Deadline(20))
+    assert found is not None
+    assert (found.gradients, found.samples_each) == (16, 1)

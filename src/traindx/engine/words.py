@@ -16,7 +16,7 @@ AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
 PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}
 
 PRIOR_HEALTHY = 0.45  # of the logs people look at, before anything is seen
-PRIOR_OTHER = 0.04  # something the catalogue does not know
+PRIOR_OTHER = 0.02  # something the catalogue does not know
 
 SENSITIVITY = 0.85  # a symptom that is there is found this often: absence counts for less than presence
 SENSITIVITY_DIRECT = 0.97  # and this often where a recording looks at the thing itself

@@ -19,7 +19,11 @@ BRAIN_FLOATS_FROM = (8, 0)  # compute capability
 def busy_share(update: Callable[[], object], device: torch.device) -> float | None:
     """The share of a step in which the device computes; None where the profiler cannot run."""
     try:
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        with (
+            warnings.catch_warnings(),
+            torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile,
+        ):
+            warnings.simplefilter("ignore")
             finish(device)
             began = time.perf_counter()
             for _ in range(PROFILED):
@@ -42,7 +46,7 @@ def synchronisations(update: Callable[[], object]) -> list[str]:
             update()
         finally:
             torch.cuda.set_sync_debug_mode(before)
-    return [f"{w.filename}:{w.lineno}" for w in caught if "synchroniz" in str(w.message)]
+    return [f"{w.filename}:{w.lineno}" for w in caught if str(w.message).startswith("called a synchronizing")]
 
 
 def half_precision_gain(subject: Subject, work: Callable[[], object], deadline: Deadline) -> Gain | None:

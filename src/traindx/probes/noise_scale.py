@@ -4,13 +4,13 @@ little (McCandlish et al. 2018, 'An Empirical Model of Large-Batch Training').""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from traindx.probes.base import Deadline
 from traindx.probes.hessian import flat
+from traindx.probes.rows import picking
 from traindx.probes.subject import Step, Subject
 
 PIECES = 8  # a batch is cut into
@@ -50,7 +50,7 @@ def noise_scale(subject: Subject, deadline: Deadline) -> NoiseScale | None:
     for step, piece in ((step, piece) for piece in range(pieces) for step in steps):
         if gathered.count >= most or (deadline.passed and gathered.count >= FEWEST):
             break
-        cut = _cut(common, piece * each, each) if pieces > 1 else None
+        cut = picking(common, range(piece * each, piece * each + each)) if pieces > 1 else None
         loss = subject.loss(step, cut, targets=cut, same_noise=False)
         gathered.add(flat(torch.autograd.grad(loss, tensors, allow_unused=True), tensors))
     return gathered.scale(each)
@@ -117,21 +117,12 @@ def _adds_up(subject: Subject, step: Step, size: int, pieces: int) -> bool:
     try:
         with torch.no_grad(), subject.mode(False):
             whole = float(subject.loss(step))
-            parts = [
-                float(subject.loss(step, cut, targets=cut))
-                for cut in (_cut(size, k * each, each) for k in range(pieces))
-            ]
+            cuts = [picking(size, range(k * each, k * each + each)) for k in range(pieces)]
+            parts = [float(subject.loss(step, cut, targets=cut)) for cut in cuts]
     except (RuntimeError, ValueError, IndexError):
         return False  # shapes are written into the program
     normed = any(isinstance(layer, torch.nn.modules.batchnorm._BatchNorm) for layer in subject.layers().values())
     return not normed and len(step.parts) == 1 and abs(sum(parts) / pieces - whole) <= SAME_LOSS * max(abs(whole), 1e-6)
-
-
-def _cut(size: int, start: int, count: int) -> Callable[[torch.Tensor], torch.Tensor]:
-    def cut(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor[start : start + count] if tensor.dim() and tensor.shape[0] == size else tensor
-
-    return cut
 
 
 def steps_needed(batch: int, size: float) -> float:

@@ -13,7 +13,7 @@ import torch
 from traindx.probes.base import Deadline
 
 WARM_UP = 2
-FEWEST, MOST = 5, 30
+FEWEST, MOST = 5, 20
 SURE = 2.0  # standard errors of an interval
 _MAD = 1.4826  # makes the median deviation a standard deviation for normal scatter
 _OF_MEDIAN = 1.2533  # the standard error of a median by that of a mean

@@ -87,8 +87,11 @@ class Grid:
             self._text[self._ends[self._width - 1 :: self._width]] = _COMMA
         else:
             self._text[self._ends] = held * np.uint8(_COMMA - _SPACE) + np.uint8(_SPACE)
-        for column in sorted({*range(self._width)}.difference(columns)):
-            cells = slice(column, None, self._width)
+        others = sorted({*range(self._width)}.difference(columns))
+        if others:
+            cells: Places | slice = slice(others[0], None, self._width)
+            if len(others) > 1:
+                cells = np.add.outer(np.arange(0, len(held), self._width), others).reshape(-1)
             self._erase(cells)
             held[cells] = False
         values = self._decoded()

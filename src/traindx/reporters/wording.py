@@ -132,7 +132,7 @@ def others(diagnosis: Diagnosis) -> list[Hypothesis]:
 def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
     """What speaks for it. Evidence that the list of symptoms already spells out is named by the symptom alone."""
     spelled = {symptom.evidence: symptom.id for symptom in diagnosis.present()}
-    named = [clean(spelled[text]) for text in hypothesis.supports if text in spelled]
+    named = list(dict.fromkeys(clean(spelled[text]) for text in hypothesis.supports if text in spelled))
     return [", ".join(named)] * bool(named) + [clean(text) for text in hypothesis.supports if text not in spelled]
 
 

@@ -20,7 +20,7 @@ At the script's own learning rate some dozen updates leave the loss where it was
 
 ## How it is measured
 By a probe, on a copy: short trainings at several constant rates from the same state, on the captured batches. Present when the
-best rate is at least 50 times the one the script's schedule is heading for, when that one makes less than 5 % of the best descent,
+suggested rate is at least 100 times the one the script's schedule is heading for, when that one makes less than 2 % of the best descent,
 and when the best takes away a fifth of the loss. Plain from 1000 times on.
 
 ## Healthy range

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traindx.diagnosis import Diagnosis
-from traindx.live.integrations.keras_weights import Look, learning_rate
+from traindx.live.integrations.keras_weights import Look, Start, learning_rate
 from traindx.live.integrations.standalone import Recording
 from traindx.meaning import meaning_of
 
@@ -50,6 +50,7 @@ class TraindxCallback(Callback):
         self._look: tuple[int, Look] | None = None
         self._looked: dict[int, dict[str, float]] = {}  # what was measured here, by update
         self._began = 0.0  # the step under way
+        self._start: Start | None = None
         self._means: frozenset[str] = frozenset()
         self._trained: Any = None
 
@@ -62,7 +63,7 @@ class TraindxCallback(Callback):
         self._trained = model  # `self.model` makes JAX put its state back into the model, at every use
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
-        self._base = 0
+        self._base, self._start = 0, None
         self._recording.begin(keras=keras.__version__, backend=keras.backend.backend())
         model, optimizer = self._trained, self._trained.optimizer
         self._recording.config(
@@ -92,6 +93,8 @@ class TraindxCallback(Callback):
         self._began = time.perf_counter()
         if self._recording.affordable:
             with self._recording.look():
+                if self._start is None:
+                    self._start = Start(self.model)
                 self._look = self._base + batch, Look(self.model)
 
     def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:
@@ -108,6 +111,9 @@ class TraindxCallback(Callback):
         self._recording.row(self._base, row)
 
     def on_train_end(self, logs: dict[str, float] | None = None) -> None:
+        if self._start is not None:
+            self._recording.row(self._base, self._start.travel())
+            self._start = None
         self._recording.end()
 
     def _finish_look(self) -> bool:
@@ -116,7 +122,7 @@ class TraindxCallback(Callback):
             return False
         (step, before), self._look = self._look, None
         with self._recording.look():
-            self._looked[step] = before.after(self.model)
+            self._looked[step] = before.after(self.model) | (self._start.travel() if self._start is not None else {})
         return True
 
     def _drain(self) -> None:

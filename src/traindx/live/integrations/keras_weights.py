@@ -43,6 +43,20 @@ def learning_rate(optimizer: Any) -> float | None:
         return None
 
 
+class Start:
+    """Where the weight matrices began."""
+
+    def __init__(self, model: Any) -> None:
+        matrices = [variable for _, variable in chosen(model) if len(variable.shape) >= 2]
+        self._first = [(variable, _numbers(variable)) for variable in matrices]
+
+    def travel(self) -> dict[str, float]:
+        """How far they have gone, by their size, in the middle of all; those that began at zero have no size."""
+        sizes = [(variable, first, _norm(first)) for variable, first in self._first]
+        gone = [_norm(_numbers(variable) - first) / size for variable, first, size in sizes if size > 0]
+        return {"weight_travel": float(np.median(gone))} if gone else {}
+
+
 class Look:
     """Taken before a step; `after` compares."""
 

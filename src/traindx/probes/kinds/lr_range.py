@@ -23,8 +23,8 @@ from traindx.symptoms.base import clarity, num
 ID = "lr-range"
 LOWEST, HIGHEST = 1e-8, 1e3
 COARSE_STEPS = 34  # three a decade
-FINE_STEPS = (120, 80, 50)  # the most that fit into FINE_SHARE of the time left
-FINE_SHARE = 0.3
+FINE_STEPS = (80, 50, 30)  # the most that fit into FINE_SHARE of the time left
+FINE_SHARE = 0.4
 BELOW, ABOVE = 10**3.5, 5.0  # how far the fine sweep reaches around the coarse one's edge
 TRIAL_STEPS = (64, 40, 24)  # the most of which USUAL_TRIALS fit
 FACTOR = 2.0  # from one tried rate to the next
@@ -32,8 +32,8 @@ USUAL_TRIALS, MOST_TRIALS = 6, 9
 MARGIN = 2.0  # a few dozen updates on a few batches bear higher rates than a training does (docs/benchmarks.md)
 CAUTION = 3.0  # below the edge, where time allowed no trials
 BEYOND, PLAIN_BEYOND = 2.0, 10.0  # times the highest rate that is stable
-SHORT, PLAIN_SHORT = 50.0, 1000.0  # times below the suggestion
-LITTLE = 0.05  # of the best descent made at the current rate
+SHORT, PLAIN_SHORT = 100.0, 1000.0  # times below the suggestion
+LITTLE = 0.02  # of the best descent made at the current rate
 WORTH = 0.2  # of the loss that the best trial must take away before a rate can be called too low
 
 
@@ -208,4 +208,4 @@ def _refusal(why: str) -> Reading:
     return Reading(ID, f"No learning rate can be suggested: {why}", unknown=(f"A learning rate to suggest: {why}",))
 
 
-PROBE = Probe(ID, "learning-rate range", measure, needs=("loss", "optimizer"), seconds=10.0, whole=True)
+PROBE = Probe(ID, "learning-rate range", measure, needs=("loss", "optimizer"), seconds=8.0, whole=True)

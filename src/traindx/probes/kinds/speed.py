@@ -14,6 +14,7 @@ import torch
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.device import busy_share, half_precision_gain, pinning_gain, synchronisations
 from traindx.probes.feeding import Feeder, Unfeedable, available_cores
+from traindx.probes.rows import picking
 from traindx.probes.subject import Subject
 from traindx.probes.timing import Gain, Timed, gain, timed
 from traindx.reading import Cell, Chart, Line, Mark, Reading, Table
@@ -138,6 +139,9 @@ def _feed(
 
 def _sizes(subject: Subject, found: _Found, device: torch.device, deadline: Deadline) -> None:
     """Forward and backward of a captured batch that is cut or repeated."""
+    if len(subject.steps[0].parts) > 1:
+        found.unknown.append("Other batch sizes: a step accumulates several batches.")
+        return
     size = subject.steps[0].size
     factors = FACTORS_DEVICE if device.type == "cuda" else FACTORS_HOST
     sizes = sorted({max(1, int(size * factor)) for factor in factors})
@@ -156,10 +160,7 @@ def _sizes(subject: Subject, found: _Found, device: torch.device, deadline: Dead
 
 
 def _resized(subject: Subject, size: int, count: int) -> Callable[[], object]:
-    def resize(tensor: torch.Tensor) -> torch.Tensor:
-        if not tensor.dim() or tensor.shape[0] != size:
-            return tensor
-        return tensor[torch.arange(count, device=tensor.device) % size]
+    resize = picking(size, [number % size for number in range(count)])
 
     def work() -> None:
         subject.loss(0, resize, targets=resize, same_noise=False).backward()  # type: ignore[no-untyped-call]
@@ -296,4 +297,4 @@ def _charts(subject: Subject, found: _Found) -> Iterator[Chart]:
         )
 
 
-PROBE = Probe(ID, "where the time goes", measure, seconds=10.0)
+PROBE = Probe(ID, "where the time goes", measure, seconds=8.0)
