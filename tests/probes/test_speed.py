@@ -70,7 +70,7 @@ def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_more_workers_help_where_samples_only_wait() -> None:
     reading = read(Slow(0.01))
     times = fed(reading)
-    assert times[0][0] == pytest.approx(40, rel=0.6)  # four samples of 10 ms one after the other
+    assert times[0][0] > 38  # four samples of 10 ms one after the other; a busy machine adds to it
     assert times[0][1] > 60
     assert facts(reading)["more-workers-help"]
     assert "enough" in str(reading.tables[1].rows)
