@@ -1,6 +1,6 @@
 """How good are suggested learning rates? Each is trained with, from the same start for the same number of updates, beside a grid.
 
-    python benchmarks/lr_range/score.py [--seeds 2] [--only NAME …] [--keep FILE]
+    python benchmarks/lr_range/score.py [--seeds 0 1] [--only NAME …] [--keep FILE]
 
 Needs torch, scikit-learn, torch-lr-finder, lightning and fastai in the environment; every suggestion comes from the real package.
 A suggestion fails if its training diverges, ends more than half the best grid loss above it (1.5 times for positive losses), or if
@@ -47,7 +47,7 @@ def main() -> None:
     for task in TASKS:
         if options.only and not any(name in task.name for name in options.only):
             continue
-        for seed in range(options.seeds):
+        for seed in options.seeds:
             final = {rate: _final(task, seed, rate, kept) for rate in GRID}
             best_rate = min(final, key=lambda rate: final[rate])
             best = final[best_rate]
@@ -73,7 +73,7 @@ def main() -> None:
 
 def _options() -> Any:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--keep", type=Path)
     return parser.parse_args()

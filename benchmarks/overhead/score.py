@@ -128,8 +128,15 @@ def small(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torc
     return model, lambda: (x, y)
 
 
+def medium(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
+    layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.ReLU())]
+    model = nn.Sequential(*layers, nn.Linear(256, 10)).to(device)
+    x, y = torch.randn(64, 256, device=device), torch.randint(0, 10, (64,), device=device)
+    return model, lambda: (x, y)
+
+
 TASKS = {
-    "small-mlp": small, "mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "gpt2-compiled": gpt2, "resnet50": resnet50,
+    "small-mlp": small, "medium-mlp": medium, "mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "gpt2-compiled": gpt2, "resnet50": resnet50,
 }  # fmt: skip
 KINDS = ("bare", "traindx", "naive", "anomaly", "wandb", "wandb-every", "cockpit")
 

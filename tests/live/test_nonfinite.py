@@ -34,7 +34,10 @@ def script(data: str = "pass", lr: float = 0.05, loss: str = USUAL) -> str:
         (script(), None),
         (script(data="X[137, 2] = float('nan')"), "nonfinite-inputs"),
         (script(loss="-torch.log(out.softmax(1) * (t > 0).float().unsqueeze(1)).mean()"), "nan-from-log"),
-        (script(data="y[64:96] = 0", loss="(F.cross_entropy(out, t, reduction='none') / (t > 0).any()).mean()"), "nan-from-division"),
+        (
+            script(data="y[64:96] = 0", loss="(F.cross_entropy(out, t, reduction='none') / (t > 0).any()).mean()"),
+            "nan-from-division",
+        ),
         (
             script(data="y[64:96] = 0", loss="(out.sum(1) * (t > 0)).sum() / ((t > 0) * out[:, 0]).sum()"),
             "nan-from-division",

@@ -143,3 +143,46 @@ def test_chance_is_the_best_constant_answer(
     model = nn.Linear(3, 4 if not y.is_floating_point() else 1)
     subject = subject_of(model, (torch.randn(len(y), 3), y), loss)
     assert chance_level(subject, subject.steps[0]) == pytest.approx(expected, abs=1e-4)
+
+
+class Cut(nn.Module):
+    """The first layer runs, and nothing flows back to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.head = nn.Linear(10, 32), nn.Linear(32, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.body(x).relu().detach())
+
+
+def answers(model: nn.Module, rate: float = 0.1) -> dict[str, tuple[str, str]]:
+    subject = subject_of(model, classes(), nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr=rate))
+    with subject.undisturbed():
+        table = PROBE.measure(subject, Deadline(SECONDS)).tables[0]
+    return {row[0]: (row[1], row[2]) for row in table.rows}
+
+
+def test_gradients_reach_everything_and_an_update_moves_it() -> None:
+    told = answers(mlp())
+    assert told["gradients reach everything"] == ("ok", "4 of 4 trained tensors receive a gradient")
+    assert told["an update moves the weights"][0] == "ok"
+    assert told["numbers within their type"][0] == "ok"
+
+
+def test_a_cut_graph_and_a_rate_of_zero_are_seen() -> None:
+    told = answers(Cut())
+    assert told["gradients reach everything"][0] == "problem"
+    assert "body.weight" in told["gradients reach everything"][1]
+    assert answers(mlp(), rate=0.0)["an update moves the weights"][0] == "problem"
+
+
+def test_half_precision_near_its_limit_is_seen() -> None:
+    model = nn.Sequential(nn.Linear(10, 8), nn.Linear(8, 4)).half()
+    with torch.no_grad():
+        model[0].weight.fill_(9000.0)
+    inputs, targets = torch.ones(32, 10).half(), torch.zeros(32, dtype=torch.long)
+    subject = subject_of(model, (inputs, targets), lambda out, y: nn.functional.cross_entropy(out.float(), y), None)
+    with subject.undisturbed():
+        table = PROBE.measure(subject, Deadline(SECONDS)).tables[0]
+    assert next(row for row in table.rows if row[0] == "numbers within their type")[1] == "problem"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from typing import Any
 
@@ -16,26 +15,22 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 from traindx.probes.base import Deadline  # noqa: E402
 from traindx.probes.feeding import Feeder  # noqa: E402
 from traindx.probes.given import subject_of  # noqa: E402
-from traindx.probes.kinds.speed import PROBE  # noqa: E402
+from traindx.probes.kinds.speed import PROBE, Found, feeding_facts  # noqa: E402
 from traindx.probes.timing import Timed, gain, timed  # noqa: E402
 from traindx.reading import Reading  # noqa: E402
 
 
 class Slow(Dataset[Any]):
-    """Each sample takes its time; with a lock only one process may fetch at a time, as a slow disk does."""
+    """Each sample takes its time."""
 
-    def __init__(self, seconds: float, lock: Any = None) -> None:
-        self.seconds, self.lock = seconds, lock
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
 
     def __len__(self) -> int:
         return 400
 
     def __getitem__(self, index: int) -> Any:
-        if self.lock is None:
-            time.sleep(self.seconds)
-        else:
-            with self.lock:
-                time.sleep(self.seconds)
+        time.sleep(self.seconds)
         return torch.full((4,), float(index)), torch.tensor([1.0])
 
 
@@ -77,10 +72,26 @@ def test_more_workers_help_where_samples_only_wait() -> None:
     assert {chart.title.split()[0] for chart in reading.charts} == {"Time", "Throughput"}
 
 
-@pytest.mark.usefixtures("four_cores")
-def test_more_workers_do_not_help_at_one_lock() -> None:
-    reading = read(Slow(0.01, multiprocessing.get_context("fork").Lock()), 6.0)
-    assert facts(reading) == {"loader-at-its-limit": True}
+def found(step: float, **fed: float) -> Found:
+    """A measurement with these seconds a step, `w4=0.1` with four workers."""
+    times = {int(name[1:]): Timed((seconds,) * 5) for name, seconds in fed.items()}
+    return Found({"whole step": Timed((step,) * 5)}, times)
+
+
+@pytest.mark.parametrize(
+    ("measured", "now", "expected"),
+    [
+        (found(0.01, w0=0.1, w1=0.1, w2=0.05, w4=0.011), 0, {"more-workers-help": True}),
+        (found(0.01, w0=0.1, w1=0.1, w2=0.09, w4=0.09, w8=0.09), 0, {"loader-at-its-limit": True}),
+        (found(0.01, w0=0.1, w1=0.1, w2=0.09), 0, {}),  # too few numbers were tried
+        (found(0.01, w0=0.1, w2=0.0105), 2, {"more-workers-help": False, "loader-at-its-limit": False}),
+        (found(0.001, w0=0.005, w1=0.001, w2=0.001), 0, {"more-workers-help": False, "loader-at-its-limit": False}),
+        (found(0.01, w0=0.016, w1=0.0101), 0, {}),  # faster, but not starved
+    ],
+)
+def test_what_times_prove(measured: Found, now: int, expected: dict[str, bool]) -> None:
+    assert measured.knee is not None
+    assert {fact.id: fact.present for fact in feeding_facts(measured, now, measured.knee)} == expected
 
 
 def test_fast_data_needs_no_worker() -> None:

@@ -23,7 +23,8 @@ SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01
 BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
 PLAIN = 0.7  # clarity from which a problem speaks for itself
-ALSO_AN_END = {"plateau"}  # a training that has converged ends so too
+REST = "plateau"  # a training that has converged ends so too
+ALSO_WELL = {REST, "suspiciously-good"}  # and an easy task is learnt at once
 PICTURE_POINTS = 120
 
 _SCOPE = {
@@ -80,7 +81,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
-    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_AN_END for problem in problems)
+    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
@@ -152,7 +153,7 @@ def _headline(verdict: Verdict, observations: tuple[Observation, ...]) -> str:
 def _at_rest(observations: tuple[Observation, ...]) -> bool:
     """Long enough to tell, and ended where a finished training ends too."""
     present = {observation.id for observation in observations if observation.state == "present"}
-    return bool(present & ALSO_AN_END) and not present & {"too-short", "truncated"}
+    return REST in present and not present & {"too-short", "truncated"}
 
 
 def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], observations: tuple[Observation, ...], run: Run) -> str:

@@ -151,10 +151,14 @@ def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
 
 
 def _machine(signals: Signals) -> Iterator[Hint]:
-    """What cannot be on this machine: ranks that differ where there is one, a device to wait for where there is none."""
+    """What cannot be: ranks that differ where there is one, a device to wait for where there is none, tokens among pixels."""
     if signals.run.config.get("recording.world") == 1:
         for cause in ("replicas-diverge", "straggler-rank"):
             yield Hint(cause, -4.0, "the training runs in a single process")
+    kind = signals.run.config.get("input_kind")
+    if isinstance(kind, str) and kind != "tokens":
+        for cause in ("causal-mask-missing", "target-not-shifted", "padding-not-masked", "weights-not-tied"):
+            yield Hint(cause, -3.0, f"the inputs are {kind}, not tokens")
     if signals.run.config.get("device") == "cpu":
         for cause in ("host-sync", "small-batch-underuse"):
             yield Hint(cause, -4.0, "the training runs on the CPU")

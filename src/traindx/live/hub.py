@@ -10,18 +10,18 @@ from __future__ import annotations
 import os
 import sys
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, get_args
 
 import torch
-from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.data import DataLoader
 
 from traindx.live.budget import REST_STEPS, Budget
+from traindx.live.calls import Calls
 from traindx.live.closures import Arguments, told_after_closure
+from traindx.live.forks import leave_children_alone
 from traindx.live.loading import Timed
 from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
 from traindx.live.patches import Patches
@@ -32,8 +32,6 @@ from traindx.live.store import FLUSH_SECONDS, Store
 from traindx.live.thinning import Thinning
 from traindx.live.values import Number, Values
 
-GLANCE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
-HOOK_SECONDS = (
     6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
 )
 EVENT_SECONDS = 1e-6  # and what an event does: the wrapper around torch's function and the dispatch
@@ -43,7 +41,6 @@ CRITERIA = (
     "multilabel_soft_margin_loss", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "ctc_loss",
     "cosine_embedding_loss",
 )  # fmt: skip
-_hubs: weakref.WeakSet[Hub] = weakref.WeakSet()
 
 
 class Hub:
@@ -70,20 +67,18 @@ class Hub:
         self._know_handlers()
         self._number: tuple[torch.Tensor, Number | None] | None = None
         self._clock = Budget(budget)
+        self._calls = Calls(self)
         self._next_write = self._clock.began + FLUSH_SECONDS
-        self._depth = 0
         self._inside = False  # an observer is running: what it does itself is not observed
-        self._glancing = False  # whole models are reported, their layers are not
-        self._glanced = 0  # calls told by this glance
+        self.glancing = False  # whole models are reported, their layers are not
         self._losses_from: dict[int, int] = {}
         self._loss_due = 0  # the step from which training losses are told while the hub rests
         self._evaluated = False  # a loss without a gradient was told since the last `backward`
         self._loader = 0  # that handed out a batch since the last `backward`
         self._training_loaders: set[int] = set()
         self._updated_by: set[int] = set()  # optimisers that have made an update
-        self._unhook: list[Any] = []
-        self._ended = False  # or this is a child that forked off the training
-        _hubs.add(self)
+        self.ended = False  # or this is a child that forked off the training
+        leave_children_alone(self)
 
     # --- what observers use -------------------------------------------------------------------------------------------
 
@@ -99,12 +94,12 @@ class Hub:
     @property
     def inside(self) -> bool:
         """An observer is at work, or the recording has ended: what happens now is not the training's doing."""
-        return self._inside or self._ended
+        return self._inside or self.ended
 
     @property
     def working(self) -> bool:
         """Recording, in this very process: a forked child has a hub that is not its own."""
-        return not self._ended
+        return not self.ended
 
     @property
     def cost(self) -> float:
@@ -142,11 +137,10 @@ class Hub:
     def glance(self, *, evaluation: bool) -> None:
         """Have the calls of whole models told by `on_glance` until the next `backward`, if the budget allows it. Deep steps
         tell them by `on_forward` anyway."""
-        if not self.deep and not self._glancing and not self._ended and self._clock.allows_glance(evaluation):
+        if not self.deep and not self.glancing and not self.ended and self._clock.allows_glance(evaluation):
             self.wake()
-            self._glancing = True
-            self._glanced = 0
-            self._install_hooks()
+            self.glancing = True
+            self._calls.watch()
 
     def batch(self, batch: Any, loader: Any, seconds: float) -> None:
         """A loader has handed out a batch; a loader that is not trained on is news."""
@@ -167,12 +161,12 @@ class Hub:
     def observe(self, handler: str, *arguments: Any) -> None:
         """Tell the observers that care; one that fails is dropped with one line, and the training goes on."""
         handlers = self._told.get(handler)
-        if handlers and not self._inside and not self._ended:
+        if handlers and not self._inside and not self.ended:
             self._tell(handlers, arguments)
 
     def guard(self, observer: Observer, call: Callable[..., None], *arguments: Any) -> None:
         """Run a part of an observer that a patch of its own reached: guarded, timed and without gradients like an event."""
-        if not self._inside and not self._ended:
+        if not self._inside and not self.ended:
             self._tell(((observer, call),), arguments)
 
     def _tell(self, handlers: Handlers, arguments: tuple[Any, ...]) -> None:
@@ -192,12 +186,13 @@ class Hub:
                 torch._C._set_grad_enabled(True)
             self._inside = False
             now = time.perf_counter()
-            self._spend(now - began + EVENT_SECONDS)
+            self.spend(now - began + EVENT_SECONDS)
             if now > self._next_write:
                 self.write()
 
-    def _spend(self, seconds: float) -> None:
-        self._clock.spend(seconds, "deep" if self.deep else "glance" if self._glancing else "light")
+    def spend(self, seconds: float) -> None:
+        """Count time that recording has taken."""
+        self._clock.spend(seconds, "deep" if self.deep else "glance" if self.glancing else "light")
 
     def _drop(self, observer: Observer, error: Exception) -> None:
         if observer not in self._observers:
@@ -242,7 +237,7 @@ class Hub:
             self.patches.add(handle.remove)
         for observer in self._observers:
             observer.attach()
-        self._look_closely(True)
+        self.look_closely(True)
 
     def add(self, observer: Observer) -> None:
         """One more observer, once the usual ones are attached."""
@@ -252,14 +247,14 @@ class Hub:
 
     def detach(self) -> None:
         """The end: last words, everything written, every patch undone."""
-        if self._ended:
+        if self.ended:
             return
         self.observe("on_end")
-        self._look_closely(False)
+        self.look_closely(False)
         self.write(wait=True)
         if self._store is not None:
             self._store.close()
-        self._ended = True
+        self.ended = True
         self.patches.undo()
         release(self._observers)
         self.models.clear()
@@ -267,17 +262,17 @@ class Hub:
 
     def _around_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
-            if torch.compiler.is_compiling() or self._inside or self._ended:
+            if torch.compiler.is_compiling() or self._inside or self.ended:
                 return original(tensors, *args, **kwargs)
             given = [tensors] if isinstance(tensors, torch.Tensor) else tensors
             losses = [unscaled(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
             if self._loader:
                 self._training_loaders.add(self._loader)
                 self._loader = 0
-            event = "on_return" if self._glancing or self._evaluated else "on_backward"
+            event = "on_return" if self.glancing or self._evaluated else "on_backward"
             self._evaluated = False
-            if self._glancing:
-                self._look_closely(self.deep)
+            if self.glancing:
+                self.look_closely(self.deep)
             for loss in losses:
                 self.observe(event, loss)
             self._number = None
@@ -291,7 +286,7 @@ class Hub:
     def _around_criterion(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def criterion(*args: Any, **kwargs: Any) -> Any:
             output = original(*args, **kwargs)
-            if torch.compiler.is_compiling() or self._inside or self._ended or not isinstance(output, torch.Tensor):
+            if torch.compiler.is_compiling() or self._inside or self.ended or not isinstance(output, torch.Tensor):
                 return output
             if not output.requires_grad:
                 self._evaluated = True
@@ -314,7 +309,7 @@ class Hub:
     def _around_loader(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __iter__(loader: Any) -> Any:
             iterator = original(loader)
-            return iterator if self._inside or self._ended else Timed(self, loader, iterator)
+            return iterator if self._inside or self.ended else Timed(self, loader, iterator)
 
         return __iter__
 
@@ -330,7 +325,7 @@ class Hub:
         return None
 
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
-        if self._inside or self._ended:
+        if self._inside or self.ended:
             return
         if id(optimizer) not in self._updated_by:
             self._updated_by.add(id(optimizer))
@@ -341,60 +336,23 @@ class Hub:
         deep = self._clock.allows_deep(self.step, began)
         self.resting = self._clock.wants_rest(self.step, began, self.resting)
         if deep != self.deep:
-            self._look_closely(deep)
+            self.look_closely(deep)
         else:
             self._choose_handlers()
         self.values.poll()
-        self._spend(time.perf_counter() - began)
+        self.spend(time.perf_counter() - began)
         if self.stop_after is not None and self.step >= self.stop_after:
             self.cut_short = True
             raise SystemExit(0)
 
-    def _look_closely(self, deep: bool) -> None:
+    def look_closely(self, deep: bool) -> None:
         """Install or remove the hooks that see every layer."""
         self.deep = deep and bool(self._observers)
         self._choose_handlers()
-        self._glancing = False
-        self._depth = 0
-        while self._unhook:
-            self._unhook.pop().remove()
+        self.glancing = False
+        self._calls.forget()
         if self.deep:
-            self._install_hooks()
-
-    def _install_hooks(self) -> None:
-        self._depth = 0
-        self._unhook = [
-            torch_module.register_module_forward_pre_hook(self._enter),
-            torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
-        ]
-
-    def _enter(self, module: torch.nn.Module, args: Any) -> None:
-        if self._inside or torch.compiler.is_compiling():
-            return
-        outermost = self._depth == 0 and not self._glancing and id(module) not in self.models
-        if outermost and not isinstance(module, torch.nn.modules.loss._Loss):
-            self.meet(module)
-        self._depth += 1
-
-    def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
-        if self._inside or torch.compiler.is_compiling() or self._depth == 0:
-            return
-        self._depth -= 1
-        if output is None:  # the call ended in an exception
-            return
-        self._spend(HOOK_SECONDS)
-        if self._glancing:
-            # a glance may begin in the middle of a forward pass: only models known from a deep step are whole
-            if self._depth == 0 and id(module) in self.models:
-                self.observe("on_glance", module, args, kwargs, output)
-                self._glanced += 1
-                if self._glanced >= GLANCE_CALLS:
-                    self._look_closely(self.deep)
-            return
-        if self._depth > 0 or not isinstance(module, torch.nn.modules.loss._Loss):
-            self.observe("on_module", module, self.name_of(module), args, output)
-        if self._depth == 0 and not isinstance(module, torch.nn.modules.loss._Loss):
-            self.observe("on_forward", module, args, kwargs, output)
+            self._calls.watch()
 
     def meet(self, model: torch.nn.Module) -> None:
         """Know a whole model and the names of its layers."""
@@ -413,7 +371,7 @@ class Hub:
             self._write_rows(wait)
         except Exception as error:  # a fault of ours must not reach the training
             self._give_up(f"stopped recording ({type(error).__name__}: {error})")
-        self._spend(time.perf_counter() - began)
+        self.spend(time.perf_counter() - began)
         if self._store is not None and self._store.broken and self._observers:
             self._give_up(f"stopped recording: {self._store.broken}")
 
@@ -427,13 +385,3 @@ class Hub:
         if self._store is not None:
             self._store.line("cost", share=self.cost, seconds=self._clock.spent, steps=self.step)
             self._store.flush()
-
-
-def _leave_the_child_alone() -> None:
-    """A process that forks off the training, such as a data-loader worker, is not the training."""
-    for hub in _hubs:
-        hub._ended = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_leave_the_child_alone)

@@ -75,6 +75,8 @@ def keep_batch(hub: Hub, name: str, contents: Mapping[str, Any]) -> str | None:
     `torch.load(path, weights_only=True)`."""
     if hub.store.broken or _bytes(contents) > MOST_BYTES:
         return None
+    rank = hub.store.path.stem
+    name = name if rank == "rank-0" else f"{rank}-{name}"  # all ranks share the directory
     folder = hub.store.folder / "batches"
     try:
         folder.mkdir(exist_ok=True)

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -22,7 +23,7 @@ from traindx.probes.base import Deadline
 from traindx.probes.timing import Timed, finish
 
 SEED = 20260104
-CHUNK = 4  # steps timed as one: with W workers the wait falls on every W-th step
+CHUNK = 4  # steps timed as one, or as many as there are workers: the wait falls on every W-th step
 CHUNKS = 8
 MOST_WORKERS = 16
 FEWEST = 2  # chunks
@@ -58,9 +59,11 @@ class Feeder:
 
     def feed(self, workers: int, deadline: Deadline) -> Timed:
         """The time of a step with this many workers: loading, and training on a captured batch meanwhile."""
-        loader = self._rebuilt(workers)
         chunks: list[float] = []
-        batches = iter(loader)
+        chunk = max(CHUNK, workers)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns of more workers than cores
+            batches = iter(self._rebuilt(workers))
         try:
             for _ in range(2 + 2 * workers):  # what was loaded ahead while the workers started
                 next(batches)
@@ -68,11 +71,11 @@ class Feeder:
             finish(self._device)
             while len(chunks) < CHUNKS and (len(chunks) < FEWEST or not deadline.passed):
                 began = time.perf_counter()
-                for _ in range(CHUNK):
+                for _ in range(chunk):
                     next(batches)
                     self._update()
                 finish(self._device)
-                chunks.append((time.perf_counter() - began) / CHUNK)
+                chunks.append((time.perf_counter() - began) / chunk)
         finally:
             del batches
         return Timed(tuple(chunks))
@@ -101,7 +104,8 @@ class Feeder:
     def _items(self) -> list[int]:
         """Enough indices for all chunks, of another part of the data each time: what was read before is in some cache."""
         length = min(len(self._loader.dataset), MOST_ITEMS)
-        wanted = 2 + 2 * max(self.counts()) + CHUNK * CHUNKS
+        most = max(self.counts())
+        wanted = 2 + 2 * most + CHUNKS * max(CHUNK, most)
         wanted *= 1 if self._whole else self._size
         shuffled = isinstance(self._loader.sampler, RandomSampler)
         order = np.random.default_rng(SEED).permutation(length) if shuffled else np.arange(length)

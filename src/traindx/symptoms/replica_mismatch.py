@@ -96,8 +96,8 @@ the largest relative difference counts, as its median over the second half of th
 agree at first. Present above 1e-3, plain above 0.1. Norms that are called local or sharded, and runs whose config
 shards the model, are not judged.
 
-A recording knows more: every rank writes fingerprints of the first 1024 numbers of up to 64 parameters, at the first steps and
-then each time a sixteenth of the steps has gone by. Replicas of DistributedDataParallel whose fingerprints differ by more than
+A recording knows more: every rank writes fingerprints of the first 1024 numbers of up to 32 parameters, at the first steps and
+then each time an eighth of the steps has gone by. Replicas of DistributedDataParallel whose fingerprints differ by more than
 1e-4 of a parameter's size are called, with the first step and the first parameter; equal is below 1e-6. Without a wrapper it
 takes models that were equal before the first update. Sharded parameters, groups of some of the ranks only and communication
 hooks, by which replicas may drift on purpose, are not compared.

@@ -7,6 +7,7 @@ comes back.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -26,8 +27,10 @@ VALUES_A_ROW = 256  # spread over the row; enough to tell any two samples apart 
 LEAST_VALUES = 4  # in a row: fewer make equal rows by chance
 LEAST_EVALUATED = 40
 LEAK = 0.2  # of the evaluated rows
-KNOWN = 0.5  # of the training rows must be known before a leak is ruled out,
-PARTLY_KNOWN = 0.1  # and this share before one is claimed: what was found is there, whatever else is not known
+EXPECTED = 10.0  # training rows that a leak would have shown among the evaluated ones, before it is ruled out
+PARTLY_KNOWN = 0.1  # of the training rows must be known before anything is said
+SIGMAS = 2.5
+UNCERTAIN = 0.4  # scatter beyond which a set of training rows and one without any look alike
 ALL = 0.9  # of a set are training rows: it was taken from them as a whole
 COVERS = 0.9  # of the training rows are evaluated: that is a training metric
 GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as a signed number: multipliers that mix well
@@ -150,8 +153,10 @@ class Leaks(Observer):
 
     def _judge(self, rows: _Rows) -> None:
         """The share of training rows among the evaluated ones, in relation to how many training rows are known at all."""
+        if max(_scatter(rows, group) for group in rows.sets) > UNCERTAIN:
+            return
         shares = {group: sum(members.values()) / len(members) / rows.again for group, members in rows.sets.items()}
-        others = [rows.sets[group] for group, share in shares.items() if share < ALL]
+        others = [rows.sets[group] for group, share in shares.items() if share + _scatter(rows, group) < ALL]
         # a set that is all training rows beside another that is not: a training metric beside the validation
         looked = others or list(rows.sets.values())
         count = sum(map(len, looked))
@@ -168,13 +173,18 @@ class Leaks(Observer):
                 f"{leaked} of {count} evaluated samples are among the {len(rows.trained)} training samples seen so far.",
                 0.95 if others else 0.8,
             ))  # fmt: skip
-        elif leaked == 0 and rows.again >= KNOWN:
+        elif leaked == 0 and count * LEAK * rows.again >= EXPECTED:
             self._clean += 1
             self._done = self._clean >= 3
             self._findings.add(Finding(
                 "validation-seen-in-training", False,
                 f"None of {count} evaluated samples is among the {len(rows.trained)} training samples seen.",
             ))  # fmt: skip
+
+
+def _scatter(rows: _Rows, group: int) -> float:
+    """How much less than its true share of training rows a set may show by chance, where only some of those are known."""
+    return SIGMAS * math.sqrt(max(0.0, 1 - rows.again) / (rows.again * len(rows.sets[group])))
 
 
 def _hashes(data: torch.Tensor) -> torch.Tensor | None:

@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
+from torch.nn.utils.rnn import pad_sequence
 
 from traindx.live.hub import Hub
 from traindx.live.later import Later
@@ -20,9 +21,9 @@ from traindx.live.observer import Criterion, Observer, on_deep_steps, on_every_s
 from traindx.live.ranks import in_group, spread_of
 from traindx.live.rows import watchable
 
-PARAMETERS = 64  # of the model, evenly chosen
+PARAMETERS = 32  # of the model, evenly chosen
 SAMPLE = 1024  # numbers of each parameter, and of a batch's targets
-APART = 16  # fingerprints are taken at every step up to this one, later each time this share of the steps has gone by
+APART = 8  # fingerprints are taken at each of the first steps, and then whenever an eighth more of them has gone by
 
 
 class Replicas(Observer):
@@ -65,7 +66,6 @@ class _Ticks(Observer):
         self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64)
         self._target: torch.Tensor | None = None  # fingerprint of what this step is trained on
         self._since = self._step_began = 0.0
-        self._updated = False
         self._waiting = 0.0  # for data, since the last backward
         self._steps, self._whole, self._own, self._waited = 0, 0.0, 0.0, 0.0  # of all steps that were not deep
 
@@ -75,7 +75,7 @@ class _Ticks(Observer):
 
     def on_criterion(self, call: Criterion) -> None:
         if self.hub.step >= self._due and call.output.requires_grad and watchable(call.target):
-            self._target = self._print(call.target.detach().reshape(-1)[:SAMPLE])
+            self._target = self._prints([call.target.detach().reshape(-1)[:SAMPLE]])[0]
 
     @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -109,15 +109,12 @@ class _Ticks(Observer):
         readable = loss.device.type in ("cpu", "cuda")
         models = list(self._wrapped) or list(self.hub.models.values())
         spread = spread_of(models)
-        chosen = _choose(models) if readable and spread in ("replicated", "apart") else []
+        chosen = _choose(models, loss.device) if readable and spread in ("replicated", "apart") else []
         names = [name for name, _ in chosen]
         if names != self._names or not self.hub.step:
             self._names = names
             self.hub.store.line("spread", spread=spread, names=names)
-        numbers = [self._print(weight) for _, weight in chosen]
-        numbers += (
-            [norm.to(torch.float64) for norm in torch._foreach_norm([w.float() for _, w in chosen])] if chosen else []
-        )
+        numbers = self._prints([weight for _, weight in chosen]) if chosen else []
         prints = [one for one in (self._target, loss.detach()) if one is not None and one.numel() == 1 and readable]
         seen = (self._target is not None, len(names))
         line = partial(
@@ -126,18 +123,19 @@ class _Ticks(Observer):
                 "host": loss.device.type == "cpu",
             },
         )  # fmt: skip
-        numbers += [one.reshape(()).to(torch.float64) for one in prints]
+        numbers += [one.reshape(1).to(torch.float64) for one in prints]
         if numbers and len({number.device for number in numbers}) == 1:
-            self._later.ask(torch.stack(numbers), line)
+            self._later.ask(torch.cat(numbers), line)
         else:
             line([])
 
-    def _print(self, numbers: torch.Tensor) -> torch.Tensor:
-        """A sum weighted by place: another order gives another one, and so does an update that leaves the plain sum alone, as
-        that of the last layer under cross-entropy does."""
-        if self._places.device != numbers.device:
-            self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64, device=numbers.device)
-        return torch.dot(numbers.to(torch.float64), self._places[: len(numbers)])
+    def _prints(self, rows: list[torch.Tensor]) -> list[torch.Tensor]:
+        """For each of some rows of numbers a sum weighted by place, and their norms. Another order gives another sum, and so
+        does an update that leaves the plain sum alone, as that of the last layer under cross-entropy does."""
+        table = pad_sequence([row.to(torch.float64) for row in rows], batch_first=True)
+        if self._places.device != table.device:
+            self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64, device=table.device)
+        return [table @ self._places[: table.shape[1]], torch.linalg.vector_norm(table, dim=1)]
 
     def _line(self, step: int, seen: tuple[bool, int], times: dict[str, Any], numbers: list[float]) -> None:
         with_target, count = seen
@@ -148,20 +146,25 @@ class _Ticks(Observer):
         )  # fmt: skip
 
 
-def _choose(models: list[torch.nn.Module]) -> list[tuple[str, torch.Tensor]]:
-    """The first numbers of trainable parameters, spread evenly over the models."""
-    named: dict[str, torch.Tensor] = {}
+def _choose(models: list[torch.nn.Module], device: torch.device) -> list[tuple[str, torch.Tensor]]:
+    """The first numbers of some trainable parameters, spread evenly over the models."""
+    every: list[tuple[str, torch.Tensor]] = []
     for number, model in enumerate(models):
+        prefix = f"{type(model).__name__}{number}." if number else ""
         ignored = {f"module.{name}" for name in getattr(model, "parameters_to_ignore", ())}
-        for name, weight in model.named_parameters():
-            dense = weight.is_contiguous() or weight.is_contiguous(memory_format=torch.channels_last)
-            if weight.requires_grad and dense and watchable(weight) and not weight.is_complex() and name not in ignored:
-                named[f"{type(model).__name__}{number}.{plain(name)}" if number else plain(name)] = weight
-    names = list(named)
-    if len(names) > PARAMETERS:
-        names = [names[round(index * (len(names) - 1) / (PARAMETERS - 1))] for index in range(PARAMETERS)]
-    first = {name: named[name].detach() for name in names}
-    return [(name, w.as_strided((min(SAMPLE, w.numel()),), (1,), w.storage_offset())) for name, w in first.items()]
+        every += [(prefix + name, p) for name, p in model.named_parameters() if p.requires_grad and name not in ignored]
+    if len(every) > PARAMETERS:
+        every = [every[round(index * (len(every) - 1) / (PARAMETERS - 1))] for index in range(PARAMETERS)]
+    return [(plain(name), _first_numbers(p)) for name, p in every if p.device == device and _is_simple(p)]
+
+
+def _is_simple(weight: torch.Tensor) -> bool:
+    dense = weight.is_contiguous() or weight.is_contiguous(memory_format=torch.channels_last)
+    return dense and watchable(weight) and not weight.is_complex()
+
+
+def _first_numbers(weight: torch.Tensor) -> torch.Tensor:
+    return weight.detach().as_strided((min(SAMPLE, weight.numel()),), (1,), weight.storage_offset())
 
 
 OBSERVER = Replicas

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from traindx.probes import checks
+from traindx.probes import checks, reach
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.checks import Answer
 from traindx.probes.learning import BLIND, UNLEARNABLE, end, facts_of, left, trials_on
@@ -46,6 +46,10 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     ask("training and evaluation agree", checks.modes_differ(subject, step))
     ask("samples are independent", checks.samples_mixed(subject, step), "samples-mixed")
     ask("the future is hidden", checks.sees_future(subject, step), "sees-the-future")
+    ask("gradients reach everything", reach.unreached(subject), "no-gradient")
+    ask("numbers within their type", reach.near_limits(subject))
+    state.restore()
+    ask("an update moves the weights", reach.unmoved(subject))
     state.restore()
     trials = trials_on(subject, deadline, state.restore, input_unused)
     facts += facts_of(subject, trials)

@@ -34,7 +34,7 @@ LEAST_TRIED = 3  # numbers of workers above the script's before "more do not hel
 
 
 @dataclass
-class _Found:
+class Found:
     parts: dict[str, Timed]
     fed: dict[int, Timed] = field(default_factory=dict)
     workers: int | None = None
@@ -66,7 +66,7 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     whole = deadline.left
     device = subject.device
     update = _updates(subject)
-    found = _Found(_parts(subject, update, device, Deadline(STEP_SHARE * whole)))
+    found = Found(_parts(subject, update, device, Deadline(STEP_SHARE * whole)))
     _feed(subject, found, update, device, Deadline(max(deadline.left - BATCH_SHARE * whole, 0.5)))
     _sizes(subject, found, device, Deadline(min(deadline.left, BATCH_SHARE * whole)))
     if device.type == "cuda":
@@ -110,7 +110,7 @@ def _parts(
 
 
 def _feed(
-    subject: Subject, found: _Found, update: Callable[[], object], device: torch.device, deadline: Deadline
+    subject: Subject, found: Found, update: Callable[[], object], device: torch.device, deadline: Deadline
 ) -> None:
     try:
         feeder = Feeder(subject.loader, update, device, subject.steps[0].size)
@@ -137,7 +137,7 @@ def _feed(
             break
 
 
-def _sizes(subject: Subject, found: _Found, device: torch.device, deadline: Deadline) -> None:
+def _sizes(subject: Subject, found: Found, device: torch.device, deadline: Deadline) -> None:
     """Forward and backward of a captured batch that is cut or repeated."""
     if len(subject.steps[0].parts) > 1:
         found.unknown.append("Other batch sizes: a step accumulates several batches.")
@@ -171,11 +171,11 @@ def _resized(subject: Subject, size: int, count: int) -> Callable[[], object]:
 # --- telling ------------------------------------------------------------------------------------------------------------------
 
 
-def _facts(subject: Subject, found: _Found) -> list[Fact]:
+def _facts(subject: Subject, found: Found) -> list[Fact]:
     facts: list[Fact] = []
     now, knee = found.workers, found.knee
     if now is not None and knee is not None and now in found.fed:
-        facts += _feeding_facts(found, now, knee)
+        facts += feeding_facts(found, now, knee)
     larger = found.samples.get(2 * subject.steps[0].size)
     if larger is not None and subject.device.type == "cuda":
         times = larger.median / found.samples[subject.steps[0].size].median
@@ -192,7 +192,7 @@ def _facts(subject: Subject, found: _Found) -> list[Fact]:
     return facts
 
 
-def _feeding_facts(found: _Found, now: int, knee: int) -> list[Fact]:
+def feeding_facts(found: Found, now: int, knee: int) -> list[Fact]:
     share, seconds = found.waiting(now), found.fed[now].median
     told = f"With {now} workers a step takes {num(seconds)} s, of which {percent(share)} is waiting for data"
     if share < IN_TIME or seconds < LEAST_SECONDS:
@@ -204,7 +204,7 @@ def _feeding_facts(found: _Found, now: int, knee: int) -> list[Fact]:
             Fact("more-workers-help", True, f"{told}; with {knee} workers a step is {better} as fast.", clarity=clear)
         ]
     tried = [count for count in found.fed if count > now]
-    vain = all(found.waiting(count) >= STARVED for count in tried) and better.high < WORTH
+    vain = all(found.waiting(count) >= STARVED for count in tried) and better.times < WORTH
     if share >= STARVED and len(tried) >= LEAST_TRIED and vain:
         most = max(tried)
         rest = f"with {most} still {percent(found.waiting(most))}"
@@ -212,7 +212,7 @@ def _feeding_facts(found: _Found, now: int, knee: int) -> list[Fact]:
     return []
 
 
-def _summary(subject: Subject, found: _Found) -> str:
+def _summary(subject: Subject, found: Found) -> str:
     size = subject.steps[0].size
     text = f"A step of {size} samples takes {num(found.step.median)} s on the {subject.device.type}"
     now, knee = found.workers, found.knee
@@ -235,7 +235,7 @@ def _summary(subject: Subject, found: _Found) -> str:
     return text
 
 
-def _tables(subject: Subject, found: _Found) -> Iterator[Table]:
+def _tables(subject: Subject, found: Found) -> Iterator[Table]:
     whole, both, forward = found.step.median, found.parts["forward and backward"].median, found.parts["forward"].median
     rows: list[tuple[Cell, ...]] = [
         ("forward and loss", 1e3 * forward),
@@ -269,13 +269,13 @@ def _tables(subject: Subject, found: _Found) -> Iterator[Table]:
         yield Table("On the device", ("what", "times as fast, or where"), tuple(extra))
 
 
-def _note(count: int, found: _Found) -> str:
+def _note(count: int, found: Found) -> str:
     words = ["yours"] if count == found.workers else []
     words += ["enough"] if count == found.knee else []
     return ", ".join(words)
 
 
-def _charts(subject: Subject, found: _Found) -> Iterator[Chart]:
+def _charts(subject: Subject, found: Found) -> Iterator[Chart]:
     if len(found.fed) > 1:
         counts = sorted(found.fed)
         line = Line("step with loading", tuple(map(float, counts)), tuple(1e3 * found.fed[c].median for c in counts))
@@ -293,7 +293,6 @@ def _charts(subject: Subject, found: _Found) -> Iterator[Chart]:
             "samples a second",
             (rates,),
             (Mark(float(subject.steps[0].size), "yours"),),
-            log_x=True,
         )
 
 

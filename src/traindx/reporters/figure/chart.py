@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from traindx.reading import Chart, Line, Reading
 from traindx.reporters.figure import style
-from traindx.reporters.wording import clean
+from traindx.reporters.wording import clean, number
 from traindx.run import Floats
 
 PANEL = 3.4  # inches a chart
@@ -34,6 +35,8 @@ def _draw(on: Axes, chart: Chart) -> None:
         _line(on, line, style.SERIES[place % len(style.SERIES)], len(chart.lines), place)
     if chart.log_x:
         on.set_xscale("log", nonpositive="mask")
+        on.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
+        on.xaxis.set_minor_formatter(NullFormatter())
     if chart.log_y:
         style.scale(on, [_floats(line.y) for line in chart.lines])
     for mark in chart.marks:

@@ -1,0 +1,67 @@
+"""The calls of layers and whole models, seen by global hooks: never on the user's modules, which may be copied or pickled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch.nn.modules import module as torch_module
+from torch.nn.modules.loss import _Loss
+
+if TYPE_CHECKING:
+    from traindx.live.hub import Hub
+
+GLANCE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
+HOOK_SECONDS = (
+    6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
+)
+
+
+class Calls:
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._depth = 0
+        self._told = 0  # calls told by this glance
+        self._hooks: list[Any] = []
+
+    def watch(self) -> None:
+        self._depth = self._told = 0
+        self._hooks = [
+            torch_module.register_module_forward_pre_hook(self._enter),
+            torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
+        ]
+
+    def forget(self) -> None:
+        self._depth = 0
+        while self._hooks:
+            self._hooks.pop().remove()
+
+    def _enter(self, module: torch.nn.Module, args: Any) -> None:
+        hub = self._hub
+        if torch.compiler.is_compiling() or hub.inside:
+            return
+        outermost = self._depth == 0 and not hub.glancing and id(module) not in hub.models
+        if outermost and not isinstance(module, _Loss):
+            hub.meet(module)
+        self._depth += 1
+
+    def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        hub = self._hub
+        if torch.compiler.is_compiling() or hub.inside or self._depth == 0:
+            return
+        self._depth -= 1
+        if output is None:  # the call ended in an exception
+            return
+        hub.spend(HOOK_SECONDS)
+        if hub.glancing:
+            # a glance may begin in the middle of a forward pass: only models known from a deep step are whole
+            if self._depth == 0 and id(module) in hub.models:
+                hub.observe("on_glance", module, args, kwargs, output)
+                self._told += 1
+                if self._told >= GLANCE_CALLS:
+                    hub.look_closely(hub.deep)
+            return
+        if self._depth > 0 or not isinstance(module, _Loss):
+            hub.observe("on_module", module, hub.name_of(module), args, output)
+        if self._depth == 0 and not isinstance(module, _Loss):
+            hub.observe("on_forward", module, args, kwargs, output)
