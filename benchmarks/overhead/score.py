@@ -253,13 +253,13 @@ _paused: dict[Hub, float] = {}
 
 def pause(hub: Hub) -> None:
     """Others have their turn: the recorder is silent, its hooks are gone and its clock stands still."""
-    hub._look_closely(False)
-    hub._ended = True
+    hub.look_closely(False)
+    hub.ended = True
     _paused[hub] = time.perf_counter()
 
 
 def resume(hub: Hub) -> None:
-    hub._ended = False
+    hub.ended = False
     hub._clock.began += time.perf_counter() - _paused.pop(hub)
 
 

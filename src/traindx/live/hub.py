@@ -32,9 +32,7 @@ from traindx.live.store import FLUSH_SECONDS, Store
 from traindx.live.thinning import Thinning
 from traindx.live.values import Number, Values
 
-    6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
-)
-EVENT_SECONDS = 1e-6  # and what an event does: the wrapper around torch's function and the dispatch
+EVENT_SECONDS = 1e-6  # what an event costs beyond the observers' own time: the wrapper and the dispatch
 CRITERIA = (
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "multi_margin_loss",

@@ -14,8 +14,9 @@ from typing import Any
 
 import torch
 
+from traindx.live.calls import GLANCE_CALLS
 from traindx.live.findings import Finding, Findings
-from traindx.live.hub import GLANCE_CALLS, Hub
+from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Observer
 from traindx.live.rows import watchable
