@@ -17,6 +17,10 @@ from traindx.signals.curve import Curve
 USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
 
 
+TINY_BATCH = 2
+NOISY = frozenset(
+    {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
+)  # what noise does
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
 
 
@@ -35,7 +39,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     return [
         *_rate(signals),
         *_distance(signals, seen),
-        *_settings(signals),
+        *_settings(signals, seen),
         *_architecture(signals),
         *_precision(signals, seen),
         *_timing(signals, seen),
@@ -89,7 +93,7 @@ def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
         yield Hint(cause, -2.0, text)
 
 
-def _settings(signals: Signals) -> Iterator[Hint]:
+def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     config = signals.run.config
     for name, cause, low, high in (
         ("weight_decay", "weight-decay-too-high", 0.02, 0.3),
@@ -104,6 +108,12 @@ def _settings(signals: Signals) -> Iterator[Hint]:
             yield Hint(cause, -2.0, f"{label} is {value:g}")
         elif value >= high:
             yield Hint(cause, _excess(name, value), f"{label} is {value:g}")
+    batch = lookup.number(config, "batch_size")
+    if batch is not None and batch >= 1:
+        if batch <= TINY_BATCH and NOISY & seen.keys():
+            yield Hint("batch-too-small", 2.0, f"batches hold {batch:.0f} sample{'s' if batch > 1 else ''}")
+        elif batch >= 64:
+            yield Hint("batch-too-small", -1.5, f"batches hold {batch:.0f} samples")
     clip = lookup.number(config, "clip")
     if clip is not None and clip > 0:
         yield Hint("grad-clip-missing", -2.5, f"gradients are clipped at {clip:g}")

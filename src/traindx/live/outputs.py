@@ -312,7 +312,7 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
         or (classes > 2 and min(site.codes[:classes]) < SHARE_OF_A_CLASS * total / classes)
     ):
         return
-    sure = 0.9 if end.kind == "Sigmoid" and classes == 2 else 0.8 if classes > 2 else 0.6
+    sure = 0.9 if end.kind == "Sigmoid" and classes == 2 else 0.8 if classes > 2 else 0.75
     yield Finding(
         name,
         True,

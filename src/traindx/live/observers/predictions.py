@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from traindx.live.rows import class_rows, watchable
 CLASSIFICATION = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+CONTRASTED = 16  # samples at least, all with different targets
 MOST_CLASSES = 100_000  # beyond this it is no number of classes
 COUNTED_CLASSES = 1000
 COUNTS = 1 << 20  # comparisons of one look
@@ -123,10 +125,12 @@ class Predictions(Observer):
         hits = (true.unsqueeze(1) == codes) & counted.unsqueeze(1)
         answers = ((predicted.unsqueeze(1) == codes) & counted.unsqueeze(1)).sum(0)
         right = ((predicted == true) & counted).sum().reshape(1)
-        self._later.ask(torch.cat([right, answers, hits.sum(0)]), lambda numbers: self._counted(site, numbers))
+        self._later.ask(torch.cat([right, answers, hits.sum(0)]), partial(self._counted, site, call.input.shape[0]))
 
-    def _counted(self, site: _Site, numbers: list[float]) -> None:
+    def _counted(self, site: _Site, rows: int, numbers: list[float]) -> None:
         answers, true = numbers[1 : 1 + site.classes], numbers[1 + site.classes :]
+        if rows >= CONTRASTED and site.classes in (rows, rows - 1) and max(true) <= 1:
+            return  # each sample is to be told from the others of its batch: these are no classes
         site.looks += 1
         site.true = [old + new for old, new in zip(site.true or [0.0] * site.classes, true, strict=True)]
         site.last.append((self.hub.step, answers, true))
