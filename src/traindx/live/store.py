@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
@@ -33,6 +34,7 @@ class Store:
         self.broken: str | None = None
         self._rows: list[tuple[tuple[str, ...], list[float]]] = []
         self._lines: list[str] = []
+        self._last = time.monotonic()
         self._file: Any = None
         self.folder, self.path = folder, folder / f"rank-{rank}.jsonl"
         try:
@@ -64,8 +66,12 @@ class Store:
         if self.broken is None:
             self._rows.append((tuple(values), [step, *values.values()]))
 
+    def due(self) -> bool:
+        return time.monotonic() - self._last >= FLUSH_SECONDS
+
     def flush(self) -> None:
         """Hand everything to the operating system, which keeps it even if the process is killed."""
+        self._last = time.monotonic()
         if self.broken is not None or self._file is None:
             return
         for names, group in groupby(self._rows, key=itemgetter(0)):
