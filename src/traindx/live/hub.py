@@ -56,6 +56,7 @@ class Hub:
         self.cut_short = False  # by --steps, an exception or Ctrl-C: the length says nothing
         self.models: dict[int, torch.nn.Module] = {}  # whole models seen, by id
         self.names: dict[int, str] = {}  # qualified names of their layers, by id
+        self.found: set[str] = set()  # facts present, by id
         self.patches = Patches()
         self.values = Values()
         self._thinning = Thinning()
@@ -121,6 +122,7 @@ class Hub:
         self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
     ) -> None:
         """Something seen directly. The last word on an id counts."""
+        (self.found.add if present else self.found.discard)(identifier)
         self.store.line(
             "fact", id=identifier, present=present, evidence=evidence, where=where, step=self.step, clarity=clarity
         )

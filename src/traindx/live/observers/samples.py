@@ -73,7 +73,8 @@ class Samples(Observer):
 
     def _ranged(self, update: int, ends: list[float]) -> None:
         high, middle = ends
-        if 0 < OUTLIER * middle < high < math.inf:
+        # a spike it caused says more: which sample, and where the batch is kept
+        if 0 < OUTLIER * middle < high < math.inf and "outlier-batch" not in self.hub.found:
             text = f"A sample in the batch of update {update} reaches {high:.3g}; the samples beside it reach {middle:.3g} in the middle."
             self._findings.add(Finding("outlier-batch", True, text))
 
