@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from keyboard import heeds_ctrl_c
 from traindx.cli import main
 from traindx.cli.follow import WatchedPaths, observe
 from traindx.signals import Settings
@@ -119,7 +120,9 @@ def test_stdin_ends_the_watch(log: Log, monkeypatch: pytest.MonkeyPatch, capsys:
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_ctrl_c_ends_it_quietly(log: Log) -> None:
     command = [sys.executable, "-m", "traindx", "diagnose", str(log("a.csv")), "--follow"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heeds_ctrl_c
+    )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("traindx ·")
     process.send_signal(signal.SIGINT)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from keyboard import heeds_ctrl_c
+
 TRAIN = """
 import sys, torch
 torch.manual_seed(0)
@@ -81,7 +83,7 @@ def test_ctrl_c_reaches_the_script_and_ends_with_a_page(tmp_path: Path) -> None:
     path = script(tmp_path, "__import__('time').sleep(0.02)")
     process = subprocess.Popen(
         [sys.executable, "-m", "traindx", "run", path.name, "100000"], cwd=tmp_path, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
+        start_new_session=True, preexec_fn=heeds_ctrl_c,
     )  # fmt: skip
     deadline = time.monotonic() + 60
     recording = tmp_path / "train.traindx" / "rank-0.jsonl"

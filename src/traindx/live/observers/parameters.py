@@ -4,7 +4,6 @@ or that are given to an optimiser and never receive a gradient."""
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,7 @@ FROZEN = 0.5  # of the weights in layers
 FROZEN_PLAIN = 0.9
 SILENT = 0.2  # of the trainable weights: less is a head or a pooler that nobody uses
 SAMPLE = 64  # numbers of a parameter that are compared to see it move
-_PRETRAINED = ("transformers", "timm", "peft", "safetensors", "open_clip", "sentence_transformers")
+_PRETRAINED = ("transformers", "timm", "peft", "open_clip", "sentence_transformers")
 _ADAPTER = re.compile(r"lora|adapter|prefix|prompt", re.IGNORECASE)
 
 
@@ -195,7 +194,9 @@ class Parameters(Observer):
         )  # fmt: skip
 
     def _pretrained(self) -> bool:
-        return self._loaded or any(name in sys.modules for name in _PRETRAINED)
+        """Weights were loaded, or the model is of a library that loads them in its own way."""
+        layers = (layer for model in self.hub.models.values() for layer in model.modules())
+        return self._loaded or any(type(layer).__module__.partition(".")[0] in _PRETRAINED for layer in layers)
 
     def _tell(
         self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0
