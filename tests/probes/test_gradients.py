@@ -11,25 +11,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 
+from probing import facts, read  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from traindx.probes.base import Deadline  # noqa: E402
 from traindx.probes.depth import rate_along  # noqa: E402
-from traindx.probes.given import subject_of  # noqa: E402
 from traindx.probes.kinds.gradients import PROBE  # noqa: E402
-from traindx.reading import Reading  # noqa: E402
-from traindx.run import Fact  # noqa: E402
-
-
-def read(model: nn.Module, batches: object, loss: object) -> Reading:
-    subject = subject_of(model, batches, loss)
-    with subject.undisturbed():
-        return PROBE.measure(subject, Deadline(20))
-
-
-def facts(reading: Reading) -> dict[str, Fact]:
-    return {fact.id: fact for fact in reading.facts}
 
 
 def chain(layers: int, gain: float, width: int = 16) -> nn.Module:
@@ -44,7 +31,7 @@ def test_numbers_agree_with_numpy() -> None:
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.Linear(7, 1))
     batches = [(torch.randn(9, 5), torch.randn(9, 1)) for _ in range(3)]
-    rows = {row[0]: row[1:] for row in read(model, batches, nn.MSELoss()).tables[0].rows}
+    rows = {row[0]: row[1:] for row in read(PROBE, model, batches, nn.MSELoss()).tables[0].rows}
     w1, b1, w2, b2 = (p.detach().double().numpy() for p in model.parameters())
     found = []
     for x, y in ((x.double().numpy(), y.double().numpy()) for x, y in batches):
@@ -67,7 +54,7 @@ def test_numbers_agree_with_numpy() -> None:
 def test_the_rate_is_the_one_built_in(gain: float, vanishing: bool, exploding: bool) -> None:
     torch.manual_seed(0)
     batches = [(torch.randn(8, 16), torch.zeros(8, 16)) for _ in range(4)]
-    reading = read(chain(20, gain), batches, lambda output, target: (output / output.detach().norm()).sum())
+    reading = read(PROBE, chain(20, gain), batches, lambda output, target: (output / output.detach().norm()).sum())
     found = facts(reading)
     assert found["vanishing-gradients"].present is vanishing
     assert found["exploding-gradients"].present is exploding
@@ -85,7 +72,7 @@ def test_widths_do_not_count() -> None:
     layers = [nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]
     for layer in layers:
         nn.init.normal_(layer.weight, std=1 / math.sqrt(layer.in_features))
-    reading = read(nn.Sequential(*layers), [(torch.randn(64, 8), torch.randn(64, 8))], nn.MSELoss())
+    reading = read(PROBE, nn.Sequential(*layers), [(torch.randn(64, 8), torch.randn(64, 8))], nn.MSELoss())
     rate = rate_along([row[1] for row in reading.tables[1].rows])
     assert rate is not None
     assert 0.8 < rate.per_layer < 1.25
@@ -102,17 +89,18 @@ def test_a_deep_residual_net_is_fine() -> None:
 
     torch.manual_seed(0)
     model = nn.Sequential(*(Block() for _ in range(30)), nn.Linear(16, 4))
-    found = facts(read(model, [(torch.randn(32, 16), torch.randint(4, (32,)))], nn.CrossEntropyLoss()))
+    found = facts(read(PROBE, model, [(torch.randn(32, 16), torch.randint(4, (32,)))], nn.CrossEntropyLoss()))
     assert not any(fact.present for fact in found.values())
     assert found["no-gradient"].present is False
 
 
 def test_a_detached_graph_and_infinite_gradients_are_seen() -> None:
     batch = (torch.randn(8, 16), torch.randn(8, 16))
-    cut = read(chain(3, 1.0), batch, lambda output, target: (output.detach() - target).square().mean())
+    cut = read(PROBE, chain(3, 1.0), batch, lambda output, target: (output.detach() - target).square().mean())
     assert facts(cut)["no-gradient"].present
     model = nn.Linear(16, 16)
     endless = read(
+        PROBE,
         model,
         (torch.zeros(8, 16), torch.zeros(8, 16)),
         lambda output, target: (output - model.bias).abs().sqrt().mean(),

@@ -7,24 +7,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from probing import facts, read  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from traindx.probes.base import Deadline  # noqa: E402
-from traindx.probes.given import subject_of  # noqa: E402
 from traindx.probes.kinds.activations import PROBE, effective_rank  # noqa: E402
 from traindx.reading import Reading  # noqa: E402
-from traindx.run import Fact  # noqa: E402
-
-
-def read(model: nn.Module, batches: object, loss: object) -> Reading:
-    subject = subject_of(model, batches, loss)
-    with subject.undisturbed():
-        return PROBE.measure(subject, Deadline(20))
-
-
-def facts(reading: Reading) -> dict[str, Fact]:
-    return {fact.id: fact for fact in reading.facts}
 
 
 def column(reading: Reading, name: str) -> dict[str, object]:
@@ -63,7 +51,7 @@ class Convolutional(nn.Module):
 @pytest.mark.parametrize(("dead", "present"), [(2, False), (8, True)])
 def test_dead_filters_are_counted_over_all_batches(dead: int, present: bool) -> None:
     torch.manual_seed(0)
-    reading = read(Convolutional(dead), images(), nn.CrossEntropyLoss())
+    reading = read(PROBE, Convolutional(dead), images(), nn.CrossEntropyLoss())
     assert column(reading, "dead %")["norm.relu"] == pytest.approx(10 * dead)
     found = facts(reading)
     assert found["dead-units"].present is present
@@ -78,7 +66,7 @@ def test_numbers_agree_with_numpy() -> None:
     with torch.no_grad():
         model[0].weight *= 12
     batches = [(torch.randn(50, 5), torch.randint(2, (50,))) for _ in range(3)]
-    reading = read(model, batches, nn.CrossEntropyLoss())
+    reading = read(PROBE, model, batches, nn.CrossEntropyLoss())
     w, b = (p.detach().double().numpy() for p in model[0].parameters())
     raw = [x.double().numpy() @ w.T + b for x, _ in batches]
     squashed = 1 / (1 + np.exp(-np.concatenate(raw)))
@@ -104,7 +92,7 @@ def test_the_signal_along_the_depth(gain: float, fades: bool, grows: bool) -> No
     layers = [nn.Linear(16, 16) for _ in range(14)]
     for layer in layers:
         nn.init.orthogonal_(layer.weight, gain)
-    reading = read(nn.Sequential(*layers), (torch.randn(64, 16), torch.randn(64, 16)), nn.MSELoss())
+    reading = read(PROBE, nn.Sequential(*layers), (torch.randn(64, 16), torch.randn(64, 16)), nn.MSELoss())
     found = facts(reading)
     assert found["signal-fades"].present is fades
     assert found["signal-grows"].present is grows
@@ -117,18 +105,18 @@ def test_an_output_that_ignores_the_input() -> None:
     silent = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 3))
     with torch.no_grad():
         silent[0].bias.fill_(-100.0)
-    assert facts(read(silent, batch, nn.CrossEntropyLoss()))["prediction-collapse"].present
+    assert facts(read(PROBE, silent, batch, nn.CrossEntropyLoss()))["prediction-collapse"].present
     # a last layer that starts at zero is a usual and healthy choice
     zero = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
     nn.init.zeros_(zero[2].weight)
-    assert not any(fact.present for fact in facts(read(zero, batch, nn.CrossEntropyLoss())).values())
+    assert not any(fact.present for fact in facts(read(PROBE, zero, batch, nn.CrossEntropyLoss())).values())
 
 
 def test_values_that_are_not_finite() -> None:
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
     with torch.no_grad():
         model[2].weight[0, 0] = float("inf")
-    fact = facts(read(model, (torch.rand(8, 4) + 1, torch.randint(2, (8,))), nn.CrossEntropyLoss()))[
+    fact = facts(read(PROBE, model, (torch.rand(8, 4) + 1, torch.randint(2, (8,))), nn.CrossEntropyLoss()))[
         "nonfinite-activation"
     ]
     assert fact.present
