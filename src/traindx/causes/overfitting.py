@@ -59,7 +59,7 @@ CAUSE = Cause(
         "val-inputs-differ": "never",
         "evaluated-in-train-mode": "never",
         "overfitting-gap": "always",
-        "val-left-behind": "often",
+        "val-left-behind": "sometimes",
         "val-noisy": "sometimes",
         "val-spike": "sometimes",
         "double-descent": "sometimes",

@@ -63,7 +63,7 @@ CAUSE = Cause(
         "val-inputs-differ": "never",
         "val-at-chance": "usually",
         "overfitting-gap": "usually",
-        "val-left-behind": "usually",
+        "val-left-behind": "often",
         "val-noisy": "rarely",
         "val-spike": "rarely",
         "underfitting": "never",

@@ -62,7 +62,7 @@ CAUSE = Cause(
         "val-labels-differ": "never",
         "val-at-chance": "usually",
         "overfitting-gap": "often",
-        "val-left-behind": "often",
+        "val-left-behind": "sometimes",
         "val-noisy": "sometimes",
         "val-spike": "sometimes",
         "underfitting": "never",
