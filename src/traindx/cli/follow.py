@@ -128,7 +128,7 @@ def observe(watched: Watched, settings: Settings, *, pause: float = PAUSE_SECOND
     """A diagnosis now and after every growth, resting nine times as long as it worked."""
     mark: object = None
     waiting = False
-    spent = 0.0  # CPU seconds of the whole process, its start included
+    spent = time.process_time()  # CPU seconds of this process when it last lay down
     while True:
         ended = watched.ended()  # asked before the mark: what comes in between is then read in the next round
         now = watched.mark()
