@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import exit_code, reporter_for
+from traindx.cli.diagnose import Format, Output, exit_code, reporter_for
 from traindx.cli.talk import FILE_WIDTH, Bar, cannot_write, check_writable, color_wanted, emit, say, width_of
 from traindx.errors import TraindxError
-from traindx.reporters import reporters
 
 if TYPE_CHECKING:
     from traindx.checkpoints.layers import Measured
@@ -30,15 +29,8 @@ def command(
             help="A checkpoint: safetensors, .pt, .ckpt, .npz, a Hugging Face directory; two to compare them.",
         ),
     ],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", "-f", help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report here.")
-    ] = None,
+    format: Format = None,
+    output: Output = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.png", help="Draw weights, updates and changes, layer by layer.")
     ] = None,

@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from traindx.signals import Settings
 
 DEFAULT_FORMAT = "text"
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", "-f", help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says."
+    ),
+]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report here.")]
 
 
 class Goal(StrEnum):
@@ -33,15 +40,8 @@ class Goal(StrEnum):
 
 def command(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Log files, run directories, or - for stdin.")],
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format", "-f", help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says."
-        ),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report here.")
-    ] = None,
+    format: Format = None,
+    output: Output = None,
     config: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The training's settings (YAML or JSON), if not beside the log.")
     ] = None,

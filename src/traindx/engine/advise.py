@@ -88,6 +88,11 @@ def missing(signals: Signals, observations: Sequence[Observation], ranked: Seque
     )
 
 
+def _regression(signals: Signals) -> bool:
+    """A recording saw targets that are no class numbers."""
+    return str(signals.run.config.get("target_dtype", "")).startswith(("float", "bfloat"))
+
+
 def _lacking(signals: Signals, needs: Sequence[str]) -> list[str]:
     """Which of these pieces of evidence the run really does not have."""
     have = {
@@ -96,7 +101,7 @@ def _lacking(signals: Signals, needs: Sequence[str]) -> list[str]:
         "validation loss": signals.val is not None or signals.kind != "supervised",
         "validation loss or score": signals.val is not None or signals.score is not None or signals.kind != "supervised",
         "validation score or loss": signals.val is not None or signals.score is not None or signals.kind != "supervised",
-        "number of classes": signals.classes is not None or signals.kind != "supervised",
+        "number of classes": signals.classes is not None or signals.kind != "supervised" or _regression(signals),
         "learning rate": signals.lr is not None, "gradient norm": signals.grad_norm is not None,
         "planned steps or epochs": signals.planned is not None,
         "step time": bool(signals.run.of("step_time")), "data loading time": bool(signals.run.of("data_time")),

@@ -10,6 +10,7 @@ import torch
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.depth import Rate, rate_along
 from traindx.probes.looking import Seen, looking
+from traindx.probes.moments import Moments
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
@@ -32,7 +33,7 @@ ALIKE = 1e-6  # the spread over samples, relative to the size: outputs do not de
 
 
 @dataclass
-class Layer:
+class Layer(Moments):
     """One layer or activation function over all batches."""
 
     kind: str
@@ -50,14 +51,6 @@ class Layer:
     units: int = 0
     filters: bool = False
     alike: bool = False
-
-    @property
-    def mean(self) -> float:
-        return self.sum / max(self.count, 1)
-
-    @property
-    def std(self) -> float:
-        return math.sqrt(max(self.squares / max(self.count, 1) - self.mean**2, 0.0))
 
     @property
     def dead(self) -> float | None:

@@ -16,6 +16,7 @@ import torch
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.depth import Rate, rate_along
 from traindx.probes.looking import Seen, looking
+from traindx.probes.moments import Moments
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
@@ -29,7 +30,7 @@ MOST_UNREACHED = 0.5  # of all trained numbers without a gradient: not an unused
 
 
 @dataclass
-class _Total:
+class _Total(Moments):
     """Of one parameter over all batches."""
 
     squares: float = 0.0
@@ -57,14 +58,6 @@ class _Total:
     @property
     def norm(self) -> float:
         return sum(self.norms) / max(len(self.norms), 1)
-
-    @property
-    def mean(self) -> float:
-        return self.sum / max(self.count, 1)
-
-    @property
-    def std(self) -> float:
-        return math.sqrt(max(self.squares / max(self.count, 1) - self.mean**2, 0.0))
 
 
 def measure(subject: Subject, deadline: Deadline) -> Reading:
