@@ -8,8 +8,8 @@ import pytest
 
 from traindx.causes import causes
 from traindx.cli import main
-from traindx.cli.explain import suggestion
 from traindx.fixes import fixes
+from traindx.reporters.catalogue import suggestion
 from traindx.symptoms import symptoms
 
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli import checkpoint, diagnose, explain, listing, plot, probe, run
+from traindx.cli import checkpoint, diagnose, explain, listing, mcp, plot, probe, run
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -34,6 +34,7 @@ app.command("checkpoint")(checkpoint.command)
 app.command("diagnose")(diagnose.command)
 app.command("explain")(explain.command)
 app.command("list")(listing.command)
+app.command("mcp")(mcp.command)
 app.command("plot")(plot.command)
 app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run.command)
 probe.register(app)

@@ -13,6 +13,7 @@ import typer
 
 from traindx.cli.talk import color_wanted, emit, width_of
 from traindx.errors import EXIT_OK
+from traindx.reporters.catalogue import entries
 from traindx.reporters.layout import Ink, hanging
 
 
@@ -39,7 +40,7 @@ def command(
 ) -> int:
     """List every symptom, cause and fix traindx knows."""
     parts = [what] if what is not None else list(What)
-    catalogue = {part.value: _entries(part) for part in parts}
+    catalogue = {part.value: entries(part.value) for part in parts}
     if format is ListFormat.json:
         document: Any = catalogue if what is None else catalogue[what.value]
         emit(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
@@ -48,32 +49,14 @@ def command(
     return EXIT_OK
 
 
-def _entries(what: What) -> list[dict[str, Any]]:
-    if what is What.symptoms:
-        from traindx.symptoms import symptoms
-
-        return [{"id": s.id, "title": s.title, "group": s.severity} for s in symptoms().values()]
-    if what is What.causes:
-        from traindx.causes import causes
-
-        return [
-            {"id": c.id, "title": c.title, "group": c.group, "prior": c.prior, "log_visible": c.log_visible,
-             "symptoms": list(c.predicts), "fixes": list(c.fixes)}
-            for c in causes().values()
-        ]  # fmt: skip
-    from traindx.fixes import fixes
-
-    return [{"id": f.id, "title": f.title, "group": f.safety, "clears": list(f.clears)} for f in fixes().values()]
-
-
 def _text(catalogue: dict[str, list[dict[str, Any]]], ink: Ink, width: int) -> str:
     lines: list[str] = []
-    for part, entries in catalogue.items():
-        lines += [*([""] if lines else []), ink(f"{part} ({len(entries)})", "heading")]
-        column = max((len(entry["id"]) for entry in entries), default=0) + 6
-        for group, members in _grouped(entries):
+    for part, members in catalogue.items():
+        lines += [*([""] if lines else []), ink(f"{part} ({len(members)})", "heading")]
+        column = max((len(entry["id"]) for entry in members), default=0) + 6
+        for group, grouped in _grouped(members):
             lines.append(f"  {ink(group, 'dim')}")
-            for entry in members:
+            for entry in grouped:
                 lines += hanging(f"    {entry['id']}", [entry["title"]], column, width)
     lines += ["", "`traindx explain ID` shows the page of any of them."]
     return "\n".join(lines) + "\n"

@@ -33,23 +33,26 @@ _LOOKED_FOR = (
 )
 
 
-def find_runs(paths: Sequence[Path], *, progress: Progress | None = None) -> list[Run]:
-    """Every run in these files and directories, in order. Raises TraindxError when a path holds none."""
+def find_runs(
+    paths: Sequence[Path], *, progress: Progress | None = None, allowed: Callable[[Path], bool] | None = None
+) -> list[Run]:
+    """Every run in these files and directories, in order. Raises TraindxError when a path holds none. Files in directories
+    that are not `allowed`, links out of them for example, are passed over."""
     runs: list[Run] = []
     for path in paths:
         if not path.exists():
             raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to.")
-        runs.extend(_in_directory(path, progress) if path.is_dir() else _in_file(path, str(path), progress))
+        runs.extend(_in_directory(path, progress, allowed) if path.is_dir() else _in_file(path, str(path), progress))
     for run in runs:
-        _add_settings_beside(run)
+        _add_settings_beside(run, allowed)
     return runs
 
 
-def _add_settings_beside(run: Run) -> None:
+def _add_settings_beside(run: Run, allowed: Callable[[Path], bool] | None) -> None:
     """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself wins."""
     folder = Path(run.source).parent
     for name in SETTINGS:
-        if (folder / name).is_file():
+        if (folder / name).is_file() and (allowed is None or allowed(folder / name)):
             run.config = {**load_settings(folder / name), **run.config}
             return
 
@@ -112,8 +115,8 @@ def _tells(run: Run) -> bool:
     )
 
 
-def _in_directory(folder: Path, progress: Progress | None) -> list[Run]:
-    files = list(_walk(folder))
+def _in_directory(folder: Path, progress: Progress | None, allowed: Callable[[Path], bool] | None = None) -> list[Run]:
+    files = [path for path in _walk(folder) if allowed is None or allowed(path)]
     runs: list[Run] = []
     damaged: list[str] = []
     taken: set[Path] = set()

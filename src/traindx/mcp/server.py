@@ -1,0 +1,107 @@
+"""The server: every tool of `tools/`, the catalogue's pages as resources, and how to go about it as instructions."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp_types import ToolAnnotations
+
+from traindx.errors import TraindxError
+from traindx.mcp.base import Function, Tool
+from traindx.mcp.desk import Desk
+from traindx.mcp.roots import Roots
+from traindx.mcp.tools import tools
+from traindx.reporters.catalogue import PARTS, entries, pages_of
+from traindx.version import __version__
+
+INSTRUCTIONS = """\
+traindx finds out why a neural-network training fails. Begin with `diagnose` on the log or run directory and believe its
+numbers before your own guesses. `unhealthy` names the cause to act on; `inconclusive` names the evidence that is missing and
+how to get it: `probe` measures the training script, `ask` puts questions to the user. What was not measured is unknown, not
+fine. Before you change a learning rate, an optimiser or a model, read `explain` of the cause with its look-alikes and its
+do-nots. `compare` tells what separates a good run from a bad one; `trial` proves a fix in a short controlled run. `probe` and
+`trial` run the user's script: ask the user first."""
+
+
+def build(roots: Roots) -> MCPServer:
+    """A server whose tools read nothing outside of these directories."""
+    server = MCPServer("traindx", title="traindx", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
+    desk = Desk(roots)
+    for tool in tools().values():
+        server.tool(name=tool.id, title=tool.title, annotations=_annotations(tool))(told(tool.make(desk)))
+    _add_resources(server)
+    return server
+
+
+def serve(roots: Roots) -> None:
+    """Answer on stdin and stdout until the client leaves."""
+    server = build(roots)
+    threading.Thread(target=_warm_up, daemon=True).start()
+    server.run("stdio")
+
+
+def _warm_up() -> None:
+    """Load what the first diagnosis needs while the client still introduces itself."""
+    from traindx.engine import diagnose as diagnose
+    from traindx.readers import readers
+
+    readers()
+    for part in PARTS:
+        entries(part)
+
+
+def _annotations(tool: Tool) -> ToolAnnotations:
+    return ToolAnnotations(
+        title=tool.title, read_only_hint=not tool.runs_code, destructive_hint=False,
+        idempotent_hint=not tool.runs_code, open_world_hint=tool.runs_code,
+    )  # fmt: skip
+
+
+def told(function: Function) -> Function:
+    """The same function, whose refusals reach the client as words: what was found, where, and what to do next."""
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def waiting(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await function(*args, **kwargs)
+            except TraindxError as error:
+                raise ToolError(str(error)) from error
+            except OSError as error:
+                raise ToolError(f"{error.filename or 'a file'} cannot be read: {error.strerror or error}.") from error
+
+        return waiting
+
+    @functools.wraps(function)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except TraindxError as error:
+            raise ToolError(str(error)) from error
+
+    return plain
+
+
+def _add_resources(server: MCPServer) -> None:
+    """One template a part of the catalogue: traindx://cause/lr-too-high."""
+    for part in PARTS:
+        single = {"symptoms": "symptom", "causes": "cause", "fixes": "fix"}[part]
+        server.resource(
+            f"traindx://{single}/{{id}}", name=single, mime_type="text/markdown",
+            description=f"The page of a {single}; the tool `list` gives the ids.",
+        )(_page_reader({entry["id"] for entry in entries(part)}))  # fmt: skip
+
+
+def _page_reader(known: set[str]) -> Callable[[str], str]:
+    def page(id: str) -> str:
+        if id not in known:
+            raise ResourceNotFoundError(f"There is no page {id!r}; the tool `list` gives the ids.")
+        return "\n\n---\n\n".join(pages_of(id))
+
+    return page

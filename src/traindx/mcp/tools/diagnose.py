@@ -1,0 +1,118 @@
+"""`diagnose`: what is wrong with the runs at a path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+import anyio.from_thread
+import anyio.to_thread
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from traindx.diagnosis import Diagnosis
+from traindx.mcp.answers import RunAnswer, answer, sentence, short
+from traindx.mcp.base import Function, Tool
+from traindx.mcp.desk import Desk, page_of, place_of
+from traindx.mcp.roots import Roots
+
+URGENCY = {"unhealthy": 0, "inconclusive": 1, "healthy": 2}
+PAGE = 5
+Goal = Literal["min", "max"]
+Told = tuple[int | None, str | None, Goal | None]  # classes, metric, goal
+
+
+class DiagnoseAnswer(TypedDict):
+    """`verdict` is the worst of all runs; `runs` the page asked for, the sickest first."""
+
+    verdict: str
+    total: int
+    runs: list[RunAnswer]
+    next_cursor: str | None
+
+
+def make(desk: Desk) -> Function:
+    async def diagnose(
+        context: Context,
+        path: Annotated[
+            str, Field(description="A log file, a run directory, a folder of runs or a *.traindx recording.")
+        ],
+        config: Annotated[
+            str | None, Field(description="The training's settings (YAML or JSON), if not beside it.")
+        ] = None,
+        classes: Annotated[int | None, Field(ge=2, description="How many classes there are, if it is known.")] = None,
+        metric: Annotated[str | None, Field(description="The logged name to judge the run by.")] = None,
+        goal: Annotated[Goal | None, Field(description="Whether that metric should fall or rise.")] = None,
+        limit: Annotated[int, Field(ge=1, le=50, description="Runs on one page.")] = PAGE,
+        cursor: Annotated[str | None, Field(description="`next_cursor` of the answer before, for more runs.")] = None,
+    ) -> Annotated[CallToolResult, DiagnoseAnswer]:
+        """Diagnose a training from its log, run directory or recording: symptoms with numbers, ranked causes with
+        probabilities and evidence, the fix as code, what not to do, and what was not measured. Use it first, before
+        changing anything. Reads only."""
+        token, start = ("", 0) if cursor is None else place_of(cursor)
+        pages: Sequence[Diagnosis]
+        if cursor is None:
+            pages = await anyio.to_thread.run_sync(
+                lambda: examined(desk.roots, path, config, (classes, metric, goal), _progress(context))
+            )
+        else:
+            pages = cast("Sequence[Diagnosis]", desk.answers.get(token))
+        shown, after = page_of(pages, start, limit)
+        if after is not None and not token:
+            token = desk.answers.put(pages)
+        structure = DiagnoseAnswer(
+            verdict=pages[0].verdict, total=len(pages), runs=[short(page) for page in shown],
+            next_cursor=None if after is None else f"{token}.{after}",
+        )  # fmt: skip
+        more = [] if after is None else [f"{len(pages) - after} more runs: give cursor {token}.{after}"]
+        return answer(structure, [*(sentence(page) for page in shown), *more])
+
+    return diagnose
+
+
+def examined(
+    roots: Roots, path: str, config: str | None, told: Told,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[Diagnosis]:  # fmt: skip
+    """Every run at this path diagnosed, the sickest first."""
+    from traindx.engine import diagnose as diagnose_run
+    from traindx.readers.find import find_runs
+    from traindx.readers.settings import load_settings
+    from traindx.signals import Settings
+
+    settings: dict[str, Any] = {} if config is None else load_settings(roots.path(config))
+    runs = find_runs([roots.path(path)], progress=progress, allowed=roots.holds)
+    pages = []
+    for place, run in enumerate(runs):
+        run.source = _named(run.source, roots)
+        run.add_config(settings)
+        if progress is not None:
+            progress("diagnosing", place, len(runs))
+        pages.append(diagnose_run(run, Settings(*told)))
+    return sorted(pages, key=lambda page: URGENCY[page.verdict])
+
+
+def _named(source: str, roots: Roots) -> str:
+    """The run's path as the agent would write it: from the first allowed directory on."""
+    path = Path(source)
+    return str(path.relative_to(roots.folders[0])) if path.is_relative_to(roots.folders[0]) else source
+
+
+def _progress(context: Context) -> Callable[[str, int, int], None]:
+    """Reports every percent at most: a client is told, not flooded."""
+    last = [""]
+
+    def tell(label: str, done: int, total: int) -> None:
+        share = round(done / total, 2) if total else 0.0
+        name = f"{'diagnosing' if label == 'diagnosing' else 'reading'} {share:.0%}"
+        if name != last[0]:
+            last[0] = name
+            anyio.from_thread.run(context.report_progress, share, 1.0, name)
+
+    return tell
+
+
+TOOL = Tool("diagnose", "Diagnose a training", make)
