@@ -1,29 +1,34 @@
 """What each probe adds to a recording: the share of right top causes, the healthy runs kept healthy, and the seconds it takes.
 
-    python benchmarks/probes/score.py PROGRAMS --python /path/to/python --work DIR [--only NAME …]
+    python benchmarks/probes/score.py PROGRAMS --python /path/to/python --work DIR [--jobs N] [--only NAME …]
 
 PROGRAMS is a folder of scripts with a `labels.jsonl` (`case`, `cause`, `alternatives`). Every script is recorded once to its end and
-probed once with all probes; recordings that are already in the working folder are used again.
+probed once with all probes, `--jobs` of them side by side (times are only comparable with 1). What is finished is kept in the working
+folder, so that a score that was broken off goes on where it stopped. Prints what changed, then the table of docs/probes.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import statistics
 import time
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
+from traindx.live.adding import add_readings
 from traindx.live.launch import launch
 from traindx.readers.find import find_runs
-from traindx.readers.probed import probe_lines, probed_run, readings_in
+from traindx.readers.probed import probed_run, readings_in
 
 START = "traindx.probes.script:start"
 
@@ -44,33 +49,30 @@ class Program:
 def main() -> None:
     options = _options()
     labels = [json.loads(line) for line in (options.programs / "labels.jsonl").read_text().splitlines() if line.strip()]
-    programs = []
-    for label in labels:
-        if options.only and not any(name in label["case"] for name in options.only):
-            continue
-        programs.append(_run(label, options.programs, options.work, options.python, options.again))
+    labels = [label for label in labels if not options.only or any(name in label["case"] for name in options.only)]
+    work = options.work
+    with ProcessPoolExecutor(
+        options.jobs, initializer=_hush
+    ) as pool:  # processes, because a launch sets signal handlers
+        programs = list(pool.map(partial(_run, options), labels))
     kinds = sorted({reading.probe for program in programs for reading in readings_in(program.probed)})
-    print(
-        f"{'evidence':28} {'top cause right':>16} {'confidence':>10} {'healthy kept':>13} {'median s':>9} {'most s':>7}"
-    )
     seconds = [program.seconds for program in programs]
-    early = [_early(program, [], options.work) for program in programs]
-    _row("8 updates", programs, early, [])
-    for kind in kinds:
-        _row(f"8 updates + {kind}", programs, [_early(program, [kind], options.work) for program in programs], [])
-    probed = [_early(program, kinds, options.work) for program in programs]
-    _row("8 updates + all probes", programs, probed, seconds)
-    _changes(programs, early, probed)
-    base = [_diagnose(program.recording) for program in programs]
-    _row("recording", programs, base, [])
-    for kind in kinds:
-        pages = [_with(program, [kind], options.work) for program in programs]
-        times = [r.seconds for program in programs for r in readings_in(program.probed) if r.probe == kind]
-        _row(f"recording + {kind}", programs, pages, times)
-        _changes(programs, base, pages)
-    everything = [_with(program, kinds, options.work) for program in programs]
-    _row("recording + all probes", programs, everything, seconds)
-    _changes(programs, base, everything)
+    table = [
+        "| evidence | right cause first | confidence in it | healthy kept | seconds, median / most |",
+        "|---|---|---|---|---|",
+    ]
+    for name, pages_with in (("the first updates, recorded", _early), ("a recording of the whole training", _with)):
+        before = [pages_with(program, [], work) for program in programs]
+        table.append(_row(name, programs, before, []))
+        for kind in kinds:
+            after = [pages_with(program, [kind], work) for program in programs]
+            times = [r.seconds for program in programs for r in readings_in(program.probed) if r.probe == kind]
+            table.append(_row(f"the same + `{kind}`", programs, after, times))
+            _changes(f"{name} + {kind}", programs, before, after)
+        after = [pages_with(program, kinds, work) for program in programs]
+        table.append(_row("the same + all probes", programs, after, seconds))
+        _changes(f"{name} + all probes", programs, before, after)
+    print("\n".join(table))
 
 
 def _options() -> Any:
@@ -78,24 +80,40 @@ def _options() -> Any:
     parser.add_argument("programs", type=Path)
     parser.add_argument("--python", default="python")
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", nargs="*")
     parser.add_argument("--again", action="store_true", help="probe again, even where readings are there")
     return parser.parse_args()
 
 
-def _run(label: dict[str, Any], programs: Path, work: Path, python: str, again: bool) -> Program:
-    case = label["case"]
-    script = str(programs / case / "train.py")
+def _hush() -> None:
+    """The scripts' own output is of no interest here."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _run(options: Any, label: dict[str, Any]) -> Program:
+    case, work = label["case"], options.work
+    command = [options.python, str(options.programs / case / "train.py")]
     recording, probed, took = work / f"{case}.traindx", work / f"{case}.probed.traindx", work / f"{case}.seconds"
-    if not recording.exists():
-        launch([python, script], recording, {"budget": 0.01, "steps": None})
-    if again or not probed.exists():
+    if options.again:
         shutil.rmtree(probed, ignore_errors=True)
-        began = time.monotonic()
-        launch([python, script], probed, {"start": START})
+    _once(command, recording, {"budget": 0.01, "steps": None})
+    began = time.monotonic()
+    if _once(command, probed, {"start": START}):
         took.write_text(str(time.monotonic() - began))
     right = frozenset({label["cause"], *label.get("alternatives", [])})
     return Program(case, right, recording, probed, float(took.read_text()))
+
+
+def _once(command: list[str], folder: Path, options: dict[str, Any]) -> bool:
+    """Record it, unless that was done before; what is there under its name is whole."""
+    if folder.exists():
+        return False
+    part = folder.parent / "unfinished" / folder.name
+    shutil.rmtree(part, ignore_errors=True)
+    launch(command, part, options)
+    part.rename(folder)
+    return True
 
 
 def _diagnose(folder: Path) -> Diagnosis | None:
@@ -121,9 +139,7 @@ def _with(program: Program, kinds: Sequence[str], work: Path) -> Diagnosis | Non
     together = work / f"{program.case}.together.traindx"
     shutil.rmtree(together, ignore_errors=True)
     shutil.copytree(program.recording, together)
-    lines = [line for line in probe_lines(program.probed) if json.loads(line).get("probe") in kinds]
-    with (together / "rank-0.jsonl").open("a", encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
+    add_readings(together, [reading for reading in readings_in(program.probed) if reading.probe in kinds])
     return _diagnose(together)
 
 
@@ -136,15 +152,13 @@ def _verdict(program: Program, page: Diagnosis | None) -> tuple[bool, str]:
     )
 
 
-def _row(name: str, programs: Sequence[Program], pages: Sequence[Diagnosis | None], times: Sequence[float]) -> None:
+def _row(name: str, programs: Sequence[Program], pages: Sequence[Diagnosis | None], times: Sequence[float]) -> str:
     judged = [(program, _verdict(program, page)[0]) for program, page in zip(programs, pages, strict=True)]
     sick = [right for program, right in judged if not program.healthy]
     well = [right for program, right in judged if program.healthy]
-    middle = f"{statistics.median(times):9.1f} {max(times):7.1f}" if times else f"{'':9} {'':7}"
-    print(
-        f"{name:28} {sum(sick):>8} of {len(sick):<4} {_confidence(programs, pages):10.2f} {sum(well):>6} of {len(well):<3} {middle}",
-        flush=True,
-    )
+    took = f"{statistics.median(times):.2g} / {max(times):.2g}" if times else ""
+    sure = _confidence(programs, pages)
+    return f"| {name} | {sum(sick)} of {len(sick)} | {sure:.2f} | {sum(well)} of {len(well)} | {took} |"
 
 
 def _confidence(programs: Sequence[Program], pages: Sequence[Diagnosis | None]) -> float:
@@ -158,14 +172,13 @@ def _confidence(programs: Sequence[Program], pages: Sequence[Diagnosis | None]) 
 
 
 def _changes(
-    programs: Sequence[Program], before: Sequence[Diagnosis | None], after: Sequence[Diagnosis | None]
+    what: str, programs: Sequence[Program], before: Sequence[Diagnosis | None], after: Sequence[Diagnosis | None]
 ) -> None:
     for program, old, new in zip(programs, before, after, strict=True):
         (was, first), (now, second) = _verdict(program, old), _verdict(program, new)
         if was != now:
-            print(
-                f"    {'gained' if now else 'lost'}: {program.case} ({'/'.join(sorted(program.right))}): {first} → {second}"
-            )
+            right = "/".join(sorted(program.right))
+            print(f"{what} {'gained' if now else 'lost'} {program.case} ({right}): {first} → {second}", flush=True)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,22 @@ def test_a_model_and_data_from_files(
     assert "100 % of the 9 units of 1 are off" not in capsys.readouterr().out
     main([*arguments, "--checkpoint", "weights.pt"])
     assert "100 % of the 9 units of 1 are off in all 128 rows" in " ".join(capsys.readouterr().out.split())
+    (tmp_path / "RUN.traindx").mkdir()
+    recorded = [
+        '{"k": "meta", "schema": "traindx.recording/1"}',
+        '{"k": "rows", "names": ["loss"], "rows": [[0, 1]]}',
+        '{"k"',
+    ]
+    (tmp_path / "RUN.traindx" / "rank-0.jsonl").write_text("\n".join(recorded))
+    added = ["--add-to", "RUN.traindx", "-o", "page.md", "--json", "all.json", "--plot", "units.png"]
+    assert main([*arguments, "--checkpoint", "weights.pt", *added]) == 1
+    assert find_runs([tmp_path / "RUN.traindx"])[0].facts["dead-units"].probe == "activations"
+    page = (tmp_path / "page.md").read_text()
+    assert "dead-units" in page
+    assert "saturated %" in page
+    assert json.loads((tmp_path / "all.json").read_text())["diagnosis"]["verdict"] == "unhealthy"
+    assert (tmp_path / "units.png").read_bytes().startswith(b"\x89PNG")
+    capsys.readouterr()
     torch.save({"model": object}, tmp_path / "bad.pt")
     for wrong, told in (
         (["--data", "bad.pt"], "cannot be loaded safely"),
@@ -116,6 +132,8 @@ def test_a_model_and_data_from_files(
         (["gradients", "none.py"], "does not exist"),
         (["gradients", "--add-to", "none.traindx", "train.py"], "no recording"),
         (["gradients", "train.py"], "no update"),
+        (["gradients", "--data", "x.pt", "train.py"], "need --model"),
+        (["gradients", "--model", "net:make", "--data", "x.pt", "train.py"], "no script runs"),
     ],
 )
 def test_what_cannot_be_used_is_said(

@@ -16,6 +16,7 @@ from torch.nn import functional as F  # noqa: E402
 
 import traindx  # noqa: E402
 from traindx.errors import TraindxError  # noqa: E402
+from traindx.readers.find import find_runs  # noqa: E402
 from traindx.reading import Reading  # noqa: E402
 
 
@@ -177,3 +178,17 @@ def test_what_cannot_be_used_is_said(batch: Any, loss: Any, told: str) -> None:
 def test_unknown_probes_are_named() -> None:
     with pytest.raises(TraindxError, match="no probe called 'gradient'"):
         traindx.probe(nn.Linear(3, 3), (torch.ones(2, 3), torch.ones(2, 3)), nn.MSELoss(), probes=["gradient"])
+
+
+def test_findings_are_added_to_a_recording(tmp_path: Path) -> None:
+    data = (torch.randn(64, 6), torch.randint(3, (64,)))
+    recording = tmp_path / "RUN.traindx"
+    with pytest.raises(TraindxError, match="no recording"):
+        traindx.probe(nn.Linear(6, 3), data, nn.functional.cross_entropy, probes=["gradients"], add_to=recording)
+    recording.mkdir()
+    row = '{"k": "rows", "names": ["loss"], "rows": [[0, 1.1]]}\n'
+    (recording / "rank-0.jsonl").write_text('{"k": "meta", "schema": "traindx.recording/1"}\n' + row)
+    model = nn.Sequential(*(layer for _ in range(12) for layer in (nn.Linear(6, 6), nn.Sigmoid())), nn.Linear(6, 3))
+    done = traindx.probe(model, data, nn.functional.cross_entropy, probes=["gradients"], add_to=recording)
+    assert done.diagnosis.hypotheses[0].cause == "vanishing-gradients"
+    assert find_runs([recording])[0].facts["vanishing-gradients"].probe == "gradients"

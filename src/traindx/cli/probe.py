@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import exit_code
-from traindx.cli.talk import cannot_write, check_writable, color_wanted, emit, say, width_of
+from traindx.cli.diagnose import Format, Output, exit_code, reporter_for
+from traindx.cli.readings import AddTo, Json, Plot, as_json, check_places, draw, show
+from traindx.cli.talk import emit
 from traindx.errors import EXIT_OK, TraindxError
-from traindx.reporters import reporters
 
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
     from traindx.reading import Reading
+    from traindx.run import Run
 
 KINDS = Path(__file__).parents[1] / "probes" / "kinds"
 START = "traindx.probes.script:start"
@@ -48,11 +48,14 @@ def command_for(name: str | None) -> Callable[..., int]:
             typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py"),
         ] = None,
         at_step: Annotated[int, typer.Option(metavar="N", min=0, help="Let it train N updates first.")] = 0,
-        plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw what was measured.")] = None,
-        json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write readings and diagnosis as JSON.")] = None,
-        add_to: Annotated[
-            Path | None, typer.Option(metavar="RUN.traindx", help="Add the findings to this recording and diagnose it.")
+        seconds: Annotated[
+            float | None, typer.Option(metavar="S", min=1, help="Time for the probes; 50 for all, less for one.")
         ] = None,
+        format: Format = None,
+        output: Output = None,
+        plot: Plot = None,
+        json: Json = None,
+        add_to: AddTo = None,
         model: Annotated[
             str | None, typer.Option(metavar="MODULE:FACTORY", help="Instead of a script: what makes the model.")
         ] = None,
@@ -65,57 +68,59 @@ def command_for(name: str | None) -> Callable[..., int]:
             typer.Option(metavar="NAME", help="With --model: cross_entropy, mse_loss, …; else by the target."),
         ] = None,
     ) -> int:
-        for place in (plot, json):
-            check_writable(place)
-        if plot is not None:
-            from traindx.reporters.figure import require_drawing
-
-            require_drawing()
+        reporter = reporter_for(format, output)
+        check_places(output, plot, json, add_to)
         wanted = None if name is None else [name]
         if model is not None:
-            readings, page = _from_files(wanted, model, data, checkpoint, loss)
+            refuse_both(arguments, at_step)
+            readings, page = _from_files(wanted, seconds, model, data, checkpoint, loss, add_to)
             code = EXIT_OK
         else:
-            readings, page, code = _from_script(wanted, arguments or [], at_step, add_to)
-        _show(readings, page, plot, json)
+            if data or checkpoint or loss:
+                raise TraindxError("--data, --checkpoint and --loss need --model.", "Or give a script: train.py …")
+            readings, page, code = _from_script(wanted, seconds, arguments or [], at_step, add_to)
+        show(readings, page, reporter, output)
+        if json is not None:
+            emit(as_json(readings, page), json)
+        if plot is not None:
+            draw(readings, plot)
         return code or exit_code([page])
 
     return command
 
 
+def refuse_both(arguments: list[str] | None, at_step: int) -> None:
+    if arguments or at_step:
+        raise TraindxError("With --model no script runs.", "Leave out the script and --at-step, or --model.")
+
+
 def _from_script(
-    wanted: list[str] | None, arguments: Sequence[str], at_step: int, add_to: Path | None
+    wanted: list[str] | None, seconds: float | None, arguments: Sequence[str], at_step: int, add_to: Path | None
 ) -> tuple[list[Reading], Diagnosis, int]:
     """Run the script until it has been probed, and diagnose what came of it."""
-    from traindx.engine import diagnose
     from traindx.live.launch import command_of, launch
-    from traindx.readers.find import find_runs
-    from traindx.readers.probed import probe_lines, probed_run, readings_in
+    from traindx.readers.probed import probed_run, readings_in
 
-    if add_to is not None and not (add_to / "rank-0.jsonl").is_file():
-        raise TraindxError(f"{add_to} is no recording of traindx.", "Make one with: traindx run train.py")
     what = command_of(arguments)
+    options = {"start": START, "probes": wanted, "at_step": at_step, "seconds": seconds}
     with tempfile.TemporaryDirectory(prefix="traindx-probe-") as place:
         folder = Path(place) / "probe.traindx"
-        code = launch(what, folder, {"start": START, "probes": wanted, "at_step": at_step})
+        code = launch(what, folder, options)
         readings = readings_in(folder)
         if not readings:
             raise TraindxError(
                 f"The script ended with code {code} and made no update that could be probed.",
                 f"See whether it trains: traindx run {arguments[0]}",
             )
-        if add_to is not None:
-            _append(add_to / "rank-0.jsonl", probe_lines(folder))
-        run = probed_run(folder) if add_to is None else find_runs([add_to])[0]
-        if add_to is None:
-            run.source = " ".join(arguments)
-        return readings, diagnose(run), code
+        run = probed_run(folder)
+        run.source = " ".join(arguments)
+        return readings, _diagnosed(run, readings, add_to), code
 
 
 def _from_files(
-    wanted: list[str] | None, model: str, data: Path | None, checkpoint: Path | None, loss: str | None
-) -> tuple[list[Reading], Diagnosis]:
-    from traindx.engine import diagnose
+    wanted: list[str] | None, seconds: float | None, model: str, data: Path | None, checkpoint: Path | None,
+    loss: str | None, add_to: Path | None,
+) -> tuple[list[Reading], Diagnosis]:  # fmt: skip
     from traindx.probes.files import subject_from_files
     from traindx.probes.python import run_of
     from traindx.probes.runner import chosen, run_probes
@@ -123,42 +128,17 @@ def _from_files(
     if data is None:
         raise TraindxError("--model needs --data.", "Give a batch saved with torch.save((x, y), 'sample.pt').")
     subject = subject_from_files(model, data, checkpoint, loss)
-    readings = list(run_probes([subject], chosen(wanted)))
-    return readings, diagnose(run_of(readings, model))
+    readings = list(run_probes([subject], chosen(wanted), seconds))
+    return readings, _diagnosed(run_of(readings, model), readings, add_to)
 
 
-def _show(readings: Sequence[Reading], page: Diagnosis, plot: Path | None, json: Path | None) -> None:
-    from traindx.reporters.readings import render
+def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> Diagnosis:
+    """What the probes show; together with what the recording holds, where they are added to one."""
+    from traindx.engine import diagnose
+    from traindx.live.adding import add_readings
+    from traindx.readers.find import find_runs
 
-    color, width = color_wanted(sys.stdout), width_of(sys.stdout)
-    emit(render(readings, color=color, width=width))
-    emit(reporters()["text"].render([page], color=color, width=width))
-    if json is not None:
-        emit(as_json(readings, page), json)
-    if plot is not None:
-        from traindx.reporters.figure.chart import draw_readings
-
-        try:
-            say(f"wrote {draw_readings(readings, plot)}")
-        except OSError as error:
-            raise cannot_write(plot, error) from error
-
-
-def as_json(readings: Sequence[Reading], page: Diagnosis) -> str:
-    """Readings and the diagnosis in one document."""
-    import json
-
-    whole: dict[str, Any] = {
-        "schema": "traindx.probe/1",
-        "readings": [reading.to_json() for reading in readings],
-        "diagnosis": page.to_json(),
-    }
-    return json.dumps(whole, indent=2) + "\n"
-
-
-def _append(path: Path, lines: Sequence[str]) -> None:
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in lines)
-    except OSError as error:
-        raise cannot_write(path, error) from error
+    if add_to is not None:
+        add_readings(add_to, readings)
+        run = find_runs([add_to])[0]
+    return diagnose(run)

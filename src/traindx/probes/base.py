@@ -34,8 +34,8 @@ class Deadline:
 class Probe:
     """`measure` may train, step and perturb the subject as it likes: it is called inside `subject.undisturbed()`, with
     gradients on, and everything is put back afterwards. It must end soon after its deadline. What it cannot measure it
-    lists in `Reading.unknown`; a fact it states must be near-certain. `seconds` is its share of time, `needs` what must be
-    there: 'loss' steps that can be replayed, 'optimizer' the user's optimiser. `whole` probes make no sense for one part of
+    lists in `Reading.unknown`; a fact it states must be near-certain. `seconds` is its share of time among all probes, `alone`
+    what it may take where it is the only one (else the same). `needs` is what must be there: 'loss' steps that can be replayed, 'optimizer' the user's optimiser. `whole` probes make no sense for one part of
     an adversarial pair."""
 
     id: str
@@ -43,4 +43,5 @@ class Probe:
     measure: Callable[[Subject, Deadline], Reading]
     needs: tuple[Need, ...] = ("loss",)
     seconds: float = 10.0
+    alone: float | None = None
     whole: bool = False

@@ -13,10 +13,12 @@ import torch
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
+from traindx.live.adding import add_readings, require_recording
 from traindx.meaning import meaning_of
 from traindx.probes.given import subject_of
 from traindx.probes.kinds import probes as known_probes
-from traindx.probes.runner import TOTAL_SECONDS, chosen, run_probes
+from traindx.probes.runner import chosen, run_probes
+from traindx.readers.find import find_runs
 from traindx.reading import Reading
 from traindx.reporters import reporters
 from traindx.reporters.readings import render
@@ -50,16 +52,24 @@ def probe(
     optimizer: torch.optim.Optimizer | None = None,
     *,
     probes: Sequence[str] | None = None,
-    seconds: float = TOTAL_SECONDS,
+    seconds: float | None = None,
+    add_to: str | Path | None = None,
 ) -> Probing:
     """Measure a model on its data and diagnose it. Afterwards the model, the optimiser and all random number generators are bit
-    for bit what they were. `loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`."""
+    for bit what they were. `loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`. With
+    `add_to`, a recording of `traindx run`, the findings are added to it and the diagnosis is of both together."""
     unknown = sorted(set(probes or ()) - set(known_probes()))
     if unknown:
         raise TraindxError(f"There is no probe called {unknown[0]!r}.", f"There are: {', '.join(known_probes())}.")
+    if add_to is not None:
+        require_recording(Path(add_to))
     subject = subject_of(model, batch_or_loader, loss_fn, optimizer)
     readings = list(run_probes([subject], chosen(probes), seconds))
-    return Probing({reading.probe: reading for reading in readings}, diagnose(run_of(readings, type(model).__name__)))
+    run = run_of(readings, type(model).__name__)
+    if add_to is not None:
+        add_readings(Path(add_to), readings)
+        run = find_runs([Path(add_to)])[0]
+    return Probing({reading.probe: reading for reading in readings}, diagnose(run))
 
 
 def run_of(readings: Sequence[Reading], source: str) -> Run:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from traindx.probes.base import Deadline, Probe
@@ -21,14 +21,17 @@ def chosen(names: Sequence[str] | None) -> list[Probe]:
     return [known[name] for name in names] if names else list(known.values())
 
 
-def run_probes(
-    subjects: Sequence[Subject], wanted: Iterable[Probe], seconds: float = TOTAL_SECONDS
-) -> Iterator[Reading]:
-    """The readings, as they come."""
-    overall = Deadline(seconds)
+def run_probes(subjects: Sequence[Subject], wanted: Sequence[Probe], seconds: float | None = None) -> Iterator[Reading]:
+    """The readings, as they come. Each probe has its own time, more where it is the only one; all of them `seconds` where
+    those are given."""
+    own = (
+        [probe.alone or probe.seconds for probe in wanted] if len(wanted) == 1 else [probe.seconds for probe in wanted]
+    )
+    scale = 1.0 if seconds is None else seconds / sum(own)
+    overall = Deadline(seconds or max(TOTAL_SECONDS, *own))
     for subject in subjects:
-        for probe in wanted:
-            yield run_probe(subject, probe, min(probe.seconds, overall.left))
+        for probe, share in zip(wanted, own, strict=True):
+            yield run_probe(subject, probe, min(share * scale, overall.left))
 
 
 def run_probe(subject: Subject, probe: Probe, seconds: float) -> Reading:

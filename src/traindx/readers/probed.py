@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,18 +11,14 @@ from traindx.readers.find import find_runs
 from traindx.reading import Reading
 from traindx.run import Run
 
+_PROBE = '{"k": "probe"'
 FEW = 50  # updates of a training that was cut short: too few for a curve to say anything
 
 
 def readings_in(folder: Path) -> list[Reading]:
-    return [Reading.from_json(entry["reading"]) for _, entry in _entries(folder) if entry.get("k") == "probe"]
-
-
-def probe_lines(folder: Path) -> list[str]:
-    """The lines that probes wrote, to be added to another recording: not their values, which would be of the past there."""
-    return [
-        line for line, entry in _entries(folder) if entry["k"] == "probe" or ("probe" in entry and entry["k"] != "rows")
-    ]
+    path = folder / "rank-0.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+    return [Reading.from_json(json.loads(line)["reading"]) for line in lines if line.startswith(_PROBE)]
 
 
 def probed_run(folder: Path) -> Run:
@@ -37,10 +31,3 @@ def probed_run(folder: Path) -> Run:
         if len(series) >= FEW or not np.isfinite(series.values).all()
     }
     return run
-
-
-def _entries(folder: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    path = folder / "rank-0.jsonl"
-    for line in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
-        if '"probe"' in line:
-            yield line, json.loads(line)

@@ -36,13 +36,7 @@ ALIKE = 1e-6  # the spread over samples, relative to the size: outputs do not de
 class Layer(Moments):
     """One layer or activation function over all batches."""
 
-    kind: str
-    count: int = 0
-    sum: float = 0.0
-    squares: float = 0.0
-    largest: float = 0.0
-    zeros: float = 0.0
-    nonfinite: int = 0
+    kind: str = "layer"
     rows: int = 0
     alive: torch.Tensor | None = None  # by unit: ever away from its dead end
     flat: float = 0.0
@@ -61,15 +55,7 @@ class Layer(Moments):
 
     def add(self, seen: Seen) -> None:
         output = seen.output.detach()
-        numbers = output.double()
-        finite = numbers.isfinite()
-        good = torch.where(finite, numbers, torch.zeros_like(numbers))
-        self.count += numbers.numel()
-        self.sum += float(good.sum())
-        self.squares += float(good.square().sum())
-        self.largest = max(self.largest, float(good.abs().amax()))
-        self.zeros += float((numbers == 0).sum())
-        self.nonfinite += int((~finite).sum())
+        good = self.take(output)
         rows = as_rows(good, seen.unit)
         if self.units and rows.shape[1] != self.units:
             return
@@ -104,7 +90,7 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
 
         def keep(seen: Seen) -> None:
             if seen.output.numel():
-                layers.setdefault(seen.name, Layer(seen.kind)).add(seen)
+                layers.setdefault(seen.name, Layer(kind=seen.kind)).add(seen)
 
         with torch.no_grad(), looking(subject, keep):
             outcome = subject.outcome(step)
@@ -228,9 +214,9 @@ def _summary(layers: dict[str, Layer], rate: Rate | None, used: int) -> str:
 def _table(layers: dict[str, Layer]) -> Table:
     rows = tuple(
         (
-            name, layer.kind, layer.mean, layer.std, layer.largest, round(100 * layer.zeros / max(layer.count, 1), 1),
+            name, layer.kind, layer.mean, layer.std, layer.largest, layer.percent(layer.zeros),
             None if layer.dead is None else round(100 * layer.dead, 1),
-            round(100 * layer.flat / max(layer.count, 1), 1) if layer.kind in SATURATING else None,
+            layer.percent(layer.flat) if layer.kind in SATURATING else None,
             layer.signal, layer.rank,
         )
         for name, layer in layers.items()
@@ -245,7 +231,7 @@ def _charts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None
         "Units that do not work", "", "% of the layer", names=tuple(layers),
         lines=(
             Line("dead units", places, tuple(None if one.dead is None else 100 * one.dead for one in layers.values()), "bars"),
-            Line("saturated outputs", places, tuple(100 * one.flat / max(one.count, 1) if one.kind in SATURATING else None for one in layers.values()), "bars"),
+            Line("saturated outputs", places, tuple(one.percent(one.flat) if one.kind in SATURATING else None for one in layers.values()), "bars"),
         ),
         marks=(Mark(100 * DEAD, "half", "y"),),
     )  # fmt: skip

@@ -33,26 +33,12 @@ MOST_UNREACHED = 0.5  # of all trained numbers without a gradient: not an unused
 class _Total(Moments):
     """Of one parameter over all batches."""
 
-    squares: float = 0.0
-    sum: float = 0.0
-    count: int = 0
-    largest: float = 0.0
-    zeros: int = 0
-    nonfinite: int = 0
     reached: bool = False
     norms: list[float] = field(default_factory=list)
 
     def add(self, gradient: torch.Tensor) -> None:
-        dense = (gradient.coalesce().values() if gradient.is_sparse else gradient).detach().double()
-        finite = dense.isfinite()
-        good = torch.where(finite, dense, torch.zeros_like(dense))
+        good = self.take(gradient.coalesce().values() if gradient.is_sparse else gradient)
         self.reached = True
-        self.count += dense.numel()
-        self.sum += float(good.sum())
-        self.squares += float(good.square().sum())
-        self.largest = max(self.largest, float(good.abs().amax()) if good.numel() else 0.0)
-        self.zeros += int((dense == 0).sum())
-        self.nonfinite += int((~finite).sum())
         self.norms.append(float(good.norm()))
 
     @property
@@ -162,7 +148,7 @@ def _summary(totals: dict[str, _Total], sizes: dict[str, float], rate: Rate | No
 
 def _tables(totals: dict[str, _Total], sizes: dict[str, float]) -> tuple[Table, ...]:
     rows = tuple(
-        (name, t.norm, t.mean, t.std, t.largest, _share(t.zeros, t), _share(t.nonfinite, t)) if t.reached
+        (name, t.norm, t.mean, t.std, t.largest, t.percent(t.zeros), t.percent(t.nonfinite)) if t.reached
         else (name, None, None, None, None, None, None)
         for name, t in totals.items()
     )  # fmt: skip
@@ -204,10 +190,6 @@ def _charts(totals: dict[str, _Total], sizes: dict[str, float], rate: Rate | Non
         marks = (Mark(floor, f"{FADED:g} of the largest", "y"),) if floor > 0 else ()
         charts.append(Chart("Gradient flow along the depth", "", "norm", tuple(lines), marks, tuple(sizes), log_y=True))
     return tuple(charts)
-
-
-def _share(part: int, total: _Total) -> float:
-    return round(100 * part / max(total.count, 1), 2)
 
 
 def _middle(values: list[float]) -> float:
