@@ -6,14 +6,17 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import report_to_stderr
+from traindx.cli.diagnose import Format, Output, report, report_to_stderr, reporter_for
 from traindx.cli.talk import check_writable, emit, is_terminal, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 from traindx.reporters import reporters
+
+if TYPE_CHECKING:
+    from traindx.diagnosis import Diagnosis
 
 
 def command(
@@ -24,6 +27,8 @@ def command(
     json: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the diagnosis as JSON here.")
     ] = None,
+    format: Format = None,
+    output: Output = None,
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a problem is found, for CI.")] = False,
     budget: Annotated[str, typer.Option(metavar="PERCENT", help="How much of the time recording may take.")] = "1%",
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N optimiser steps.")] = None,
@@ -34,7 +39,9 @@ def command(
     from traindx.live.launch import command_of, launch, name_of
     from traindx.live.store import fresh_folder
 
-    check_writable(json)
+    for wanted in (json, output):
+        check_writable(wanted)
+    reporter = None if format is None and output is None else reporter_for(format, output)
     share = budget_of(budget)
     what = command_of(arguments)
     folder = to if to is not None else fresh_folder(name_of(arguments), Path.cwd())
@@ -44,7 +51,10 @@ def command(
         code = launch(what, folder, {"budget": share, "steps": steps}, status.tick, seen)
         reached = seen.read_text("ascii") if seen.exists() else ""
     status.clear()
-    sick = _conclude(folder, json, quiet, reached)
+    page = _conclude(folder, json, quiet, reached)
+    if page is not None and reporter is not None:
+        report([page], reporter, output)
+    sick = page is not None and page.verdict == "unhealthy"
     return EXIT_PROBLEM_FOUND if gate and sick and code == EXIT_OK else code
 
 
@@ -71,25 +81,25 @@ def _why_nothing(reached: str) -> str:
     )
 
 
-def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> bool:
-    """Diagnose what was recorded; whether a problem was found."""
+def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> Diagnosis | None:
+    """Diagnose what was recorded, if anything was."""
     from traindx.engine import diagnose
     from traindx.readers.find import find_runs
 
     if not folder.exists():
         say(f"nothing was recorded: {_why_nothing(reached)}")
-        return False
+        return None
     try:
         page = diagnose(find_runs([folder])[0])
     except TraindxError:
         say(f"nothing to diagnose: {folder} holds no training step.")
-        return False
+        return None
     if json is not None:
         emit(reporters()["json"].render([page], color=False, width=100), json)
     if not quiet:
         report_to_stderr(page)
         say(f"recorded in {folder}; again any time: traindx diagnose {folder}")
-    return page.verdict == "unhealthy"
+    return page
 
 
 class Status:

@@ -13,15 +13,15 @@ def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
     """Strict JSON: no NaN, and no character a terminal could take for a command (colour and width do not matter)."""
     documents = [diagnosis.to_json() for diagnosis in diagnoses]
     document = documents[0] if len(documents) == 1 else documents
-    return _inert(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
+    return inert(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
 
 
 def line(diagnosis: Diagnosis) -> str:
     """One diagnosis on one line, for streams of them."""
-    return _inert(json.dumps(diagnosis.to_json(), ensure_ascii=False, allow_nan=False)) + "\n"
+    return inert(json.dumps(diagnosis.to_json(), ensure_ascii=False, allow_nan=False)) + "\n"
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Unprintable characters, which only strings can hold, written as JSON escapes."""
     if text.replace("\n", "").isprintable():
         return text
