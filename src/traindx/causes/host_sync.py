@@ -32,7 +32,8 @@ Data time small, step time large, and it shrinks when logging is cut. `torch.cud
 synchronising call with its stack: run it for ten steps. With `small-batch-underuse` no call synchronises and the kernels are
 just too small. With `slow-data-loading` the time is in `next(loader)`. Timing code itself misleads: without
 `torch.cuda.synchronize()` the wait is charged to whatever line happens to ask first. From a log traindx can see `slow-step`
-without `slow-input-pipeline`, no more; it needs a profile.
+without `slow-input-pipeline`, no more. A recording (`traindx run`) counts the waits of each line and times the way of a batch to
+the GPU: `waits-for-device` and `slow-transfer`.
 
 ## How to fix it
 1. Keep running sums on the device; call `.item()` every 50 or 100 steps.
@@ -59,7 +60,9 @@ CAUSE = Cause(
     prior="rare",
     predicts={
         **LEARNING_UNAFFECTED,
-        "slow-step": "usually",
+        "waits-for-device": "always",
+        "slow-transfer": "often",
+        "slow-step": "often",
         "slow-input-pipeline": "rarely",
         "more-workers-help": "rarely",
         "loader-at-its-limit": "rarely",
@@ -89,6 +92,18 @@ CAUSE = Cause(
             within=3,
         ),
         Case(
+            "fires",
+            "a recording counted 148 waits in every step",
+            present=("waits-for-device",),
+            absent=(*CALM_CURVES, "slow-input-pipeline", "slow-step", "throughput-drop"),
+        ),
+        Case(
+            "fires",
+            "batches are copied from memory that is not pinned, and waited for",
+            present=("slow-transfer",),
+            absent=(*CALM_CURVES, "slow-input-pipeline", "throughput-drop"),
+        ),
+        Case(
             "healthy",
             "steps as long as their kernels",
             absent=(*CALM_CURVES, "slow-step", "slow-input-pipeline", "throughput-drop"),
@@ -103,5 +118,5 @@ CAUSE = Cause(
         Case("missing", "no timing was logged", absent=("divergence",)),
     ),
     log_visible=False,
-    needs="a profile of a few steps, or the step time with logging switched off",
+    needs="a recording on the GPU (traindx run), a profile of a few steps, or the step time with logging switched off",
 )

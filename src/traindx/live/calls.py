@@ -44,6 +44,8 @@ class Calls:
         if outermost and not isinstance(module, _Loss):
             hub.meet(module)
         self._depth += 1
+        if self._depth == 1 and not hub.glancing and not isinstance(module, _Loss):
+            hub.observe("on_call", module)
 
     def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         hub = self._hub

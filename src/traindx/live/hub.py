@@ -105,6 +105,11 @@ class Hub:
         """The share of wall time that recording has taken so far."""
         return self._clock.cost
 
+    @property
+    def spent(self) -> float:
+        """The seconds that recording has taken so far."""
+        return self._clock.spent
+
     def patch(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self.patches.wrap(owner, name, around)
 
@@ -347,12 +352,14 @@ class Hub:
 
     def look_closely(self, deep: bool) -> None:
         """Install or remove the hooks that see every layer."""
-        self.deep = deep and bool(self._observers)
+        before, self.deep = self.deep, deep and bool(self._observers)
         self._choose_handlers()
         self.glancing = False
         self._calls.forget()
         if self.deep:
             self._calls.watch()
+        if before != self.deep:
+            self.observe("on_depth", self.deep)
 
     def meet(self, model: torch.nn.Module) -> None:
         """Know a whole model and the names of its layers."""

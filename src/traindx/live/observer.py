@@ -97,6 +97,12 @@ class Observer:
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         """The optimiser has updated the weights; `hub.step` is the number of updates before this one."""
 
+    def on_depth(self, deep: bool) -> None:
+        """A stretch of deep steps begins or ends. The first one begins before the training does and is not told."""
+
+    def on_call(self, model: torch.nn.Module) -> None:
+        """A whole model is about to be called (deep steps only)."""
+
     def on_end(self) -> None:
         """The training process ends (or the recording does)."""
 
