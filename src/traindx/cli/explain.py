@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,9 +20,20 @@ def command(
         list[str],
         typer.Argument(metavar="ID", help="A symptom, cause or fix (lr-too-high), or words (need more epochs)."),
     ],
+    why: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="What in this run speaks for and against the cause, and how much."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="With --why: for programs.")] = False,
 ) -> int:
-    """Show the page of a symptom, a cause or a fix."""
+    """Show the page of a symptom, a cause or a fix; with --why, the evidence about a cause in one run."""
     text = " ".join(words)
+    if why is not None:
+        from traindx.cli.why import explain_why
+
+        return explain_why(why, text, as_json=json)
+    if json:
+        raise TraindxError("--json goes with --why RUN.", "The whole catalogue as JSON: traindx list --format json")
     pages = pages_about(text)
     if not pages:
         raise TraindxError(f"there is no symptom, cause or fix called {text!r}.", suggestion(text, titles()))

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 
 from traindx.causes import causes
 from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
-from traindx.engine.advise import facts, missing
-from traindx.engine.context import hints
-from traindx.engine.observe import observe
-from traindx.engine.rank import HEALTHY, OTHER, Ranked, rank
+from traindx.engine.advise import facts, missing, settle, sources
+from traindx.engine.context import Hint
+from traindx.engine.evidence import gather
+from traindx.engine.next_evidence import Gain
+from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
 from traindx.run import Run, Series
@@ -39,14 +42,17 @@ _RL_NOTE = (
 _GAN_NOTE = "Adversarial training: generator and discriminator losses need not fall; only what should fall is judged."
 
 
-def diagnose(run: Run, settings: Settings | None = None) -> Diagnosis:
-    """Look for every symptom, rank the explanations, propose the fix."""
+def diagnose(
+    run: Run, settings: Settings | None = None, told: Sequence[Observation] = (), hinted: Sequence[Hint] = ()
+) -> Diagnosis:
+    """Look for every symptom, rank the explanations, propose the fix. `told` and `hinted` are what somebody said about the
+    run; it counts where nothing was measured."""
     signals = Signals(run, settings)
-    observations = observe(signals)
-    ranked = rank(observations, hints(signals, observations), unfamiliar=signals.kind != "supervised")
+    evidence = gather(signals, told, hinted)
+    observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked)
     hypotheses = _hypotheses(signals, ranked, verdict)
-    lacking = missing(signals, observations, ranked)
+    found = sources(signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses))
     main = signals.main
     return Diagnosis(
         verdict=verdict,
@@ -57,8 +63,8 @@ def diagnose(run: Run, settings: Settings | None = None) -> Diagnosis:
         ),
         symptoms=observations,
         hypotheses=hypotheses,
-        missing=lacking,
-        next=_next(verdict, hypotheses, observations, run),
+        missing=missing(signals, found),
+        next=_next(verdict, hypotheses, observations, signals, found),
         version=__version__,
         notes=_notes(signals),
         curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
@@ -156,7 +162,19 @@ def _at_rest(observations: tuple[Observation, ...]) -> bool:
     return REST in present and not present & {"too-short", "truncated"}
 
 
-def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], observations: tuple[Observation, ...], run: Run) -> str:
+def _unsettled(hypotheses: tuple[Hypothesis, ...]) -> bool:
+    """No fault is likely enough to act on."""
+    return all(h.confidence < UNSURE for h in hypotheses if h.cause not in (HEALTHY, OTHER))
+
+
+def _next(
+    verdict: Verdict,
+    hypotheses: tuple[Hypothesis, ...],
+    observations: tuple[Observation, ...],
+    signals: Signals,
+    found: Sequence[Gain],
+) -> str:
+    run = signals.run
     if verdict == "healthy":
         return "Nothing to fix. Keep the run."
     if verdict == "inconclusive":
@@ -166,16 +184,16 @@ def _next(verdict: Verdict, hypotheses: tuple[Hypothesis, ...], observations: tu
             return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
         if _at_rest(observations):
             return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
+        if run.format == "answers" and found:
+            return f"Nothing was measured yet. {settle(found[0], signals)}"
         return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:
         return "traindx plot shows where it happens."
-    if top.confidence < UNSURE and run.format != "recording":
-        return "Change nothing yet: a log cannot tell these apart. `traindx run train.py` (PyTorch) looks inside and sees most of them directly."
+    if top.confidence < UNSURE and found:
+        return f"Change nothing yet. {settle(found[0], signals)}"
     if top.confidence < UNSURE:
-        return (
-            f"Not certain yet: read `traindx explain {top.cause}` for the check that separates it from its look-alikes."
-        )
+        return f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have to be seen."
     return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
 
 

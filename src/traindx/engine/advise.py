@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 
-from traindx.causes import causes
-from traindx.diagnosis import Missing, Observation
-from traindx.engine import words
+from traindx.diagnosis import Missing
 from traindx.engine.context import peak_lr
-from traindx.engine.rank import Ranked
+from traindx.engine.evidence import Evidence
+from traindx.engine.next_evidence import Gain, gains
+from traindx.engine.ways import Way
 from traindx.signals import Signals, lookup
-from traindx.symptoms import symptoms
 
-CONTENDERS = 6  # explanations that missing evidence may still decide between
-MOST_MISSING = 4
+MOST_MISSING = 3
+VALIDATION = "validation loss"
+LEAST_BITS = 0.02  # evidence that would settle less than this is not worth a line
+SCRIPT = "train.py"  # what commands call a script that nobody named
 
-# How to get the evidence that symptoms name in `needs`.
-HOW: Mapping[str, str] = {
-    "validation loss": "log a validation loss once per epoch and run `traindx diagnose` again",
-    "validation loss or score": "log a validation loss once per epoch and run `traindx diagnose` again",
-    "validation score or loss": "log a validation loss once per epoch and run `traindx diagnose` again",
-    "number of classes": "traindx diagnose {source} --classes N",
-    "learning rate": "log scheduler.get_last_lr()[0] with each loss and run `traindx diagnose` again",
-    "gradient norm": "traindx run train.py records it (or log what torch.nn.utils.clip_grad_norm_ returns)",
-    "planned steps or epochs": "traindx diagnose {source} --config config.yaml",
-    "training loss": "log the training loss every few steps and run `traindx diagnose` again",
-    "loss": "log the training loss every few steps and run `traindx diagnose` again",
-    "loss from the first step": "log from step 0 on and run `traindx diagnose` again",
-    "step time": "log the seconds each step takes, and those spent waiting for data",
-    "data loading time": "log the seconds each step waits for data beside the seconds it takes",
+# Ways that a run of this format has gone already, or that do not exist for it.
+GONE: Mapping[str, frozenset[str]] = {
+    "recording": frozenset({"recording", "ask", "learning rate", "training loss", "step time", "config"}),
+    "answers": frozenset(
+        {"ask", "classes", "config", "learning rate", "training loss", "step time", "validation loss"}
+    ),
 }
 
 
@@ -61,31 +55,40 @@ def facts(signals: Signals) -> dict[str, str]:
     return told
 
 
-def missing(signals: Signals, observations: Sequence[Observation], ranked: Sequence[Ranked]) -> tuple[Missing, ...]:
-    """Unmeasured symptoms that would move the contenders apart, most telling first, one entry for each kind of evidence."""
-    table, known = causes(), symptoms()
-    contenders = [entry for entry in ranked[: CONTENDERS + 2] if entry.cause in table][:CONTENDERS]
-    found: dict[str, tuple[float, list[str]]] = {}
-    for observation in observations:
-        symptom = known[observation.id]
-        if observation.state != "unknown":
-            continue
-        decides: list[tuple[float, str]] = []
-        for entry in contenders:
-            word = table[entry.cause].predicts.get(symptom.id)
-            if word is not None:
-                decides.append((entry.probability * abs(words.STRENGTH[word] - symptom.background), entry.cause))
-        weight = sum(value for value, _ in decides)
-        for need in _lacking(signals, symptom.needs):
-            score, named = found.setdefault(need, (0.0, []))
-            named += [cause for _, cause in sorted(decides, reverse=True)[:3] if cause not in named]
-            found[need] = (max(score, weight), named)
-    ordered = sorted(found.items(), key=lambda item: -item[1][0])
-    return tuple(
-        Missing(need, tuple(named[:4]), HOW[need].format(source=signals.run.source))
-        for need, (score, named) in ordered[:MOST_MISSING]
-        if need in HOW and (score > 0.01 or need.startswith("validation"))
-    )
+def sources(signals: Signals, evidence: Evidence, *, simulate: bool) -> list[Gain]:
+    """What could still be looked at in this run, best first."""
+    return gains(evidence, _gone(signals), simulate=simulate)
+
+
+def missing(signals: Signals, found: Sequence[Gain]) -> tuple[Missing, ...]:
+    """The evidence that would move the explanations apart, most telling for its cost first (a trial is no evidence that is
+    missing); a missing validation loss is always said, because without it nobody knows whether the model generalises."""
+    worth = [gain for gain in found if gain.bits >= LEAST_BITS and gain.decides and gain.way.kind != "trial"][
+        :MOST_MISSING
+    ]
+    unseen = [gain for gain in found if gain.way.id == VALIDATION and gain not in worth]
+    kept = [*worth[: MOST_MISSING - len(unseen)], *unseen]
+    return tuple(Missing(gain.way.evidence, gain.decides, command(gain.way, signals)) for gain in kept)
+
+
+def command(way: Way, signals: Signals) -> str:
+    """The way as something to type, with this run's own names in it."""
+    script = str(signals.run.config.get("recording.script") or SCRIPT)
+    return way.command.format(script=shlex.quote(script), source=shlex.quote(signals.run.source))
+
+
+def settle(gain: Gain, signals: Signals) -> str:
+    """One sentence: the thing to do, what it needs and what it would decide."""
+    inside = " (PyTorch)" if gain.way.kind in ("recording", "probe") else ""
+    shown = command(gain.way, signals)
+    told = f"`{shown}`{inside}" if shown.startswith("traindx ") else shown
+    if len(gain.decides) > 1:
+        return f"{told} settles most for its cost: {gain.way.evidence} tells {gain.decides[0]} from {_listed(gain.decides[1:])}."
+    return f"{told} settles most for its cost: it shows {gain.way.evidence}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _regression(signals: Signals) -> bool:
@@ -93,17 +96,16 @@ def _regression(signals: Signals) -> bool:
     return str(signals.run.config.get("target_dtype", "")).startswith(("float", "bfloat"))
 
 
-def _lacking(signals: Signals, needs: Sequence[str]) -> list[str]:
-    """Which of these pieces of evidence the run really does not have."""
+def _gone(signals: Signals) -> frozenset[str]:
+    """Ways whose evidence this run has, or that it cannot go."""
+    unsupervised = signals.kind != "supervised"
     have = {
-        "loss": signals.train is not None, "training loss": signals.train is not None,
-        "loss from the first step": False,
-        "validation loss": signals.val is not None or signals.kind != "supervised",
-        "validation loss or score": signals.val is not None or signals.score is not None or signals.kind != "supervised",
-        "validation score or loss": signals.val is not None or signals.score is not None or signals.kind != "supervised",
-        "number of classes": signals.classes is not None or signals.kind != "supervised" or _regression(signals),
-        "learning rate": signals.lr is not None, "gradient norm": signals.grad_norm is not None,
-        "planned steps or epochs": signals.planned is not None,
-        "step time": bool(signals.run.of("step_time")), "data loading time": bool(signals.run.of("data_time")),
-    }  # fmt: skip
-    return [need for need in needs if not have.get(need, False) and need != "loss from the first step"]
+        "training loss": signals.train is not None,
+        VALIDATION: signals.val is not None or unsupervised,
+        "classes": signals.classes is not None or unsupervised or _regression(signals),
+        "learning rate": signals.lr is not None,
+        "config": signals.planned is not None,
+        "step time": bool(signals.run.of("step_time")) and bool(signals.run.of("data_time")),
+        "checkpoint": signals.run.format == "checkpoint",
+    }
+    return GONE.get(signals.run.format, frozenset()) | {name for name, held in have.items() if held}

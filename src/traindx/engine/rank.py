@@ -74,6 +74,17 @@ def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unf
     return sorted(ranked, key=lambda entry: -entry.probability)
 
 
+def expectation(explanation: str, symptom: Symptom) -> float:
+    """P(present) of a symptom under one explanation; its background rate where the explanation says nothing about it."""
+    if explanation == OTHER:
+        told = _expected_other(symptom)
+    elif explanation == HEALTHY:
+        told = _expected_healthy(causes().get(HEALTHY), symptom)
+    else:
+        told = _expected(causes()[explanation], False, symptom)
+    return symptom.background if told is None else told
+
+
 def _loudest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
     """How plainly any problem shows at all, 0 to 1: a fault that shows nowhere is improbable."""
     seen = [
@@ -141,7 +152,8 @@ def _log_odds(observation: Observation, probability: float, background: float) -
     if observation.state == "present":
         return math.pow(observation.clarity, words.CLARITY_POWER) * math.log(probability / background)
     seen = words.SENSITIVITY_DIRECT if background <= words.DIRECT else words.SENSITIVITY
-    return math.log((1 - seen * probability) / (1 - seen * background))
+    odds = math.log((1 - seen * probability) / (1 - seen * background))
+    return math.pow(observation.clarity, words.CLARITY_POWER) * odds
 
 
 def _expected(cause: Cause, proven: bool, symptom: Symptom) -> float | None:

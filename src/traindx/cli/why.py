@@ -1,0 +1,37 @@
+"""`traindx explain --why RUN CAUSE`: every piece of evidence about one cause in one run, with its weight."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+from traindx.cli.gather import gather as gather_runs
+from traindx.cli.talk import color_wanted, emit, width_of
+from traindx.errors import EXIT_OK, TraindxError
+
+
+def explain_why(path: Path, name: str, *, as_json: bool) -> int:
+    """Show why this cause ranks where it does; of several runs in the path each."""
+    from traindx.causes import causes
+    from traindx.engine.evidence import gather
+    from traindx.engine.rank import OTHER
+    from traindx.engine.reasons import why
+    from traindx.reporters.reasons import render
+    from traindx.signals import Signals
+
+    cause = re.sub(r"[\s_]+", "-", name.strip().lower())
+    if cause not in causes() and cause != OTHER:
+        from traindx.reporters.catalogue import suggestion
+
+        near = suggestion(name, {unit.id: unit.title for unit in causes().values()})
+        raise TraindxError(f"there is no cause called {name!r}.", near)
+    found = [(run, why(gather(Signals(run)), cause)) for run in gather_runs([path])]
+    if as_json:
+        told = [{"run": run.source, "name": run.name, **reasons.to_json()} for run, reasons in found]
+        emit(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=2) + "\n")
+        return EXIT_OK
+    color, width = color_wanted(sys.stdout), width_of(sys.stdout)
+    emit("\n".join(render(reasons, run.source, color=color, width=width) for run, reasons in found))
+    return EXIT_OK

@@ -1,0 +1,50 @@
+"""Evidence: what the ranking is made from, as one value that can be asked 'and if this were different?'."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from traindx.diagnosis import Observation
+from traindx.engine.context import Hint, hints
+from traindx.engine.observe import observe
+from traindx.engine.rank import Ranked, rank
+from traindx.signals import Signals
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All observations of one run and what settings and timing say."""
+
+    observations: tuple[Observation, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    unfamiliar: bool = False
+
+    def ranked(self) -> list[Ranked]:
+        return rank(self.observations, self.hints, unfamiliar=self.unfamiliar)
+
+    def probabilities(self) -> dict[str, float]:
+        return {entry.cause: entry.probability for entry in self.ranked()}
+
+    def given(self, observations: Iterable[Observation], more: Iterable[Hint] = ()) -> Evidence:
+        """The same with these observations instead of those of the same id, and with these hints besides."""
+        new = {observation.id: observation for observation in observations}
+        kept = tuple(new.pop(old.id, old) for old in self.observations)
+        return replace(self, observations=kept + tuple(new.values()), hints=self.hints + tuple(more))
+
+    def without_hint(self, place: int) -> Evidence:
+        return replace(self, hints=self.hints[:place] + self.hints[place + 1 :])
+
+
+def gather(signals: Signals, told: Sequence[Observation] = (), hinted: Sequence[Hint] = ()) -> Evidence:
+    """Everything known of a run. What somebody tells fills in where nothing could be measured, and never overrules a
+    measurement."""
+    by_id = {observation.id: observation for observation in told}
+    seen = tuple(by_id.get(o.id, o) if o.state == "unknown" else o for o in observe(signals))
+    return Evidence(seen, (*hints(signals, seen), *hinted), signals.kind != "supervised")
+
+
+def entropy(probabilities: Iterable[float]) -> float:
+    """How undecided a distribution is, in bits."""
+    return -sum(p * math.log2(p) for p in probabilities if p > 0)
