@@ -81,7 +81,7 @@ def test_nothing_usable_exits_two_with_a_sentence(tmp_path: Path, capsys: pytest
         (["--goal", "up"], "--goal"),
         (["--classes", "1"], "--classes"),
         (["--classes", "many"], "--classes"),
-        (["--format", "pdf"], "json, md, text"),
+        (["--format", "pdf"], "'pdf' is not one of github, "),
         (["--frobnicate"], "--frobnicate"),
         (["--config", "/nowhere/config.yaml"], "/nowhere/config.yaml does not exist"),
         (["-o", "/nowhere/report.md"], "/nowhere does not exist"),
