@@ -59,6 +59,7 @@ CAUSE = Cause(
         "prediction-collapse": "often",
         "underfitting": "often",
         "saturated-units": "sometimes",
+        "fades-over-time": "sometimes",
         "plateau": "sometimes",
         "slow-convergence": "sometimes",
         "unchanged-weights": "sometimes",

@@ -3,6 +3,7 @@
 Two sizes are measured. Of the parameters: norm, mean, spread, largest value, zeros. Along the depth: the norm of the gradient
 with respect to each layer's output. That one compares across shapes: with weights of variance 1/fan_in it stays the same through
 any chain of linear or convolutional layers, whatever their widths, while the norm of a weight's own gradient grows with its size.
+Recurrent layers are followed along time as well.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from traindx.probes.base import Deadline, Probe
 from traindx.probes.depth import Rate, rate_along
 from traindx.probes.looking import Seen, looking
 from traindx.probes.moments import Moments
+from traindx.probes.recurrence import Memory, memories, time_charts, time_facts, time_tables
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
@@ -75,10 +77,17 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
                 flow[name].append(float(gradient.double().norm()))
     sizes = {name: _middle(norms) for name, norms in flow.items()}
     rate = rate_along(list(sizes.values()))
+    unknown = [] if rate is not None else ["The rate along the depth: fewer than 4 layers follow one another."]
+    try:
+        recurrent = list(memories(subject))
+    except RuntimeError as error:  # a kernel that cannot be differentiated in this mode
+        recurrent = []
+        unknown.append(f"The rate along time: {str(error).splitlines()[0][:160]}")
+    facts = _facts(parameters, totals, sizes, rate, used)
     return Reading(
-        ID, _summary(totals, sizes, rate, used), tuple(_facts(parameters, totals, sizes, rate, used)),
-        tables=_tables(totals, sizes), charts=_charts(totals, sizes, rate),
-        unknown=() if rate is not None else ("The rate along the depth: fewer than 4 layers follow one another.",),
+        ID, _summary(totals, sizes, rate, used, recurrent), tuple(time_facts(facts, recurrent, subject.clip is not None)),
+        tables=(*_tables(totals, sizes), *time_tables(recurrent)),
+        charts=(*_charts(totals, sizes, rate), *time_charts(recurrent)), unknown=tuple(unknown),
     )  # fmt: skip
 
 
@@ -136,10 +145,14 @@ def _detached(subject: Subject) -> Reading:
     return Reading(ID, told, (Fact("no-gradient", True, told, next(iter(subject.parameters()), None)),))
 
 
-def _summary(totals: dict[str, _Total], sizes: dict[str, float], rate: Rate | None, used: int) -> str:
+def _summary(
+    totals: dict[str, _Total], sizes: dict[str, float], rate: Rate | None, used: int, recurrent: list[Memory]
+) -> str:
     norms = [total.norm for total in totals.values() if total.reached]
     whole = math.sqrt(sum(norm**2 for norm in norms))
     text = f"{len(norms)} of {len(totals)} parameters receive a gradient; its norm is {num(whole)} over {used} batches."
+    for memory in recurrent:
+        text += f" Along time {memory}."
     if rate is None:
         return text
     word = "fades" if rate.per_layer > 1 else "grows"
