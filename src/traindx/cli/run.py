@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from traindx.cli.diagnose import Format, Output, report, report_to_stderr, reporter_for
-from traindx.cli.talk import check_writable, emit, is_terminal, say
+from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit, is_terminal, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 from traindx.reporters import reporters
+from traindx.reporters.wording import clean, percent, title_of
 
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
+    from traindx.live.webhook import Alerter
 
 
 def command(
@@ -33,19 +35,32 @@ def command(
     budget: Annotated[str, typer.Option(metavar="PERCENT", help="How much of the time recording may take.")] = "1%",
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N optimiser steps.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line, no alerts, no page.")] = False,
+    alert: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="URL",
+            envvar="TRAINDX_ALERT",
+            show_envvar=True,
+            help="Post alerts to this webhook (Slack, Discord, ntfy, JSON).",
+        ),
+    ] = None,
+    cool_down: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="Between two alerts, at least.")] = 300,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the recording goes; NAME.traindx here.")] = None,
 ) -> int:
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
     from traindx.live.launch import command_of, launch, name_of
     from traindx.live.store import fresh_folder
+    from traindx.live.webhook import Alerter, address_of
 
     for wanted in (json, output):
         check_writable(wanted)
     reporter = None if format is None and output is None else reporter_for(format, output)
     share = budget_of(budget)
+    addresses = [address_of(url) for url in alert or []]
     what = command_of(arguments)
     folder = to if to is not None else fresh_folder(name_of(arguments), Path.cwd())
-    status = Status(folder, quiet)
+    alerter = Alerter(addresses, name_of(arguments), say, cool_down) if addresses else None
+    status = Status(folder, quiet, alerter)
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
         code = launch(what, folder, {"budget": share, "steps": steps}, status.tick, seen)
@@ -54,6 +69,8 @@ def command(
     page = _conclude(folder, json, quiet, reached)
     if page is not None and reporter is not None:
         report([page], reporter, output)
+    if alerter is not None:
+        alerter.close(_last_words(page, code))
     sick = page is not None and page.verdict == "unhealthy"
     return EXIT_PROBLEM_FOUND if gate and sick and code == EXIT_OK else code
 
@@ -102,28 +119,48 @@ def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> Dia
     return page
 
 
+def _last_words(page: Diagnosis | None, code: int) -> str | None:
+    """What is worth an alert at the end: a script that failed, a training with a problem."""
+    failed = f"the training ended with code {code}. " if code not in (EXIT_OK, EXIT_INTERRUPTED) else ""
+    if page is None or page.verdict != "unhealthy":
+        return failed.strip() or None
+    top = page.hypotheses[0]
+    return clean(f"{failed}{percent(top.confidence)} {title_of(top)} ({top.cause}): {page.headline} {page.next}")
+
+
 class Status:
     """One line that is rewritten in place on a terminal, and alerts that stay."""
 
-    def __init__(self, folder: Path, quiet: bool) -> None:
+    def __init__(self, folder: Path, quiet: bool, alerter: Alerter | None = None) -> None:
         from traindx.live.monitor import Monitor
 
         self.monitor = Monitor(folder)
         self.quiet = quiet
+        self.alerter = alerter
         self.shown = False
 
     def tick(self) -> None:
-        if self.quiet:
+        if self.quiet and self.alerter is None:
             return
         self.monitor.update()
         for alert in self.monitor.alerts():
-            self.clear()
-            say(alert)
+            self._tell(alert)
+        if self.alerter is not None:
+            self.alerter.tick()
+        if self.quiet:
+            return
         if is_terminal(sys.stderr) and self.monitor.step:
             width = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be rewritten in place
             sys.stderr.write(f"\r\033[K{f'traindx: {self.monitor.line()}'[:width]}")
             sys.stderr.flush()
             self.shown = True
+
+    def _tell(self, alert: str) -> None:
+        if self.alerter is not None:
+            self.alerter.tell(clean(alert))
+        if not self.quiet:
+            self.clear()
+            say(alert)
 
     def clear(self) -> None:
         if self.shown:
