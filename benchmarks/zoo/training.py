@@ -1,0 +1,230 @@
+"""The training itself: an ordinary loop, as people write it, over one Setup. It keeps a log as a logger would."""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from setup import Setup
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+EPOCH_NAMES = (("epoch", "train_loss", "val_loss", "lr"), ("epoch", "loss", "val_loss", "learning_rate"))
+STEP_NAMES = (("step", "train/loss", "val/loss", "lr"), ("step", "loss", "eval_loss", "learning_rate"))
+
+
+@dataclass
+class Outcome:
+    """How a training went, seen by an honest judge: its score on clean validation data, at the end and on the way."""
+
+    score: float
+    way: list[float] = field(default_factory=list)
+    fit: float = 0.0  # the same on the training data
+    updates: int = 0
+    seconds: float = 0.0
+
+
+class SlowSet(TensorDataset):
+    """Samples that take their time."""
+
+    def __init__(self, delay: float, *tensors: torch.Tensor) -> None:
+        super().__init__(*tensors)
+        self.delay = delay
+
+    def __getitem__(self, index: int) -> tuple[torch.Tensor, ...]:
+        time.sleep(self.delay)
+        return super().__getitem__(index)
+
+
+def make_optimizer(setup: Setup, model: nn.Module) -> torch.optim.Optimizer:
+    parameters = setup.choose(model) if setup.choose else list(model.parameters())
+    decay = setup.weight_decay
+    if setup.optimizer == "adam":
+        return torch.optim.Adam(parameters, lr=setup.lr, weight_decay=decay)
+    if setup.optimizer == "adamw":
+        return torch.optim.AdamW(parameters, lr=setup.lr, weight_decay=decay)
+    momentum = setup.momentum if setup.optimizer == "momentum" else 0.0
+    return torch.optim.SGD(parameters, lr=setup.lr, momentum=momentum, weight_decay=decay)
+
+
+def batches(setup: Setup, generator: torch.Generator) -> Any:
+    inputs, targets = setup.train
+    if setup.loader:
+        data = SlowSet(setup.delay, inputs, targets) if setup.delay else TensorDataset(inputs, targets)
+        return DataLoader(data, batch_size=setup.batch, shuffle=setup.shuffle, generator=generator)
+    return _Slices(setup, generator)
+
+
+@dataclass
+class _Slices:
+    setup: Setup
+    generator: torch.Generator
+
+    def __len__(self) -> int:
+        return -(-self.setup.count // self.setup.batch)
+
+    def __iter__(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        inputs, targets = self.setup.train
+        order = (
+            torch.randperm(len(inputs), generator=self.generator) if self.setup.shuffle else torch.arange(len(inputs))
+        )
+        for start in range(0, len(inputs), self.setup.batch):
+            index = order[start : start + self.setup.batch]
+            yield inputs[index], targets[index]
+
+
+def fresh_model(setup: Setup) -> nn.Module:
+    torch.manual_seed(setup.seed)
+    model = setup.model(setup.shape)
+    if setup.prepare:
+        setup.prepare(model)
+    return model.to(setup.precision) if setup.precision else model
+
+
+def train(setup: Setup, folder: Path, *, model: nn.Module | None = None) -> Outcome:
+    """Train and write metrics.csv (and hparams.yaml, where the log tells its settings) into the folder."""
+    model = fresh_model(setup) if model is None else model
+    optimizer = make_optimizer(setup, model)
+    generator = torch.Generator().manual_seed(setup.seed)
+    loader = batches(setup, generator)
+    scheduler, per = setup.schedule(optimizer, len(loader), setup.epochs) if setup.schedule else (None, "")
+    log = _Log(folder, setup)
+    outcome = Outcome(0.0)
+    began = time.perf_counter()
+    best, waited = float("inf"), 0
+    for epoch in range(setup.epochs):
+        if setup.rebuild == "epoch":
+            optimizer = make_optimizer(setup, model)
+        model.train(setup.train_mode)
+        total = count = 0.0
+        for number, (inputs, targets) in enumerate(loader):
+            if setup.rebuild == "step":
+                optimizer = make_optimizer(setup, model)
+            if setup.clear and number % setup.accumulate == 0:
+                optimizer.zero_grad()
+            if setup.feed:
+                inputs = setup.feed(inputs)
+            if setup.precision and inputs.is_floating_point():
+                inputs = inputs.to(setup.precision)
+            output = model(inputs)
+            loss = setup.loss(
+                output, targets.to(setup.precision) if setup.precision and targets.is_floating_point() else targets
+            )
+            if setup.accumulate > 1 and setup.scaled:
+                (loss / setup.accumulate).backward()
+            else:
+                loss.backward()
+            if number % setup.accumulate == setup.accumulate - 1:
+                if setup.clip:
+                    torch.nn.utils.clip_grad_norm_(model.parameters(), setup.clip)
+                optimizer.step()
+                outcome.updates += 1
+                if scheduler is not None and per == "batch":
+                    scheduler.step()
+            value = loss.item()
+            total, count = total + value, count + 1
+            log.step(outcome.updates, value, optimizer.param_groups[0]["lr"])
+            if setup.steps is not None and outcome.updates >= setup.steps:
+                break
+        validation = evaluate(setup, model)
+        if scheduler is not None and per == "epoch":
+            scheduler.step()
+        log.epoch(epoch, outcome.updates, total / max(count, 1), validation, optimizer.param_groups[0]["lr"])
+        outcome.way.append(judged(setup, model, setup.val))
+        waited = 0 if validation < best else waited + 1
+        best = min(best, validation)
+        if (setup.patience is not None and waited > setup.patience) or (
+            setup.steps is not None and outcome.updates >= setup.steps
+        ):
+            break
+    log.close()
+    outcome.score, outcome.fit = outcome.way[-1], judged(setup, model, setup.train)
+    outcome.seconds = time.perf_counter() - began
+    return outcome
+
+
+@torch.no_grad()
+def evaluate(setup: Setup, model: nn.Module) -> float:
+    model.train(not setup.eval_mode)
+    inputs, targets = setup.val
+    feed = setup.feed_val or setup.feed
+    losses, sizes = [], []
+    for start in range(0, len(inputs), 128):
+        piece, wanted = inputs[start : start + 128], targets[start : start + 128]
+        if feed:
+            piece = feed(piece)
+        if setup.precision and piece.is_floating_point():
+            piece = piece.to(setup.precision)
+        output = model(piece)
+        losses.append(
+            setup.loss(
+                output, wanted.to(setup.precision) if setup.precision and wanted.is_floating_point() else wanted
+            ).item()
+        )
+        sizes.append(len(piece))
+    return sum(a * b for a, b in zip(losses, sizes, strict=True)) / sum(sizes)
+
+
+@torch.no_grad()
+def judged(setup: Setup, model: nn.Module, pair: tuple[torch.Tensor, torch.Tensor]) -> float:
+    """The score in evaluation mode, on inputs fed as in training. Runs unseen: it is not part of the user's training."""
+    training = model.training
+    model.eval()
+    inputs = pair[0][:400]
+    feed = setup.judge_feed or setup.feed
+    if feed:
+        inputs = feed(inputs)
+    if setup.precision and inputs.is_floating_point():
+        inputs = inputs.to(setup.precision)
+    output = model(inputs).float()
+    model.train(training)
+    try:
+        score = setup.score(output, pair[1][:400])
+    except (RuntimeError, IndexError):  # outputs of another shape than the task's
+        return 0.0
+    return max(min(score, 1.0), -1.0) if score == score else -1.0
+
+
+class _Log:
+    """metrics.csv as a logger would write it: a row an epoch, or one every few steps and one at each evaluation."""
+
+    def __init__(self, folder: Path, setup: Setup) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.every = setup.log_every
+        names = STEP_NAMES if self.every else EPOCH_NAMES
+        self.names = names[setup.seed % 2]
+        self._file = (folder / "metrics.csv").open("w", newline="")
+        self._csv = csv.writer(self._file)
+        self._csv.writerow(self.names)
+        self._held: list[float] = []
+        if setup.told:
+            settings = {"lr": setup.lr, "batch_size": setup.batch, "optimizer": type_name(setup.optimizer)}
+            settings |= {"weight_decay": setup.weight_decay} if setup.weight_decay else {}
+            settings |= {"momentum": setup.momentum} if setup.optimizer == "momentum" else {}
+            settings |= {"dropout": setup.shape.dropout} if setup.shape.dropout else {}
+            settings |= {"num_classes": setup.classes} if setup.classes > 2 else {}
+            (folder / "hparams.yaml").write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in settings.items()))
+
+    def step(self, step: int, loss: float, lr: float) -> None:
+        if not self.every:
+            return
+        self._held.append(loss)
+        if len(self._held) >= self.every:
+            self._csv.writerow([step, sum(self._held) / len(self._held), "", lr])
+            self._held.clear()
+
+    def epoch(self, epoch: int, step: int, loss: float, validation: float, lr: float) -> None:
+        self._csv.writerow([step, "", validation, ""] if self.every else [epoch, loss, validation, lr])
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def type_name(optimizer: str) -> str:
+    return {"sgd": "SGD", "momentum": "SGD", "adam": "Adam", "adamw": "AdamW"}[optimizer]
