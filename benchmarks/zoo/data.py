@@ -45,7 +45,7 @@ def _from_packages() -> dict[str, np.ndarray]:
         found[f"{name}_y"] = np.asarray(loaded.target)
     if FASHION.is_dir():
         found["fashion_x"] = _idx(FASHION / "train-images-idx3-ubyte.gz")[:FASHION_COUNT]
-        found["fashion_y"] = _idx(FASHION / "train-labels-idx1-ubyte.gz")[:FASHION_COUNT]
+        found["fashion_y"] = _idx(FASHION / "train-labels-idx1-ubyte.gz")[:FASHION_COUNT].astype(np.int64)
     return found
 
 
