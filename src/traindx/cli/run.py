@@ -35,6 +35,10 @@ def command(
     budget: Annotated[str, typer.Option(metavar="PERCENT", help="How much of the time recording may take.")] = "1%",
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N optimiser steps.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line, no alerts, no page.")] = False,
+    push: Annotated[
+        bool,
+        typer.Option("--push", help="Tell the script's own TensorBoard, W&B, MLflow or trackio run the diagnosis."),
+    ] = False,
     alert: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,9 +65,10 @@ def command(
     folder = to if to is not None else fresh_folder(name_of(arguments), Path.cwd())
     alerter = Alerter(addresses, name_of(arguments), say, cool_down) if addresses else None
     status = Status(folder, quiet, alerter)
+    options = {"budget": share, "steps": steps, **({"push": True} if push else {})}
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
-        code = launch(what, folder, {"budget": share, "steps": steps}, status.tick, seen)
+        code = launch(what, folder, options, status.tick, seen)
         reached = seen.read_text("ascii") if seen.exists() else ""
     status.clear()
     page = _conclude(folder, json, quiet, reached)

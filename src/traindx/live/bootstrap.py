@@ -58,15 +58,20 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
+def after_import(name: str, call: Callable[[], None]) -> None:
+    """Call once the module has been imported: now, later or never."""
+    if name in sys.modules:
+        call()
+    else:
+        sys.meta_path.insert(0, _Finder(name, call))
+
+
 def await_torch() -> None:
     """Install the import hook in a process that may become the training."""
     _note("python")
     # a child of multiprocessing that was spawned: it knows of its parent only later
     call = _start_when_training if "--multiprocessing-fork" in sys.argv else _start
-    if "torch" in sys.modules:
-        call()
-    else:
-        sys.meta_path.insert(0, _Finder("torch", call))
+    after_import("torch", call)
     sys.meta_path.insert(0, _Finder("transformers.trainer", _extend_trainer))
 
 

@@ -23,13 +23,17 @@ _current: Hub | None = None
 _folder = Path()  # where it records
 
 
-def start(folder: Path, budget: float = 0.01, steps: int | None = None) -> Hub:
-    """Begin recording a whole process; the recording ends with it."""
+def start(folder: Path, budget: float = 0.01, steps: int | None = None, push: bool = False) -> Hub:
+    """Begin recording a whole process; the recording ends with it. `push` tells the script's own trackers how it went."""
     hub, _, new = join(folder, budget, steps)
     if new:
         atexit.register(stop)
         at_end_of_child(_stop_after)
         watch_exceptions(hub)
+        if push:
+            from traindx.live.pushing.pusher import Pusher
+
+            Pusher(hub, folder).attach()
     return hub
 
 
