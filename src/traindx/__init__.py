@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from traindx.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from traindx.fleet import compare as compare
     from traindx.live.watching import watch as watch
     from traindx.probes.python import probe as probe
 
 
 def __getattr__(name: str) -> Any:
-    """`traindx.watch` and `traindx.probe` bring torch along, so they are imported when asked for and not before."""
+    """`traindx.watch` and `traindx.probe` bring torch along, `traindx.compare` numpy: imported when asked for and not before."""
     if name == "watch":
         from traindx.live.watching import watch
 
@@ -21,4 +22,8 @@ def __getattr__(name: str) -> Any:
         from traindx.probes.python import probe
 
         return probe
+    if name == "compare":
+        from traindx.fleet import compare
+
+        return compare
     raise AttributeError(f"module 'traindx' has no attribute {name!r}")

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli import checkpoint, diagnose, explain, listing, mcp, plot, probe, run
+from traindx.cli import checkpoint, compare, diagnose, explain, listing, mcp, plot, probe, run
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -31,6 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 app.command("checkpoint")(checkpoint.command)
+app.command("compare")(compare.command)
 app.command("diagnose")(diagnose.command)
 app.command("explain")(explain.command)
 app.command("list")(listing.command)

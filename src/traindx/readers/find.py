@@ -44,11 +44,11 @@ def find_runs(
             raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to.")
         runs.extend(_in_directory(path, progress, allowed) if path.is_dir() else _in_file(path, str(path), progress))
     for run in runs:
-        _add_settings_beside(run, allowed)
+        add_settings_beside(run, allowed)
     return runs
 
 
-def _add_settings_beside(run: Run, allowed: Callable[[Path], bool] | None) -> None:
+def add_settings_beside(run: Run, allowed: Callable[[Path], bool] | None = None) -> None:
     """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself wins."""
     folder = Path(run.source).parent
     for name in SETTINGS:
@@ -116,7 +116,19 @@ def _tells(run: Run) -> bool:
 
 
 def _in_directory(folder: Path, progress: Progress | None, allowed: Callable[[Path], bool] | None = None) -> list[Run]:
-    files = [path for path in _walk(folder) if allowed is None or allowed(path)]
+    files = [path for path in walk(folder) if allowed is None or allowed(path)]
+    runs, damaged = runs_among(folder, files, progress)
+    if not runs:
+        detail = f" ({damaged[0]})" if damaged else ""
+        raise TraindxError(
+            f"{folder} holds no training log: looked through {len(files)} files for {_LOOKED_FOR}{detail}.",
+            "Point traindx at the directory the run wrote to.",
+        )
+    return runs
+
+
+def runs_among(folder: Path, files: Sequence[Path], progress: Progress | None = None) -> tuple[list[Run], list[str]]:
+    """The runs that these files of a folder make up, by source and without copies; and what was damaged."""
     runs: list[Run] = []
     damaged: list[str] = []
     taken: set[Path] = set()
@@ -131,14 +143,8 @@ def _in_directory(folder: Path, progress: Progress | None, allowed: Callable[[Pa
         if path not in taken:
             runs.extend(_any_run(path, progress, damaged))
     found = sorted((run for run in runs if _tells(run) or run.of(*OBJECTIVES)), key=lambda run: run.source)
-    runs = _without_copies(found)
-    if not runs:
-        detail = f" ({damaged[0]})" if damaged else ""
-        raise TraindxError(
-            f"{folder} holds no training log: looked through {len(files)} files for {_LOOKED_FOR}{detail}.",
-            "Point traindx at the directory the run wrote to.",
-        )
-    return [run for run in found if any(run is kept for kept in runs)]
+    kept = _without_copies(found)
+    return [run for run in found if any(run is one for one in kept)], damaged
 
 
 def _claimed(reader: Reader, folder: Path, files: Sequence[Path]) -> list[Bundle]:
@@ -186,7 +192,8 @@ def _source(path: Path, name: str, progress: Progress | None) -> Source:
     return Source(path, name, None if progress is None else lambda done, size: progress(name, done, size))
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def walk(folder: Path) -> Iterator[Path]:
+    """Every file below a folder, in order, without version control, environments and caches."""
     count = 0
     for root, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)

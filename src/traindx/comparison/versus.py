@@ -1,0 +1,162 @@
+"""Did the change help? Two runs, or two settings with seeds, before and after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+
+from traindx.comparison.result import Effect, Versus
+from traindx.comparison.settings import Table, Value, shown
+from traindx.comparison.statistics import welch_interval
+from traindx.comparison.summary import Measure, Summary
+from traindx.diagnosis import Verdict
+
+NORMAL95 = 1.96
+# What another seed alone does to the level that a run reaches, as a share of its progress. Between seeds of the benchmark's
+# small trainings (benchmarks/compare/seeds.py) the 95 % point of the difference is near this; single runs cannot know their own.
+SEED_SHARE = 0.05
+
+
+def versus(
+    runs: Sequence[Summary],
+    measures: Sequence[Measure | None],
+    outcome: Literal["best", "final"],
+    outcomes: Sequence[float],
+    reached: Sequence[float | None],
+    table: Table,
+    before: Sequence[int],
+    after: Sequence[int],
+) -> Versus:
+    """The report on two sides; `outcomes` are lower-is-better, NaN where a run has none."""
+    olds, news = _finite(outcomes, before), _finite(outcomes, after)
+    changed = _changes(table, before[0], after[0])
+    cautions: list[str] = []
+    improvement, interval, why = _improvement(measures, outcome, olds, news, before, after, cautions)
+    cleared, new, still, open_ = _symptoms(runs, before, after)
+    health = _health(runs, before), _health(runs, after)
+    sign = next((m.sign for m in measures if m is not None), 1.0)
+    old, now = (float(np.mean(side)) if side else math.nan for side in (olds, news))
+    verdict = _verdict(improvement, interval, health, cleared, new)
+    cautions += _what_was_changed(changed, table, before[0], after[0])
+    return Versus(
+        verdict=verdict, why=why, before=old * sign, after=now * sign, improvement=improvement, interval=interval,
+        relative=improvement / abs(old) if old else math.nan, seeds=(len(before), len(after)), changed=changed,
+        cleared=cleared, new=new, still=still, not_measured=open_, health=health, ends=_ends(measures, before, after),
+        speed=_speed(reached, before, after), cautions=tuple(cautions),
+    )  # fmt: skip
+
+
+def _improvement(
+    measures: Sequence[Measure | None],
+    outcome: Literal["best", "final"],
+    olds: Sequence[float],
+    news: Sequence[float],
+    before: Sequence[int],
+    after: Sequence[int],
+    cautions: list[str],
+) -> tuple[float, float, str]:
+    """How much lower (better) it is, the half-width of the 95 % interval, and where that comes from."""
+    if not olds or not news:
+        return math.nan, math.nan, "one side has no value to compare."
+    if len(olds) >= 2 and len(news) >= 2:
+        difference, half = welch_interval(olds, news)
+        return -difference, half, f"interval over {len(olds)} and {len(news)} seeds"
+    known = [measures[i] for i in (*before, *after)]
+    errors = [m.best_error if outcome == "best" else m.final_error for m in known if m is not None]
+    progress = max((abs(m.initial - m.best) for m in known if m is not None), default=0.0)
+    noise = math.sqrt(sum(error**2 for error in errors if math.isfinite(error)))
+    half = math.hypot(NORMAL95 * noise, SEED_SHARE * progress)
+    cautions.append(
+        f"One run on a side: the interval is the noise of the curves and {SEED_SHARE * 100:.0f} % of the progress for what another seed may "
+        "do. Two or more seeds on each side would measure it."
+    )
+    return (
+        float(np.mean(olds) - np.mean(news)),
+        half,
+        "interval from the curves' own noise and an allowance for the seed",
+    )
+
+
+def _verdict(
+    improvement: float, interval: float, health: tuple[Verdict, Verdict], cleared: Sequence[str], new: Sequence[str]
+) -> Effect:
+    """The number decides where it can; where it cannot, a run that fell ill or recovered does."""
+    if math.isfinite(improvement) and math.isfinite(interval) and abs(improvement) > interval:
+        if improvement > 0:
+            return "cannot tell" if new and health[1] == "unhealthy" and not cleared else "helped"
+        return "cannot tell" if health == ("unhealthy", "healthy") else "worse"
+    if health[0] == "unhealthy" and health[1] == "healthy" and cleared and not new:
+        return "helped"
+    if health[0] == "healthy" and health[1] == "unhealthy" and new:
+        return "worse"
+    return "no difference" if math.isfinite(improvement) and math.isfinite(interval) else "cannot tell"
+
+
+def _symptoms(
+    runs: Sequence[Summary], before: Sequence[int], after: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Problems cleared, new, still there, and gone from sight without having been measured again. With seeds, a problem
+    counts where at least half of the side's runs show it."""
+    old = _shown(runs, before)
+    now = _shown(runs, after)
+    absent_now = {i for i in old - now if all(i in runs[place].absent for place in after)}
+    absent_then = {i for i in now - old if all(i in runs[place].absent for place in before)}
+    return (
+        tuple(sorted(absent_now)), tuple(sorted(absent_then)), tuple(sorted(old & now)),
+        tuple(sorted((old ^ now) - absent_now - absent_then)),
+    )  # fmt: skip
+
+
+def _shown(runs: Sequence[Summary], side: Sequence[int]) -> set[str]:
+    every = [set(runs[place].problems) for place in side]
+    return {i for i in set().union(*every) if sum(i in shown_by for shown_by in every) * 2 >= len(side)}
+
+
+def _health(runs: Sequence[Summary], side: Sequence[int]) -> Verdict:
+    verdicts = [runs[place].verdict for place in side]
+    if sum(verdict == "unhealthy" for verdict in verdicts) * 2 >= len(verdicts):
+        return "unhealthy"
+    return "healthy" if all(verdict == "healthy" for verdict in verdicts) else "inconclusive"
+
+
+def _changes(table: Table, before: int, after: int) -> Mapping[str, tuple[Value, Value]]:
+    old, new = table.values[before], table.values[after]
+    return {name: (old[name], new[name]) for name in table.names if old[name] != new[name]}
+
+
+def _what_was_changed(changed: Mapping[str, tuple[Value, Value]], table: Table, before: int, after: int) -> list[str]:
+    if not table.known[before] or not table.known[after]:
+        return ["The settings of both runs are not known, so what was changed is not either."]
+    if not changed:
+        return ["No known setting differs: what differs here is the seed, the data, or something that was not logged."]
+    if len(changed) > 1:
+        told = ", ".join(f"{name} {shown(old)} → {shown(new)}" for name, (old, new) in list(changed.items())[:6])
+        more = f" and {len(changed) - 6} more" if len(changed) > 6 else ""
+        return [
+            f"{len(changed)} settings differ ({told}{more}), so these runs cannot say which of them did it: change one at a time."
+        ]
+    return []
+
+
+def _ends(measures: Sequence[Measure | None], before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
+    """Where the two sides stand at the end; NaN for a side that broke."""
+    sides = []
+    for side in (before, after):
+        finals = [math.nan if m.broke else m.final for i in side if (m := measures[i]) is not None]
+        sides.append(float(np.mean(finals)) if finals else math.nan)
+    return sides[0], sides[1]
+
+
+def _speed(reached: Sequence[float | None], before: Sequence[int], after: Sequence[int]) -> float | None:
+    olds = [value for i in before if (value := reached[i]) is not None]
+    news = [value for i in after if (value := reached[i]) is not None]
+    if not olds or not news or np.median(news) <= 0:
+        return None
+    return float(np.median(olds) / np.median(news))
+
+
+def _finite(values: Sequence[float], side: Sequence[int]) -> list[float]:
+    return [values[i] for i in side if math.isfinite(values[i])]

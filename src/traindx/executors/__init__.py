@@ -1,0 +1,23 @@
+"""Where many independent pieces of work run: on this machine (`local`), or on a Ray cluster (`ray`). Same results on each."""
+
+from __future__ import annotations
+
+from traindx.errors import TraindxError
+from traindx.executors.base import Executor, Lost
+
+NAMES = ("local", "ray")
+
+__all__ = ["NAMES", "Executor", "Lost", "executor_for"]
+
+
+def executor_for(name: str = "local", *, workers: int | None = None, address: str | None = None) -> Executor:
+    """The executor of this name; `workers` bounds local processes, `address` names an existing Ray cluster."""
+    if name == "local":
+        from traindx.executors.local import Local
+
+        return Local(workers)
+    if name == "ray":
+        from traindx.executors.ray import Ray
+
+        return Ray(address)
+    raise TraindxError(f"There is no executor called {name!r}.", f"There are: {', '.join(NAMES)}.")

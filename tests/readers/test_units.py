@@ -1,0 +1,38 @@
+"""A tree cut into units gives the runs that looking at everything at once gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from traindx.readers.find import find_runs
+from traindx.readers.units import runs_of, units_in
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+TREES = (
+    "dvclive/dvclive", "lightning/lightning_logs", "mmengine/by_epoch", "tensorboard/keras", "tensorboard/torch",
+    "transformers/good", "wandb/finished",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", TREES)
+def test_the_same_runs_in_pieces_as_at_once(tree: str) -> None:
+    whole = {(run.source, run.name) for run in find_runs([GOLDEN / tree])}
+    pieces = {(run.source, run.name) for unit in units_in([GOLDEN / tree]) for run in runs_of(unit)[0]}
+    assert pieces == whole
+
+
+def test_every_mlflow_run_is_a_unit_of_its_own() -> None:
+    runs = {run.name for unit in units_in([GOLDEN / "mlflow" / "mlruns"]) for run in runs_of(unit)[0]}
+    assert runs == {"baseline", "broken"}  # and one that was deleted
+
+
+def test_a_folder_full_of_logs_is_a_folder_of_runs(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"run{number}.csv").write_text(
+            "step,loss\n" + "".join(f"{i},{number + 1 / (i + 1)}\n" for i in range(20))
+        )
+    units = units_in([tmp_path])
+    assert len(units) == 30
+    assert sum(len(runs_of(unit)[0]) for unit in units) == 30

@@ -1,0 +1,79 @@
+"""Executors: every item comes back exactly once, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from traindx.errors import TraindxError
+from traindx.executors import Lost, executor_for
+from traindx.executors.local import Local
+
+
+def square(value: int) -> int:
+    print("talk in the work is no answer")
+    if value == 7:
+        raise ValueError("seven")
+    return value * value
+
+
+def die_once(value: int, folder: Path) -> int:
+    mark = folder / str(value)
+    if value % 5 == 0 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return value
+
+
+def always_die(value: int) -> int:
+    if value == 3:
+        os._exit(9)
+    return value
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_local_gives_every_result_and_names_what_failed(workers: int) -> None:
+    results = dict(Local(workers).map(square, range(12)))
+    assert results.pop(7) == Lost("ValueError: seven")
+    assert results == {value: value * value for value in range(12) if value != 7}
+
+
+def test_a_killed_worker_loses_no_item(tmp_path: Path) -> None:
+    results = dict(Local(2).map(partial(die_once, folder=tmp_path), range(12)))
+    assert results == {value: value for value in range(12)}
+
+
+def test_an_item_that_kills_every_worker_is_given_up_alone() -> None:
+    results = dict(Local(2).map(always_die, range(8)))
+    assert isinstance(results.pop(3), Lost)
+    assert results == {value: value for value in range(8) if value != 3}
+
+
+def test_abandoning_the_results_ends_the_workers() -> None:
+    results = Local(2).map(square, range(200))
+    next(iter(results))
+    results.close()  # type: ignore[attr-defined]
+
+
+def test_an_unknown_executor_is_refused() -> None:
+    with pytest.raises(TraindxError, match="no executor called"):
+        executor_for("cloud")
+
+
+def test_ray_gives_the_same_results_and_loses_nothing_to_a_killed_worker(tmp_path: Path) -> None:
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        ray_results = dict(executor_for("ray").map(square, range(30)))
+        assert ray_results == dict(Local(1).map(square, range(30)))
+        killed = dict(executor_for("ray").map(partial(die_once, folder=tmp_path), range(12)))
+        assert killed == {value: value for value in range(12)}
+        poison = dict(executor_for("ray").map(always_die, range(10)))
+        assert isinstance(poison.pop(3), Lost)
+        assert poison == {value: value for value in range(10) if value != 3}
+    finally:
+        ray.shutdown()
