@@ -3,7 +3,7 @@
 # make test     set up and run the tests
 # make test-frameworks   the tests of callbacks with JAX, optax and Hugging Face Transformers installed as well (750 MB more)
 # make lint     ruff, mypy --strict and the layers
-# make docs     write the catalogue's pages into docs/
+# make docs     write the catalogue's pages into docs/ and the skill for agents
 # make clean    remove everything that was made
 
 VENV := .venv
@@ -53,6 +53,7 @@ lint: dev
 
 docs: setup
 	@$(PYTHON_IN) -m traindx.reporters.pages docs
+	@$(PYTHON_IN) -m traindx.reporters.skill skills/traindx
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

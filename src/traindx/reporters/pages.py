@@ -15,8 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from traindx.reporters import fresh
 from traindx.reporters.markdown import block, language_of, row
-from traindx.reporters.wording import amount
 
 if TYPE_CHECKING:
     from traindx.causes.base import Cause
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Kind = Literal["symptoms", "causes", "fixes"]
 Link = Callable[[Kind, str], str]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+OWNED = tuple(f"{kind}/*.md" for kind in KINDS)  # what lies there is made here
 MADE_BY = "<!-- Made from the catalogue by `make docs`; edit the unit's own file instead. -->"
 _HOW_OFTEN = ("always", "usually", "often", "sometimes", "rarely", "never")
 
@@ -187,47 +188,16 @@ def all_pages() -> dict[str, str]:
 
 def stale(folder: Path) -> list[str]:
     """Pages in the folder that differ from what the catalogue says, are missing, or belong to no unit any more."""
-    pages = all_pages()
-    different = (path for path, text in pages.items() if _current(folder / path) != text)
-    return sorted({*different, *_orphans(folder, pages)})
+    return fresh.stale(folder, all_pages(), OWNED)
 
 
 def write(folder: Path) -> int:
     """Bring the folder up to date; gives how many pages there are."""
-    pages = all_pages()
-    for orphan in _orphans(folder, pages):
-        (folder / orphan).unlink()
-    for path, text in pages.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if _current(target) != text:
-            target.write_text(text, "utf-8")
-    return len(pages)
+    return fresh.write(folder, all_pages(), OWNED)
 
 
 def main(arguments: Sequence[str]) -> int:
-    check = "--check" in arguments
-    folders = [Path(argument) for argument in arguments if argument != "--check"]
-    if len(folders) != 1:
-        print("usage: python -m traindx.reporters.pages [--check] FOLDER", file=sys.stderr)
-        return 2
-    if not check:
-        print(f"{write(folders[0])} pages in {folders[0]}")
-        return 0
-    old = stale(folders[0])
-    if old:
-        print(f"{amount(len(old), 'page')} not up to date; run `make docs`: {', '.join(old[:8])}", file=sys.stderr)
-    return 1 if old else 0
-
-
-def _current(path: Path) -> str | None:
-    return path.read_text("utf-8") if path.is_file() else None
-
-
-def _orphans(folder: Path, pages: Iterable[str]) -> list[str]:
-    known = set(pages)
-    found = (path.relative_to(folder).as_posix() for kind in KINDS for path in (folder / kind).glob("*.md"))
-    return [path for path in found if path not in known]
+    return fresh.run(arguments, "traindx.reporters.pages", all_pages, OWNED)
 
 
 def _index(title: str, lead: str, units: Iterable[tuple[str, str, str]]) -> str:
