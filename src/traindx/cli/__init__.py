@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli import checkpoint, compare, diagnose, explain, listing, mcp, plot, probe, run
+from traindx.cli import checkpoint, compare, diagnose, explain, fix, listing, mcp, plot, probe, run, trial
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -38,6 +38,8 @@ app.command("list")(listing.command)
 app.command("mcp")(mcp.command)
 app.command("plot")(plot.command)
 app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run.command)
+app.command("fix", context_settings=fix.SCRIPT_OPTIONS)(fix.command)
+app.command("trial", context_settings={"allow_interspersed_args": True, "ignore_unknown_options": True})(trial.command)
 probe.register(app)
 
 

@@ -26,4 +26,6 @@ other. The assertion belongs into the test suite, in evaluation mode, and with `
 not deterministic. The loss will be higher than before: that is the honest one. Check that it starts near
 ln(vocabulary), that samples make sense, and that validation stays close to train.
 """,
+    tries=("causal",),
+    judged_by="symptom",
 )

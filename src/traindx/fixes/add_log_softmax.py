@@ -21,4 +21,5 @@ Normalises the scores, so that raising one class lowers the others and the loss 
 over `CrossEntropyLoss` only when log-probabilities are needed elsewhere, in beam search or mixtures. Weights from the
 unbounded run have grown large: start again. The first loss must be ln K and stay positive.
 """,
+    tries=("logits",),
 )

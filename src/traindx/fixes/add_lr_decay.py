@@ -28,4 +28,5 @@ will not help. T_max must equal the number of `scheduler.step()` calls, or the r
 curve.
 """,
     defaults={"total_steps": "10000"},
+    tries=("decay={steps}",),
 )

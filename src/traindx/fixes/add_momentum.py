@@ -21,4 +21,5 @@ first. AdamW gets going with less tuning; well-tuned SGD with momentum generalis
 (Wilson et al. 2017), so some finish an Adam run with it.
 """,
     defaults={"lr": "0.01"},
+    tries=("momentum=0.9",),
 )

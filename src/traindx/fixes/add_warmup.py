@@ -30,4 +30,5 @@ peak rate itself is too high. Hugging Face: `warmup_steps=0.05` (before version 
 `CosineDecay(..., warmup_steps=...)`.
 """,
     defaults={"warmup_steps": "500", "total_steps": "10000"},
+    tries=("warmup={warmup}",),
 )

@@ -29,4 +29,6 @@ number of workers, so stop where samples per second no longer rise. Random augme
 run even with a seed. If data time stays above a third of the step with all cores busy, make samples cheaper instead.
 """,
     defaults={"batch_size": "64", "num_workers": "0"},
+    tries=("workers={workers}",),
+    judged_by="speed",
 )

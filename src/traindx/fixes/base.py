@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from traindx.diagnosis import FixProposal, Safety
+
+Judged = Literal["error", "recall", "speed", "symptom"]
 
 
 @dataclass(frozen=True)
@@ -13,7 +16,9 @@ class Fix:
     """`code` is Python (or a shell line) in which `{lr}`-like fields are filled with the run's own numbers, or with
     `defaults` where the run does not tell. `clears` are the symptoms that must be gone afterwards: a trial checks them.
     `why_safe` gives the reason for the safety: 'safe' changes nothing that already works, 'caution' may slow or weaken
-    the training, 'disruptive' changes the model or needs a new run from the start."""
+    the training, 'disruptive' changes the model or needs a new run from the start. `tries` are the changes a trial makes to see
+    whether it helps, as `traindx trial --set` takes them, one trial each ('a+b' changes both); a fix without any is made by hand.
+    `judged_by`: 'error', or 'recall' of all classes alike, or 'speed', or 'symptom' where an honest run has the higher error."""
 
     id: str
     title: str
@@ -23,6 +28,8 @@ class Fix:
     clears: tuple[str, ...]
     doc: str
     defaults: Mapping[str, str] = field(default_factory=dict)
+    tries: tuple[str, ...] = ()
+    judged_by: Judged = "error"
 
     def proposal(self, facts: Mapping[str, str]) -> FixProposal:
         code = self.code

@@ -28,4 +28,5 @@ afterwards. `torch.inference_mode()` alone does not do that: it stops gradients,
 checkpoint must then agree exactly. If the score gets worse in evaluation mode, the running statistics are stale:
 recalibrate them. Compare earlier checkpoints again, since the old curve ranked them by luck.
 """,
+    tries=("eval_mode",),
 )

@@ -28,4 +28,5 @@ epoch needs its own `model.train()` afterwards. If some BatchNorm layers are fro
 evaluation mode after the call. The train loss becomes noisier and a little higher, because dropout is active: that is
 right. Watch that `num_batches_tracked` grows and that validation improves.
 """,
+    tries=("train_mode",),
 )

@@ -24,4 +24,5 @@ throws the fresh gradient away. With two optimizers (GAN, actor and critic) each
 that are in no optimizer need `model.zero_grad()`. Afterwards the gradient norm stops growing from step to step. The
 rate may have been tuned down to survive the fault: try ten times more.
 """,
+    tries=("zero_grad",),
 )

@@ -26,4 +26,5 @@ cured by clipping: norm NaN times anything stays NaN. If most steps are clipped,
 inputs.
 """,
     defaults={"clip": "1.0"},
+    tries=("clip=1.0",),
 )

@@ -24,4 +24,5 @@ is no limit. Find the block by the first non-finite activation; it is usually at
 or the loss. Autocast already does this for many built-in losses, not for hand-written ones. Memory rises a little for
 the converted tensors. The scale should then settle at a constant level.
 """,
+    tries=("precision=fp32",),
 )

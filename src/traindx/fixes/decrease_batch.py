@@ -21,4 +21,5 @@ dominated by overhead: then keep the batch and train more epochs. Stay above abo
 BatchNorm. Compare runs by updates and by samples seen, never by epochs alone.
 """,
     defaults={"batch_size": "256"},
+    tries=("batch_size=x0.25",),
 )

@@ -29,4 +29,5 @@ defaults are sound, except in stacks of ten or more bare ReLU layers, where they
 on the first batch: activation std between 0.3 and 3 in every layer, and a first loss near chance (ln of the number of
 classes).
 """,
+    tries=("init=fan_in", "init=small", "init=default"),
 )

@@ -27,4 +27,5 @@ an epoch must be stepped with its own count or dropped, or its gradient leaks in
 Trainer divides already: a custom `compute_loss` must accept and use `num_items_in_batch` instead of dividing again.
 Afterwards loss and gradient norm must not depend on the accumulation factor.
 """,
+    tries=("accumulation",),
 )

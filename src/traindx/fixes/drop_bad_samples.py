@@ -32,4 +32,5 @@ data: 1e4 suits standardised inputs. Look at twenty of them before dropping; a u
 repaired than removed. If one class or one source loses many samples, the fault lies upstream. Fit scalers again
 afterwards, since outliers have bent them. Spikes or NaN must be gone over one whole epoch.
 """,
+    tries=("nan_inputs",),
 )

@@ -23,4 +23,5 @@ weights, because the present ones were driven away from the solution. The first 
 loss on the same batch must fall. Then accuracy rises above chance.
 """,
     defaults={"lr": "1e-3"},
+    tries=("sign",),
 )

@@ -28,4 +28,5 @@ BatchNorm, accumulation does not enlarge the batch that the statistics see. Keep
 doubling the batch halves it.
 """,
     defaults={"double_batch": "64", "batch_size": "smaller"},
+    tries=("batch_size=x4", "batch_size=x16"),
 )

@@ -28,4 +28,5 @@ stochastic rounding. The present bf16 weights can be continued: nothing is lost 
 that change per step must rise to nearly all, and the plateau must give way without a higher rate.
 """,
     defaults={"lr": "1e-4"},
+    tries=("precision=fp32",),
 )

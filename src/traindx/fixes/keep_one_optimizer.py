@@ -28,4 +28,5 @@ it was built with, so a rebuilt optimizer runs at its initial rate for ever. To 
 `group["lr"]` in `optimizer.param_groups`; to add layers, use `optimizer.add_param_group`.
 """,
     defaults={"lr": "1e-3", "epochs": "30"},
+    tries=("one_optimizer",),
 )

@@ -27,4 +27,5 @@ inside `forward` are not reached by the loop above. The fix treats the result: i
 the units, repair that as well. Afterwards the share of units that are off for every sample must fall below a few per
 cent.
 """,
+    tries=("activation=leaky",),
 )

@@ -24,4 +24,5 @@ again, so there the gain is smaller. Afterwards 1 to 10 % of the steps should be
 faster within a hundred steps. If spikes come back, halve the threshold once; do not return to the old value.
 """,
     defaults={"clip": "too low"},
+    tries=("clip=x100",),
 )

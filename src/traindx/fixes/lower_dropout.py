@@ -22,4 +22,5 @@ reached by the loop above, and need `training=self.training`. For a diagnosis se
 fall well below its old floor within an epoch. If it does not, capacity or data is the limit, not dropout.
 """,
     defaults={"dropout": "higher"},
+    tries=("dropout=x0.2",),
 )

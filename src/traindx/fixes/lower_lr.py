@@ -23,4 +23,5 @@ cause. Usual starting points: AdamW 1e-3 for small networks, 1e-4 to 3e-4 for tr
 fine-tuning one; SGD with momentum 0.1 for a batch of 256 with normalisation layers, 0.01 without.
 """,
     defaults={"lower_lr": "1e-4", "lr": "about ten times that"},
+    tries=("lr=x0.1", "lr=x0.01"),
 )

@@ -21,4 +21,5 @@ swings in slow, regular waves. In PyTorch `dampening` is 0 by default, so moment
 the waves must be gone within about 1 / (1 - momentum) steps.
 """,
     defaults={"lr": "0.01"},
+    tries=("momentum=0.9",),
 )

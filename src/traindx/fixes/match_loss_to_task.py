@@ -32,4 +32,5 @@ loss on the eight goes to its floor and the metric does not reach its best, metr
 several loss terms repeat the proof for each alone.
 """,
     defaults={"task": "one of K classes"},
+    tries=("output", "classify"),
 )

@@ -25,4 +25,5 @@ latter also drops a batch of one. The filter catches PyTorch's own losses; hand-
 Training can go on with the present weights, though they have learned little. The loss must fall below the target
 variance within the first epoch.
 """,
+    tries=("shapes",),
 )

@@ -23,4 +23,5 @@ clip at five standard deviations or take `log1p` first. Time stamps and ids shou
 scaled. Apply the same numbers to validation, test and serving. The first loss should fall to chance level, and the
 rate can usually go up by an order of magnitude.
 """,
+    tries=("input_scale",),
 )

@@ -24,4 +24,5 @@ Adam moments start from zero, so expect a short unsteady phase when you resume. 
 change within the first ten steps; a loss that now falls further than before confirms the cause.
 """,
     defaults={"lr": "1e-3"},
+    tries=("all_params",),
 )

@@ -30,4 +30,5 @@ weights can be trained on: the ranking they learned is right. Expect larger grad
 little if the first steps are rough. Success is a loss below ln(e + K - 1) - 1.
 """,
     defaults={"classes": "10"},
+    tries=("logits",),
 )

@@ -21,4 +21,5 @@ Go up in factors of 3 until the loss gets restless, then take a third of that va
 between; use a range test instead. Watch the first 100 to 1000 steps: the slope must grow roughly in proportion.
 """,
     defaults={"higher_lr": "1e-3", "lr": "about a tenth of that"},
+    tries=("lr=x10", "lr=x100"),
 )

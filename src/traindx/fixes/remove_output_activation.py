@@ -21,4 +21,5 @@ Lets predictions reach every target. The weights before the removed activation s
 the range is a fact (probabilities, pixels), clamp at inference, not in training: a clamp has no gradient outside.
 Watch the extremes of predictions against those of the targets, and expect a lower loss within the first epoch.
 """,
+    tries=("output",),
 )

@@ -29,4 +29,5 @@ sampling rate and window. No retraining is needed if training was right. Prove i
 the validation pipeline: their score must match training. Keep an assertion on mean and spread of the first validation
 batch.
 """,
+    tries=("val_scale",),
 )

@@ -21,4 +21,5 @@ work. Save mean and std with the model; forgetting them at inference is the usua
 take `log1p` first. Several targets: one mean and std each, so that none drowns the others. Raise the rate back to a
 normal value if it had been lowered to survive.
 """,
+    tries=("target_scale",),
 )

@@ -24,4 +24,5 @@ within sequences that belong together or across a temporal split. The saw-tooth 
 gone in the next two epochs.
 """,
     defaults={"batch_size": "64"},
+    tries=("shuffle",),
 )

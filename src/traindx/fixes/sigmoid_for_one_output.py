@@ -20,4 +20,5 @@ Replaces the softmax over one unit, which is always 1, by the two-class form. Th
 yet, so no restart is lost. The accuracy computation needs the change too. The loss now starts near 0.693 and moves
 within the first steps; if it does not, look at gradients and labels next.
 """,
+    tries=("one_output",),
 )

@@ -32,4 +32,5 @@ stops when that becomes frequent. It protects the weights: once NaN is written i
 Under data parallelism all ranks must take the same decision, so reduce the flag first. The saved batches are the real
 gain: they show whether data or numerics is at fault. Remove the guard's tolerance once the cause is fixed.
 """,
+    tries=("skip_bad",),
 )

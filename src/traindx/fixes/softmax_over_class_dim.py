@@ -22,4 +22,5 @@ is in the batch. The first loss becomes ln K instead of ln N, and train and vali
 their batch sizes differ. Remove softmax calls without `dim`: they guess the axis from the rank. For segmentation
 check the permutation of axes before the loss.
 """,
+    tries=("softmax_dim",),
 )

@@ -26,4 +26,5 @@ model under adapters). Step time and memory rise, because the backward pass now 
 the trainable share should be what you expect, and the loss should leave its level within a few hundred steps.
 """,
     defaults={"lr": "1e-3", "lower_lr": "1e-4"},
+    tries=("unfreeze",),
 )

@@ -21,4 +21,5 @@ precision included. Targets must be floats in 0…1 of the same shape as the out
 probabilities to 0 on logits. The loss starts near 0.693 for balanced classes and can now reach zero. For rare
 positives add `pos_weight` later, and only after a look at precision and recall.
 """,
+    tries=("logits", "classify"),
 )

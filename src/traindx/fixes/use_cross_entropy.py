@@ -22,4 +22,5 @@ and turn one-hot targets into indices with `argmax(dim=1)`. The first loss must 
 labels or the head are wrong. Losses of earlier runs with another criterion are not comparable.
 """,
     defaults={"classes": "10"},
+    tries=("logits", "classify"),
 )

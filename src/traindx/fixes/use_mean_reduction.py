@@ -24,4 +24,5 @@ epoch logs a visibly smaller loss. Under plain SGD multiply the old rate by the 
 tune from there; under Adam leave it. Where the sum is intended (ELBO per sample, physics residuals) divide by the
 batch size only.
 """,
+    tries=("reduction",),
 )

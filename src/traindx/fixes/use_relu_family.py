@@ -30,4 +30,5 @@ the unit is on. Hidden layers only: a probability still needs its sigmoid, insid
 Match the initialisation: Kaiming for ReLU, Xavier for tanh. Gates of LSTM and GRU must stay sigmoid. Beyond about 20
 layers no activation is enough without residual connections or normalisation.
 """,
+    tries=("activation=relu",),
 )

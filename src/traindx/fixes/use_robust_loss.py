@@ -20,4 +20,5 @@ when the extremes are what matters. Compare with mean absolute error or quantile
 Classification has no Huber form: clean the labels there.
 """,
     defaults={"delta": "1.0"},
+    tries=("robust_loss",),
 )

@@ -23,4 +23,6 @@ precision per class and stop raising weights when precision breaks. Keep validat
 used downstream, recalibrate them afterwards. For dense prediction use focal loss or Dice with cross-entropy instead.
 """,
     defaults={"classes": "2"},
+    tries=("class_weights", "class_weights=full"),
+    judged_by="recall",
 )

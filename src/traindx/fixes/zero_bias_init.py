@@ -21,4 +21,5 @@ is the normal value; 0.01 makes every unit fire at first and costs nothing. Nega
 sigmoid output for rare events, where log(p / (1 - p)) sets the starting prediction to the base rate. If units die
 again within the first epoch, the learning rate killed them and biases were not the cause.
 """,
+    tries=("bias=0",),
 )

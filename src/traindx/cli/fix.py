@@ -1,0 +1,114 @@
+"""`traindx fix`: diagnose a script, try the fixes on copies of it, and give the one that is shown to help."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, color_wanted, emit, is_terminal, say, width_of
+from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
+
+if TYPE_CHECKING:
+    from traindx.trials.report import Report
+
+SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
+Script = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py"),
+]
+Steps = Annotated[int, typer.Option(metavar="N", min=10, help="Optimiser steps of an arm at most.")]
+Seconds = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of an arm at most.")]
+Budget = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of all trials together.")]
+Seeds = Annotated[int, typer.Option(metavar="N", min=2, help="Pairs of runs before a change is called helpful.")]
+Jobs = Annotated[int, typer.Option(metavar="N", min=1, help="Arms that run at the same time.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write diagnosis and verdicts as JSON here.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
+
+
+def command(
+    arguments: Script = None,
+    steps: Steps = 1000,
+    seconds: Seconds = 120.0,
+    budget: Budget = 900.0,
+    seeds: Seeds = 3,
+    jobs: Jobs = 1,
+    json: Json = None,
+    write: Annotated[bool, typer.Option("--write", help="Apply the best fix to the script, after asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --write: do not ask.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Take back the last --write of this directory.")] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Diagnose a training script, try fixes on copies of it, and say with measured proof which one helps."""
+    from traindx.trials.fixing import Asked, fix
+
+    if undo:
+        return _undo()
+    if not arguments:
+        raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
+    check_writable(json)
+    with Progress(quiet) as progress:
+        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs)
+        report, edits, interrupted = fix(asked, progress)
+    show(report, json)
+    if write and edits and not interrupted:
+        _write(edits, yes)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_OK if report.page.verdict == "healthy" else EXIT_PROBLEM_FOUND
+
+
+class Progress:
+    """What the trials are at: one line that is rewritten on a terminal, one line an arm elsewhere."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+        self._shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shown:
+            sys.stderr.write("\r\033[K")
+            sys.stderr.flush()
+
+    def __call__(self, text: str) -> None:
+        if self.quiet:
+            return
+        if is_terminal(sys.stderr):
+            sys.stderr.write(f"\r\033[Ktraindx: {text}"[: width_of(sys.stderr) - 1])
+            sys.stderr.flush()
+            self._shown = True
+        else:
+            say(text)
+
+
+def show(report: Report, json: Path | None) -> None:
+    from traindx.trials.report import render
+
+    emit(render(report, color=color_wanted(sys.stdout), width=width_of(sys.stdout)))
+    if json is not None:
+        import json as encoder
+
+        emit(encoder.dumps(report.to_json(), indent=2) + "\n", json)
+
+
+def _write(edits: dict[Path, dict[str, str]], yes: bool) -> None:
+    from traindx.trials.write import write
+
+    for root, texts in edits.items():
+        names = ", ".join(texts)
+        if not yes and not (is_terminal(sys.stdin) and typer.confirm(f"Change {names}?", err=True)):
+            raise TraindxError(f"{names} was not changed.", "Answer yes, or give --yes where nobody can answer.")
+        backup = write(root, texts)
+        say(f"changed {names}; the old version is in {backup}; traindx fix --undo takes it back")
+
+
+def _undo() -> int:
+    from traindx.trials.write import undo
+
+    say(f"took the fix back: {', '.join(undo(Path.cwd()))} is as before")
+    return EXIT_OK

@@ -1,0 +1,68 @@
+"""Who runs the arms. An executor is given jobs and yields their results as they come."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from typing import Protocol
+
+from traindx.trials.job import Job, Result, end, perform
+
+
+class Executor(Protocol):
+    """Runs jobs, in any order and place, and yields (place in the list, result) as each is done. Leaving the iteration early,
+    by an exception or by closing it, ends what is still running."""
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]: ...
+
+
+class Local:
+    """Processes of this machine, `at_once` of them at a time."""
+
+    def __init__(self, at_once: int = 1) -> None:
+        self.at_once = at_once
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
+        running = _Running()
+        pool = ThreadPoolExecutor(self.at_once)
+        places: dict[Future[Result], int] = {}
+        try:
+            places = {pool.submit(running.perform, job): place for place, job in enumerate(jobs)}
+            for future in as_completed(places):
+                yield places[future], future.result()
+        finally:
+            for future in places:
+                future.cancel()
+            running.stop()
+            pool.shutdown(wait=True)
+
+
+class _Running:
+    """The processes at work, so that all can be ended."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._children: list[subprocess.Popen[bytes]] = []
+        self._stopped = False
+
+    def perform(self, job: Job) -> Result:
+        if self._stopped:
+            return Result(-1, "", {}, interrupted=True)
+        return perform(job, self._started)
+
+    def _started(self, child: subprocess.Popen[bytes]) -> None:
+        with self._lock:
+            self._children.append(child)
+            stopped = self._stopped
+        if stopped:
+            end(child)
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            children = list(self._children)
+        for child in children:
+            if child.poll() is None:
+                end(child)

@@ -1,0 +1,126 @@
+"""`traindx fix` and `traindx trial` from the script to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from traindx.diagnosis import Diagnosis
+from traindx.errors import TraindxError
+from traindx.live.launch import command_of, name_of
+from traindx.trials.editing import Evidence, diff_of, edited
+from traindx.trials.executors import Executor, Local
+from traindx.trials.plan import Candidate, by_hand, plan
+from traindx.trials.report import Report, outcome_of
+from traindx.trials.revise import Proof, revised
+from traindx.trials.session import Limits, Session, Trial
+from traindx.trials.setting import Setting, at_run_time
+from traindx.trials.workspace import Project
+
+Edits = dict[Path, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    arguments: list[str]
+    steps: int = 1000
+    seconds: float = 120.0
+    budget: float = 900.0
+    seeds: int = 3
+    jobs: int = 1
+    executor: Executor | None = None
+
+    def session(self, tell: Callable[[str], None]) -> Session:
+        limits = Limits(self.steps, self.seconds, self.budget, self.seeds)
+        project = Project.of(self.arguments)
+        return Session(project, command_of(self.arguments), self.executor or Local(self.jobs), limits, tell)
+
+
+def fix(asked: Asked, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]:
+    """Diagnose, try, confirm. With the report: the edits of the best fix, and whether Ctrl-C cut it short."""
+    session = asked.session(tell)
+    files = session.project.fingerprint()
+    page = _baseline(session, asked)
+    interrupted = False
+    if page.verdict != "healthy":
+        script = _script(asked.arguments)
+        candidates = plan(page, session.project.root, script, asked.arguments[1:], session.length())
+        try:
+            session.screen(candidates, asked.jobs)
+            session.confirm()
+        except KeyboardInterrupt:
+            interrupted = True
+    return (*_conclude(session, asked, page, files, interrupted), interrupted)
+
+
+def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]) -> tuple[Report, bool]:
+    """Somebody's own hypothesis: the same pairs, the same verdict."""
+    session = asked.session(tell)
+    files = session.project.fingerprint()
+    page = _baseline(session, asked)
+    edits = edited(session.project.root, _script(asked.arguments), settings, Evidence.of(page))
+    if edits is None and not at_run_time(settings):
+        names = " and ".join(map(str, settings))
+        raise TraindxError(f"{names} needs an edit of the script, and no place for it is sure.", "Change it by hand.")
+    candidate = Candidate("your-change", "Your change", "", tuple(settings), edits=edits or {})
+    interrupted = False
+    try:
+        session.screen([candidate])
+        session.more_seeds(candidate)
+    except KeyboardInterrupt:
+        interrupted = True
+    report, _ = _conclude(session, asked, page, files, interrupted)
+    return report, interrupted
+
+
+def _baseline(session: Session, asked: Asked) -> Diagnosis:
+    arm = session.baseline()
+    if arm.page is None or arm.measured is None:
+        raise TraindxError(
+            f"{name_of(asked.arguments)} cannot be trialled: {arm.failed or 'nothing was recorded'}.",
+            f"Diagnose it where it runs: traindx run {' '.join(asked.arguments)}",
+        )
+    return arm.page
+
+
+def _script(arguments: Sequence[str]) -> Path | None:
+    found = next((argument for argument in arguments if argument.endswith(".py")), None)
+    return None if found is None else Path(found).resolve()
+
+
+def _conclude(
+    session: Session, asked: Asked, page: Diagnosis, files: dict[str, str], interrupted: bool
+) -> tuple[Report, Edits]:
+    trials = sorted(session.trials.values(), key=_order)
+    best = trials[0] if trials and trials[0].verdict == "helped" else None
+    tests = [Proof(t.candidate.cause, t.candidate.fix, t.verdict, _sentence(t), t.candidate.rank) for t in trials]
+    root = session.project.root
+    edits = dict(best.candidate.edits) if best is not None else {}
+    notes = ["Stopped by Ctrl-C: the verdicts are those of the trials that were done."] if interrupted else []
+    if session.left <= 0:
+        notes.append("The time budget was spent; --budget gives more.")
+    if best is not None and not edits:
+        notes.append(
+            f"It was tried at run time ({best.candidate.change}); no edit of the script is sure enough to be proposed."
+        )
+    changed = [name for name, content in session.project.fingerprint().items() if files.get(name, content) != content]
+    if changed:
+        notes.append(
+            f"{', '.join(changed[:3])} changed while the trials ran, by another program or by the script itself."
+        )
+    name = " ".join(asked.arguments)
+    report = Report(
+        name, revised(page, tests), tuple(trials), best, diff_of(root, edits) if edits else "",
+        tuple(by_hand(page)) if page.verdict != "healthy" else (), tuple(notes), page,
+    )  # fmt: skip
+    return report, {root: edits} if edits else {}
+
+
+def _sentence(trial: Trial) -> str:
+    return f"trial of {trial.candidate.fix}: {outcome_of(trial)}"
+
+
+def _order(trial: Trial) -> tuple[int, float]:
+    place = ("helped", "no-effect", "worse", "failed").index(trial.verdict)
+    return place, -(trial.effect.size if trial.effect is not None else 0.0)

@@ -1,0 +1,114 @@
+"""From the arms of a trial to a verdict. Pure: numbers in, verdict out.
+
+An effect is the logarithm of how many times smaller the error became, pair by pair: both arms of a pair share their seed and
+their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
+Student's over pairs. A single pair is never called 'helped'.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Verdict = Literal["helped", "no-effect", "worse", "failed"]
+
+MOST = math.log(100.0)  # an effect beyond this, or from NaN to a number, counts as this much
+LOST = 2.0
+LEAST = math.log(1.1)  # an error that is a tenth smaller: less is not worth a change
+SCREEN = math.log(1.05)  # from which a fix is worth more seeds
+SCATTER = 0.05  # between pairs, at least: three pairs that agree by chance are not certainty
+STUDENT = {
+    2: 12.71,
+    3: 4.303,
+    4: 3.182,
+    5: 2.776,
+    6: 2.571,
+    7: 2.447,
+    8: 2.365,
+    9: 2.306,
+    10: 2.262,
+}  # 97.5 %, by pairs
+LEAST_SPEED = math.log(1.2)  # clocks of busy machines are worse judges
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Before and after are means over the pairs; `interval` bounds after ÷ before (95 %)."""
+
+    metric: str
+    before: float
+    after: float
+    interval: tuple[float, float] | None
+    size: float  # mean logarithm of before ÷ after: positive is better
+    low: float
+    high: float
+    pairs: int
+
+
+def effect_of(metric: str, floor: float, pairs: Sequence[tuple[float, float]], chance: float = math.nan) -> Effect:
+    """Pairs of (before, after); infinite where a training was lost. That counts as LOST times what chance reaches, where that is
+    known: a fix that only keeps the numbers finite has not made it learn."""
+    sizes = np.array([_size(before, after, floor, chance) for before, after in pairs])
+    size, count = float(sizes.mean()), len(sizes)
+    if count == 1:
+        low, high = -math.inf, math.inf
+    else:
+        scatter = max(float(sizes.std(ddof=1)), SCATTER)
+        half = STUDENT.get(count, 2.26) * scatter / math.sqrt(count)
+        low, high = size - half, size + half
+    interval = None if count == 1 else (math.exp(-high), math.exp(-low))
+    return Effect(
+        metric, _mean([b for b, _ in pairs]), _mean([a for _, a in pairs]), interval, size, low, high, count
+    )  # fmt: skip
+
+
+def _size(before: float, after: float, floor: float, chance: float) -> float:
+    if math.isfinite(chance):
+        before, after = min(before, LOST * chance), min(after, LOST * chance)
+    if not math.isfinite(after):
+        return 0.0 if not math.isfinite(before) else -MOST
+    if not math.isfinite(before):
+        return MOST
+    if min(before, after) < 0:  # a loss that has no zero: its distance, in units of its size
+        return float(np.clip((before - after) / (abs(before) + abs(after) + 1e-12), -MOST, MOST))
+    tiny = max(floor, 1e-12)
+    return float(np.clip(math.log((before + tiny) / (after + tiny)), -MOST, MOST))
+
+
+def _mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if math.isfinite(value)]
+    return sum(finite) / len(finite) if 2 * len(finite) > len(values) else math.inf
+
+
+def verdict_of(
+    effect: Effect | None, wanted: Sequence[str], cleared: Sequence[str], broke: Sequence[str], speed: bool = False
+) -> Verdict:
+    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came."""
+    if broke:
+        return "worse"
+    if effect is None:
+        return "helped" if wanted and set(cleared) == set(wanted) else "no-effect"
+    least = LEAST_SPEED if speed else LEAST
+    if effect.pairs == 1:
+        return "worse" if effect.size < -least else "no-effect"
+    if effect.high < -least / 2:
+        return "worse"
+    if effect.low > 0 and effect.size >= least and (cleared or not wanted):
+        return "helped"
+    return "no-effect"
+
+
+def promising(effect: Effect | None, wanted: Sequence[str], cleared: Sequence[str]) -> bool:
+    """Worth more seeds."""
+    if effect is None:
+        return bool(cleared)
+    return effect.size >= SCREEN or (bool(cleared) and effect.size > -SCREEN)
+
+
+def undecided(effect: Effect) -> bool:
+    """A change on average, but not a sure one: more seeds may tell."""
+    return abs(effect.size) >= LEAST and effect.low <= 0 <= effect.high

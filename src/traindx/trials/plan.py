@@ -1,0 +1,113 @@
+"""Which fixes to try, in which order: those of the likeliest causes first, and of each cause the least disruptive first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from traindx.causes import causes
+from traindx.diagnosis import Diagnosis, Safety
+from traindx.engine.words import DIRECT
+from traindx.fixes import fixes
+from traindx.fixes.base import Judged
+from traindx.symptoms import symptoms
+from traindx.trials.editing import Evidence, edited
+from traindx.trials.setting import Setting, at_run_time, combined
+
+LEAST_LIKELY = 0.03  # a cause less probable than this is not worth a trial
+LATER = 0.6  # what each place in a cause's list of fixes takes off
+EXCUSED = ("healthy", "other")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One change worth a trial. `edits` holds the changed sources where the change can be written into the script."""
+
+    fix: str
+    title: str
+    cause: str
+    settings: tuple[Setting, ...]
+    clears: tuple[str, ...] = ()
+    edits: Mapping[str, str] = field(default_factory=dict)
+    judged: Judged = "error"
+    safety: Safety = "safe"
+    rank: int = 0
+    weight: float = 1.0
+
+    @property
+    def change(self) -> str:
+        return " + ".join(map(str, self.settings))
+
+
+@dataclass(frozen=True)
+class Manual:
+    """A fix that only its owner can make."""
+
+    fix: str
+    title: str
+    cause: str
+    code: str
+    where: str | None
+
+
+def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str], steps: int) -> list[Candidate]:
+    """Every change worth a trial, the most promising first; no change twice."""
+    evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
+    told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20)), "workers": "2"}
+    for hypothesis in page.hypotheses:
+        cause = causes().get(hypothesis.cause)
+        if cause is None or hypothesis.cause in EXCUSED or hypothesis.confidence < LEAST_LIKELY:
+            continue
+        for rank, identifier in enumerate(cause.fixes):
+            fix = fixes()[identifier]
+            for place, text in enumerate(fix.tries):
+                for name, value in told.items():
+                    text = text.replace("{" + name + "}", value)
+                settings = combined(text)
+                weight = hypothesis.confidence * LATER**rank * 0.9**place
+                known = found.get(settings)
+                if known is not None and known.weight >= weight:
+                    continue
+                edits = None if _given(settings, arguments) else edited(root, script, settings, evidence)
+                if edits is None and not at_run_time(settings):
+                    continue
+                found[settings] = Candidate(
+                    identifier, fix.title, hypothesis.cause, settings, wanted_by(hypothesis.cause, fix.clears), edits or {},
+                    fix.judged_by, fix.safety, rank, weight,
+                )  # fmt: skip
+    return sorted(found.values(), key=lambda candidate: -candidate.weight)
+
+
+def wanted_by(cause: str, clears: Sequence[str]) -> tuple[str, ...]:
+    """What must go: the symptoms the fix names, and what proves the cause itself."""
+    known = symptoms()
+    proofs = [
+        symptom
+        for symptom, word in causes()[cause].predicts.items()
+        if word == "always" and known[symptom].background <= DIRECT
+    ]
+    return tuple(dict.fromkeys([*proofs, *clears]))
+
+
+def by_hand(page: Diagnosis) -> list[Manual]:
+    """The first fix of each likely cause, in words, with the place where that is known."""
+    places = Evidence.of(page).places
+    steps: list[Manual] = []
+    for hypothesis in page.hypotheses:
+        cause = causes().get(hypothesis.cause)
+        if cause is None or hypothesis.fix is None or hypothesis.confidence < 2 * LEAST_LIKELY:
+            continue
+        at = next((places[s] for s in wanted_by(hypothesis.cause, ()) if s in places), None)
+        where = None if at is None else f"{at[0]}:{at[1]}"
+        steps.append(Manual(hypothesis.fix.id, hypothesis.fix.title, hypothesis.cause, hypothesis.fix.code, where))
+    return steps[:3]
+
+
+def _given(settings: Sequence[Setting], arguments: Sequence[str]) -> bool:
+    """On the command line of the script already, so that its source does not decide."""
+    words = {
+        argument.partition("=")[0].lstrip("-").replace("-", "_") for argument in arguments if argument.startswith("-")
+    }
+    names = {"lr": {"lr", "learning_rate"}, "epochs": {"epochs", "num_epochs"}, "batch_size": {"batch_size", "bs"}}
+    return any(words & names.get(setting.name, {setting.name}) for setting in settings)

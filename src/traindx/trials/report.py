@@ -1,0 +1,205 @@
+"""The page of a session: what was tried, what came of it, and what to do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from traindx.diagnosis import Diagnosis
+from traindx.reporters.layout import Ink, Style, ends, hanging, table, wrap
+from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
+from traindx.trials.judge import LEAST, Effect
+from traindx.trials.plan import Manual
+from traindx.trials.session import Trial
+
+SCHEMA = "traindx.fix/1"
+_STYLES: dict[str, Style] = {"helped": "green", "no-effect": "dim", "worse": "red", "failed": "yellow"}
+_DIFF_LINES = 40
+_LABEL = 15
+DEARER = 1.3  # times the time of a step: worth a word
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything a session found. `page` is the diagnosis after the trials."""
+
+    name: str
+    page: Diagnosis
+    trials: tuple[Trial, ...]
+    best: Trial | None
+    diff: str
+    by_hand: tuple[Manual, ...] = ()
+    notes: tuple[str, ...] = ()
+    before: Diagnosis | None = None  # the diagnosis before the trials
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "diagnosis": self.page.to_json(),
+            "trials": [_trial_json(trial) for trial in self.trials],
+            "best": None if self.best is None else self.best.candidate.fix,
+            "diff": self.diff,
+        }
+
+
+def _trial_json(trial: Trial) -> dict[str, Any]:
+    return {
+        "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict,
+        "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
+        "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change,
+        "edited": bool(trial.candidate.edits), "cost": round(trial.cost, 2), "note": trial.note,
+    }  # fmt: skip
+
+
+def _effect_json(effect: Effect) -> dict[str, Any]:
+    bounds = None if effect.interval is None else [_number(bound) for bound in effect.interval]
+    return {
+        "metric": effect.metric,
+        "before": _number(effect.before),
+        "after": _number(effect.after),
+        "interval": bounds,
+    }
+
+
+def _number(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
+
+
+def render(report: Report, *, color: bool, width: int) -> str:
+    ink, width = Ink(color), max(40, min(width, 100))
+    lines = _title(report, ink, width)
+    if report.trials:
+        lines += ["", f"  {ink('Tried', 'heading')}", *_tried(report.trials, ink)]
+    lines += ["", *_conclusion(report, ink, width)]
+    return "\n".join(lines) + "\n"
+
+
+def _title(report: Report, ink: Ink, width: int) -> list[str]:
+    page = report.page
+    word = VERDICT_WORD[page.verdict] if report.best is None else "A FIX HELPS"
+    lines = ends(f"traindx fix · {clean(report.name)} · {page.run.steps} steps", word, width)
+    style: Style = (
+        "green"
+        if report.best is not None or page.verdict == "healthy"
+        else "red"
+        if page.verdict == "unhealthy"
+        else "yellow"
+    )
+    lines[-1] = lines[-1].removesuffix(word) + ink(word, style)
+    lines += wrap(clean(page.headline), width)
+    first = next((h for h in page.hypotheses if h.cause not in ("healthy", "other")), None)
+    if page.verdict != "healthy" and first is not None:
+        was = (
+            next((h.confidence for h in report.before.hypotheses if h.cause == first.cause), None)
+            if report.before
+            else None
+        )
+        moved = f", {percent(was)} before the trials" if was is not None and abs(was - first.confidence) >= 0.01 else ""
+        lines += [
+            "",
+            *hanging(
+                f"  {ink('Cause', 'heading')}",
+                [f"{first.title} ({first.cause}, {percent(first.confidence)}{moved})"],
+                _LABEL,
+                width,
+            ),
+        ]
+        lines += hanging("    for", [clean(text) for text in first.supports[:2]], _LABEL, width)
+    return lines
+
+
+def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
+    rows = [["", "fix", "change", "verdict", "before", "after", "× (95 %)", "seeds", "clears"]]
+    for trial in trials:
+        effect = trial.effect
+        before = after = interval = ""
+        if effect is not None:
+            before, after = _short(effect.before), _short(effect.after)
+            interval = "" if effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
+        rows.append([
+            "   ", trial.candidate.fix, trial.candidate.change, verdict_in_words(trial), before, after, interval, str(trial.seeds),
+            ", ".join(trial.cleared[:2]) or (trial.note[:40] if trial.note else "-"),
+        ])  # fmt: skip
+    lines = table(rows, right=frozenset({"before", "after", "seeds"}))
+    coloured = [ink(lines[0], "dim")]
+    for line, trial in zip(lines[1:], trials, strict=True):
+        word = verdict_in_words(trial)
+        coloured.append(line.replace(f"  {word}", f"  {ink(word, _STYLES[trial.verdict])}", 1))
+    metrics = {trial.effect.metric for trial in trials if trial.effect is not None}
+    if metrics:
+        coloured.append(
+            ink(f"    before and after: {', '.join(sorted(metrics))}, less is better; × is after ÷ before", "dim")
+        )
+    return coloured
+
+
+def verdict_in_words(trial: Trial) -> str:
+    """A change that looked good in its only pair was not followed up: that is neither help nor the lack of it."""
+    once = trial.verdict == "no-effect" and trial.effect is not None and trial.effect.pairs == 1
+    return "better once" if once and trial.effect is not None and trial.effect.size >= LEAST else trial.verdict
+
+
+def _short(value: float) -> str:
+    return f"{value:.3g}" if math.isfinite(value) else "lost"
+
+
+def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
+    lines: list[str] = []
+    best = report.best
+    if best is not None:
+        said = f"{best.candidate.title} ({best.candidate.fix}, {best.candidate.safety}): {outcome_of(best)}"
+        lines += hanging(f"  {ink('Best fix', 'heading')}", [clean(said)], _LABEL, width)
+        if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
+            lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
+        diff = report.diff.splitlines()
+        lines += [f"    {_inked(line, ink)}" for line in map(clean, diff[:_DIFF_LINES])]
+        if len(diff) > _DIFF_LINES:
+            lines.append(f"    … {len(diff) - _DIFF_LINES} more lines")
+    elif report.page.verdict == "healthy":
+        lines += hanging(
+            f"  {ink('Nothing to fix', 'heading')}", ["No change was tried, and none is recommended."], 19, width
+        )
+    elif report.trials:
+        lines += hanging(
+            f"  {ink('No fix helped', 'heading')}",
+            ["None of the changes made the training measurably better."],
+            19,
+            width,
+        )
+    if best is None or not report.diff:
+        for step in report.by_hand:
+            where = f" at {step.where}" if step.where else ""
+            lines += hanging(
+                f"  {ink('By hand', 'heading')}", [f"{step.title}{where} ({step.fix}, for {step.cause})"], _LABEL, width
+            )
+            lines += [f"{' ' * _LABEL}{ink(line, 'cyan')}" for line in clean_lines(step.code)[:8]]
+    for note in report.notes:
+        lines += hanging(f"  {ink('Note', 'heading')}", [clean(note)], _LABEL, width)
+    if report.diff:
+        lines += hanging(
+            f"  {ink('Next', 'heading')}",
+            ["the same command with --write applies the diff; traindx fix --undo takes it back"],
+            _LABEL,
+            width,
+        )
+    return lines
+
+
+def outcome_of(trial: Trial) -> str:
+    """What a trial showed, in one sentence."""
+    effect = trial.effect
+    cleared = f"; clears {', '.join(trial.cleared)}" if trial.cleared else ""
+    if effect is None:
+        return f"{trial.verdict}{cleared}"
+    times = (
+        ""
+        if effect.interval is None or not math.isfinite(effect.before)
+        else f" (× {effect.interval[0]:.2g} to {effect.interval[1]:.2g}, 95 %)"
+    )
+    return f"{effect.metric} {_short(effect.before)} → {_short(effect.after)}{times} over {trial.seeds} seeds{cleared}"
+
+
+def _inked(line: str, ink: Ink) -> str:
+    return ink(line, "green") if line.startswith("+") else ink(line, "red") if line.startswith("-") else line

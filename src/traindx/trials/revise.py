@@ -1,0 +1,54 @@
+"""What trials say about causes: the strongest evidence there is. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from traindx.diagnosis import Diagnosis, Hypothesis
+from traindx.trials.judge import Verdict
+
+OTHER = "other"
+HEALTHY = "healthy"
+# Odds of each verdict on a cause's own fix where the cause is right against where it is not. A right cause whose fix does
+# nothing is rarer than a wrong cause whose fix helps a little, since many faults have several remedies.
+ODDS: dict[Verdict, float] = {"helped": 8.0, "no-effect": 0.3, "worse": 0.2, "failed": 1.0}
+LATER_FIX = 0.5  # power of these odds for a fix that is not the cause's first
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One fix and what came of it; `rank` is its place among the fixes of the cause."""
+
+    cause: str
+    fix: str
+    verdict: Verdict
+    sentence: str
+    rank: int = 0
+
+
+def revised(page: Diagnosis, tests: Sequence[Proof]) -> Diagnosis:
+    """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one."""
+    weighed = [
+        _weighed(hypothesis, [test for test in tests if test.cause == hypothesis.cause])
+        for hypothesis in page.hypotheses
+    ]
+    total = sum(weight for _, weight in weighed) or 1.0
+    settled = [replace(hypothesis, confidence=weight / total) for hypothesis, weight in weighed]
+    settled.sort(key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence))
+    return replace(page, hypotheses=tuple(settled))
+
+
+def _weighed(hypothesis: Hypothesis, tests: Sequence[Proof]) -> tuple[Hypothesis, float]:
+    if not tests or hypothesis.cause in (OTHER, HEALTHY):
+        return hypothesis, hypothesis.confidence
+    best = max(tests, key=lambda test: (ODDS[test.verdict], -test.rank))
+    # the fixes of one cause are not independent: its best verdict speaks
+    power = 1.0 if best.rank == 0 or best.verdict == "helped" else LATER_FIX
+    weight = hypothesis.confidence * math.pow(ODDS[best.verdict], power)
+    if best.verdict == "helped":
+        return replace(hypothesis, supports=(best.sentence, *hypothesis.supports)), weight
+    if best.verdict in ("no-effect", "worse"):
+        return replace(hypothesis, contradicts=(best.sentence, *hypothesis.contradicts)), weight
+    return hypothesis, weight

@@ -1,0 +1,261 @@
+"""Runs trials: pairs of arms, one change at a time, until the budget is spent or the matter is clear."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from traindx.diagnosis import Diagnosis
+from traindx.engine import diagnose
+from traindx.errors import TraindxError
+from traindx.readers.find import find_runs
+from traindx.trials.executors import Executor
+from traindx.trials.job import Job, Result
+from traindx.trials.judge import LEAST, Effect, Verdict, effect_of, promising, undecided, verdict_of
+from traindx.trials.measure import Measured, metric_for
+from traindx.trials.plan import Candidate
+from traindx.trials.workspace import Project
+
+SEEDS = 3  # pairs before anything is called helped
+MOST_SEEDS = 5
+MOST_TRIED = 10  # changes in one session
+MOST_CONFIRMED = 3
+CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
+SURE = 0.8
+GRAVE = ("nonfinite-loss", "nonfinite-weight", "divergence")
+SAFE = {"safe": 0, "caution": 1, "disruptive": 2}
+
+
+@dataclass(frozen=True)
+class Arm:
+    """What one arm came to. `failed` says why there is nothing to compare."""
+
+    page: Diagnosis | None
+    measured: Measured | None
+    failed: str | None = None
+
+    def present(self) -> dict[str, float]:
+        return {} if self.page is None else {symptom.id: symptom.clarity for symptom in self.page.present()}
+
+    def absent(self) -> set[str]:
+        return set() if self.page is None else {s.id for s in self.page.symptoms if s.state == "absent"}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A change and its verdict."""
+
+    candidate: Candidate
+    verdict: Verdict
+    effect: Effect | None
+    wanted: tuple[str, ...]
+    cleared: tuple[str, ...]
+    seeds: int
+    steps: int
+    cost: float = 1.0  # seconds of a step, in those of the unchanged script
+    note: str = ""  # why it failed, what came besides
+
+
+@dataclass(frozen=True)
+class Limits:
+    steps: int | None = 1000
+    seconds: float = 120.0  # for one arm
+    budget: float = 900.0  # for all
+    seeds: int = SEEDS
+
+
+class Session:
+    def __init__(
+        self, project: Project, command: Sequence[str], executor: Executor, limits: Limits, tell: Callable[[str], None]
+    ) -> None:
+        self.project = project
+        self.command = tuple(command)
+        self.executor = executor
+        self.limits = limits
+        self.tell = tell
+        self.trials: dict[tuple[str, str], Trial] = {}
+        self._ends = time.monotonic() + limits.budget
+        self._arms: dict[tuple[str, int], Arm] = {}
+        self._limit = limits.steps
+
+    # --- arms ---------------------------------------------------------------------------------------------------------
+
+    def baseline(self) -> Arm:
+        """The unchanged script, which is what is diagnosed."""
+        self._need([(None, 0)])
+        arm = self._arms["", 0]
+        if arm.measured is not None and arm.measured.stopped == "time":
+            self._limit = arm.measured.steps
+        return arm
+
+    def length(self) -> int:
+        """How many steps the unchanged script makes in a trial, as far as is known."""
+        arm = self.baseline()
+        if arm.measured is None or arm.measured.stopped == "broken":
+            return self._limit or Limits().steps or 0
+        return arm.measured.steps
+
+    @property
+    def left(self) -> float:
+        return self._ends - time.monotonic()
+
+    def _need(self, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
+        """Run those of these arms that have not been run."""
+        missing = [one for one in wanted if (_key(one[0]), one[1]) not in self._arms]
+        jobs = [self._job(candidate, seed) for candidate, seed in missing]
+        for place, result in self.executor.run(jobs):
+            candidate, seed = missing[place]
+            arm = arm_of(result)
+            self._arms[_key(candidate), seed] = arm
+            self.tell(_said(candidate, seed, arm))
+
+    def _job(self, candidate: Candidate | None, seed: int) -> Job:
+        seconds = max(5.0, min(self.limits.seconds, self.left))
+        job = Job(self.command, self.project, seed=seed, steps=self._limit, seconds=seconds)
+        if candidate is None:
+            return job
+        if candidate.edits:
+            return replace(job, edits=candidate.edits, steps=self._steps_of(candidate))
+        return replace(job, settings=tuple(map(str, candidate.settings)))
+
+    def _steps_of(self, candidate: Candidate) -> int | None:
+        """A change that makes the training longer is given its length."""
+        longer = [setting.number(1.0) for setting in candidate.settings if setting.name == "epochs" and setting.scales]
+        return None if self._limit is None else int(self._limit * max([1.0, *longer]))
+
+    # --- trials -------------------------------------------------------------------------------------------------------
+
+    def screen(self, candidates: Sequence[Candidate], at_once: int = 1) -> None:
+        """One pair for each change, the most promising first."""
+        line = list(candidates[:MOST_TRIED])
+        while line and self.left > 0:
+            batch, line = line[:at_once], line[at_once:]
+            self._need([(candidate, 0) for candidate in batch])
+            for candidate in batch:
+                trial = self.judge(candidate)
+                if (
+                    trial.effect is not None
+                    and trial.effect.size >= CLEAR
+                    and trial.cleared
+                    and candidate.weight >= SURE
+                ):
+                    return
+
+    def confirm(self) -> None:
+        """More seeds for the best changes, until one is shown to help."""
+        best = sorted((t for t in self.trials.values() if self._promising(t)), key=_standing)
+        for trial in best[:MOST_CONFIRMED]:
+            if self.more_seeds(trial.candidate).verdict == "helped":
+                return
+
+    def more_seeds(self, candidate: Candidate) -> Trial:
+        trial = self.judge(candidate)
+        for count in range(2, max(self.limits.seeds, 1) + (MOST_SEEDS - SEEDS) + 1):
+            enough = count > self.limits.seeds and (trial.effect is None or not undecided(trial.effect))
+            if enough or self.left <= 0:
+                break
+            self._need([(None, count - 1), (candidate, count - 1)])
+            trial = self.judge(candidate)
+        return trial
+
+    def _promising(self, trial: Trial) -> bool:
+        return trial.verdict != "failed" and promising(trial.effect, trial.wanted, trial.cleared)
+
+    def judge(self, candidate: Candidate) -> Trial:
+        """The verdict by all pairs there are."""
+        seeds = sorted(seed for key, seed in self._arms if key == _key(candidate) and ("", seed) in self._arms)
+        pairs = [(self._arms["", seed], self._arms[_key(candidate), seed]) for seed in seeds]
+        trial = judged(candidate, pairs)
+        self.trials[_key(candidate), candidate.fix] = trial
+        return trial
+
+
+def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
+    before, after = pairs[0]
+    failed = next((arm.failed for _, arm in pairs if arm.failed), None)
+    idle = next((arm for _, arm in pairs if arm.measured and any(not n for n in arm.measured.acted.values())), None)
+    if failed is None and idle is not None:
+        failed = "there was nothing for it to change"
+    steps = max((arm.measured.steps for _, arm in pairs if arm.measured), default=0)
+    if failed is not None or not before.measured or not after.measured:
+        return Trial(candidate, "failed", None, (), (), len(pairs), steps, note=failed or "nothing was measured")
+    wanted = tuple(symptom for symptom in candidate.clears if symptom in before.present())
+    cleared = tuple(symptom for symptom in wanted if all(symptom in arm.absent() for _, arm in pairs))
+    broke = [s for s in GRAVE if all(s in arm.present() and s not in first.present() for first, arm in pairs)]
+    first, second = before.measured, after.measured
+    metric = metric_for(before.measured, after.measured, candidate.judged)
+    effect = None
+    if metric is not None:
+        values = [(a.measured.value(metric), b.measured.value(metric)) for a, b in pairs if a.measured and b.measured]
+        values = [pair for pair in values if not any(map(math.isnan, pair))]
+        effect = effect_of(metric.name, metric.floor, values, first.chance(metric)) if values else None
+    verdict = verdict_of(effect, wanted, cleared, broke, candidate.judged == "speed")
+    cost = (
+        (second.seconds / second.steps) / (first.seconds / first.steps)
+        if first.steps and second.steps and first.seconds
+        else 1.0
+    )
+    return Trial(
+        candidate,
+        verdict,
+        effect,
+        wanted,
+        cleared,
+        len(pairs),
+        steps,
+        cost,
+        f"brings {', '.join(broke)}" if broke else "",
+    )
+
+
+def arm_of(result: Result) -> Arm:
+    """Read what came back."""
+    if result.refused is not None:
+        return Arm(None, None, result.refused)
+    with tempfile.TemporaryDirectory(prefix="traindx-arm-") as place:
+        folder = result.save(Path(place) / "arm.traindx")
+        measured = Measured.read(folder)
+        try:
+            page = diagnose(find_runs([folder])[0])
+        except TraindxError:
+            page = None
+    if result.interrupted:
+        return Arm(page, measured, "interrupted")
+    if measured is None or not measured.steps or page is None:
+        return Arm(page, measured, f"it made no update ({_last_words(result)})")
+    if result.code not in (0, 124) and measured.stopped == "end":
+        return Arm(page, measured, f"it ended with an error ({_last_words(result)})")
+    return Arm(page, measured)
+
+
+def _last_words(result: Result) -> str:
+    lines = [line.strip() for line in result.said.splitlines() if line.strip() and not line.startswith("traindx:")]
+    return lines[-1][:200] if lines else f"exit code {result.code}"
+
+
+def _key(candidate: Candidate | None) -> str:
+    return "" if candidate is None else candidate.change
+
+
+def _said(candidate: Candidate | None, seed: int, arm: Arm) -> str:
+    what = "unchanged" if candidate is None else f"{candidate.fix} ({candidate.change})"
+    how = (
+        arm.failed
+        or f"{arm.measured.steps if arm.measured else 0} steps, {arm.measured.seconds if arm.measured else 0:.1f} s"
+    )
+    return f"{what}, seed {seed}: {how}"
+
+
+def _standing(trial: Trial) -> tuple[float, int, int, float]:
+    """Best first: the larger effect, and among like ones what can be written down, the safer and the likelier."""
+    size = trial.effect.size if trial.effect is not None else LEAST
+    return (
+        -round(size / math.log(1.25)),
+        not trial.candidate.edits,
+        SAFE[trial.candidate.safety],
+        -trial.candidate.weight,
+    )

@@ -1,0 +1,32 @@
+"""Start all biases of linear and convolution layers at this value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from traindx.trials.treatment import Treatment
+
+_DENSE = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
+
+
+class Bias(Treatment):
+    def attach(self) -> None:
+        self._seen: set[int] = set()
+        self.around_models(self._call)
+
+    def _call(
+        self, original: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        if id(module) not in self._seen and not self.hub.step:
+            self._seen.add(id(module))
+            for layer in module.modules():
+                if isinstance(layer, _DENSE) and layer.bias is not None:
+                    self.acted += 1
+                    torch.nn.init.constant_(layer.bias, self.setting.number(0.0))
+        return original(module, *args, **kwargs)
+
+
+TREATMENT = Bias

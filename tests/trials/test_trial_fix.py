@@ -1,0 +1,83 @@
+"""`traindx fix` on a script of two seconds, as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from traindx.cli import main
+
+pytest.importorskip("torch")
+pytest.importorskip("libcst")
+
+SCRIPT = """\
+import argparse
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--epochs", type=int, default=30)
+args = parser.parse_args()
+torch.manual_seed(0)
+x = torch.randn(256, 8)
+y = (x[:, 0] + x[:, 1] > 0).long()
+model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 2))
+opt = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+for epoch in range(args.epochs):
+    for i in torch.randperm(256).split(32):
+        loss = torch.nn.functional.cross_entropy(model(x[i]), y[i])
+        loss.backward()
+        opt.step()
+    open("log.txt", "a").write(f"{loss.item()}\\n")
+"""
+
+
+def test_a_missing_zero_grad_is_found_proven_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    code = main(
+        ["fix", "--seeds", "2", "--write", "--yes", "--json", str(tmp_path / "out.json"), "train.py", "--epochs", "20"]
+    )
+    page = capsys.readouterr()
+    assert code == 1, page.err
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["schema"] == "traindx.fix/1"
+    assert document["best"] == "call-zero-grad"
+    best = document["trials"][0]
+    assert best["verdict"] == "helped"
+    assert best["effect"]["after"] < best["effect"]["before"] / 2
+    assert "gradients-not-cleared" in best["cleared"]
+    assert best["seeds"] >= 2
+    assert "+        opt.zero_grad()" in document["diff"]
+    assert "opt.zero_grad()" in script.read_text()
+    assert not (tmp_path / "log.txt").exists()  # outputs went to the trials' own directories
+    assert main(["fix", "--undo"]) == 0
+    assert script.read_text() == SCRIPT
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "train.py"]
+
+
+def test_a_change_of_ones_own_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SCRIPT.replace("loss.backward()", "opt.zero_grad(); loss.backward()"))
+    assert main(["trial", "train.py", "--set", "lr=x0.0001", "--seeds", "3", "--steps", "60", "-q"]) == 0
+    page = capsys.readouterr().out
+    assert "lr=x0.0001" in page
+    assert "worse" in page
+    assert main(["trial", "train.py", "--set", "colour=blue"]) == 2
+    assert "nothing a trial can set" in capsys.readouterr().err
+
+
+def test_a_script_that_cannot_be_trialled_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(f"import torch\nopen({str(tmp_path / 'mine.txt')!r}, 'w')\n")
+    assert main(["fix", "train.py"]) == 2
+    assert "outside the trial's own copy" in capsys.readouterr().err
+    assert not (tmp_path / "mine.txt").exists()

@@ -1,0 +1,66 @@
+"""Verdicts: what is called help, what is not, and what it does to the diagnosis."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from traindx.diagnosis import Diagnosis, Hypothesis, RunSummary
+from traindx.trials.judge import effect_of, verdict_of
+from traindx.trials.revise import Proof, revised
+
+
+def test_one_pair_is_never_called_help() -> None:
+    effect = effect_of("log loss", 0.01, [(2.3, 0.05)])
+    assert verdict_of(effect, ["divergence"], ["divergence"], []) == "no-effect"
+    assert effect.interval is None
+
+
+def test_pairs_that_agree_are_help_if_a_symptom_goes() -> None:
+    effect = effect_of("log loss", 0.01, [(2.3, 0.05), (2.2, 0.06), (2.4, 0.05)])
+    assert verdict_of(effect, ["divergence"], ["divergence"], []) == "helped"
+    assert verdict_of(effect, ["divergence"], [], []) == "no-effect"
+    assert verdict_of(effect, [], [], ["nonfinite-loss"]) == "worse"
+    assert effect.interval is not None
+    assert effect.interval[0] < effect.after / effect.before < effect.interval[1] < 1
+
+
+def test_a_training_that_is_only_kept_finite_has_not_learnt() -> None:
+    lost = math.inf
+    alive = effect_of("squared error", 0.01, [(lost, 1.9), (lost, 2.3), (lost, 1.7)], chance=1.0)
+    assert verdict_of(alive, [], [], []) == "no-effect"
+    learnt = effect_of("squared error", 0.01, [(lost, 0.4), (lost, 0.5), (lost, 0.45)], chance=1.0)
+    assert verdict_of(learnt, [], [], []) == "helped"
+
+
+def test_a_training_that_is_lost_is_worse() -> None:
+    effect = effect_of("log loss", 0.01, [(0.5, math.inf), (0.5, math.inf)])
+    assert verdict_of(effect, [], [], []) == "worse"
+
+
+@pytest.mark.parametrize("pairs", [3, 5])
+def test_chance_alone_seldom_helps(pairs: int) -> None:
+    draw = np.random.default_rng(3)
+    helped = 0
+    for _ in range(2000):
+        values = np.exp(draw.normal(0, 0.3, (pairs, 2)))
+        effect = effect_of("log loss", 0.0, [(float(a), float(b)) for a, b in values])
+        helped += verdict_of(effect, [], [], []) == "helped"
+    assert helped <= 0.05 * 2000
+
+
+def test_trials_move_the_diagnosis() -> None:
+    run = RunSummary("x", "recording", "x", 10, (), {})
+    hypotheses = (Hypothesis("lr-too-high", "", 0.5), Hypothesis("overfitting", "", 0.4), Hypothesis("other", "", 0.1))
+    page = Diagnosis("unhealthy", "", run, (), hypotheses, (), "", "0")
+    tests = [
+        Proof("lr-too-high", "lower-lr", "no-effect", "no"),
+        Proof("overfitting", "early-stopping", "helped", "yes"),
+    ]
+    after = revised(page, tests)
+    assert after.hypotheses[0].cause == "overfitting"
+    assert after.hypotheses[0].supports[0] == "yes"
+    assert sum(h.confidence for h in after.hypotheses) == pytest.approx(1)
+    assert [h.confidence for h in revised(page, []).hypotheses] == [0.5, 0.4, 0.1]
