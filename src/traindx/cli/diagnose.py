@@ -61,9 +61,9 @@ def command(
 
         return follow_paths(paths, config, settings, reporter, output)
     with Bar("reading") as bar:
-        diagnoses = examine(gather(paths, config, bar), settings, bar)
-    report(diagnoses, reporter, output)
-    return exit_code(diagnoses)
+        pairs = examined(gather(paths, config, bar), settings, bar)
+    report_runs(pairs, settings, reporter, output)
+    return exit_code([diagnosis for _, diagnosis in pairs])
 
 
 def reporter_for(format: str | None, output: Path | None) -> Reporter:
@@ -77,16 +77,31 @@ def reporter_for(format: str | None, output: Path | None) -> Reporter:
     return next((reporter for reporter in known.values() if ending in reporter.suffixes), known[DEFAULT_FORMAT])
 
 
-def examine(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) -> list[Diagnosis]:
-    """One diagnosis a run; a run that cannot be judged (it lacks the metric asked for) is told on stderr."""
+def examined(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) -> list[tuple[Run, Diagnosis]]:
+    """Each run with its diagnosis; a run that cannot be judged (it lacks the metric asked for) is told on stderr."""
     from traindx.engine import diagnose as diagnose_run
 
-    def one(numbered: tuple[int, Run]) -> Diagnosis:
+    def one(numbered: tuple[int, Run]) -> tuple[Run, Diagnosis]:
         if bar is not None:
             bar("diagnosing", numbered[0], len(runs))
-        return diagnose_run(numbered[1], settings)
+        return numbered[1], diagnose_run(numbered[1], settings)
 
     return usable(enumerate(runs), one)
+
+
+def examine(runs: Sequence[Run], settings: Settings) -> list[Diagnosis]:
+    """One diagnosis a run that can be judged."""
+    return [diagnosis for _, diagnosis in examined(runs, settings)]
+
+
+def report_runs(
+    pairs: Sequence[tuple[Run, Diagnosis]], settings: Settings, reporter: Reporter, output: Path | None
+) -> None:
+    """Show the diagnoses with the runs they speak of, where the format draws those, or write them to the file."""
+    if reporter.illustrate is None:
+        report([diagnosis for _, diagnosis in pairs], reporter, output)
+    else:
+        emit(reporter.illustrate(pairs, settings), output)
 
 
 def report(diagnoses: Sequence[Diagnosis], reporter: Reporter, output: Path | None) -> None:

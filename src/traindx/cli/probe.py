@@ -73,13 +73,13 @@ def command_for(name: str | None) -> Callable[..., int]:
         wanted = None if name is None else [name]
         if model is not None:
             refuse_both(arguments, at_step)
-            readings, page = _from_files(wanted, seconds, model, data, checkpoint, loss, add_to)
+            readings, run, page = _from_files(wanted, seconds, model, data, checkpoint, loss, add_to)
             code = EXIT_OK
         else:
             if data or checkpoint or loss:
                 raise TraindxError("--data, --checkpoint and --loss need --model.", "Or give a script: train.py …")
-            readings, page, code = _from_script(wanted, seconds, arguments or [], at_step, add_to)
-        show(readings, page, reporter, output)
+            readings, run, page, code = _from_script(wanted, seconds, arguments or [], at_step, add_to)
+        show(readings, page, reporter, output, run)
         if json is not None:
             emit(as_json(readings, page), json)
         if plot is not None:
@@ -96,7 +96,7 @@ def refuse_both(arguments: list[str] | None, at_step: int) -> None:
 
 def _from_script(
     wanted: list[str] | None, seconds: float | None, arguments: Sequence[str], at_step: int, add_to: Path | None
-) -> tuple[list[Reading], Diagnosis, int]:
+) -> tuple[list[Reading], Run, Diagnosis, int]:
     """Run the script until it has been probed, and diagnose what came of it."""
     from traindx.live.launch import command_of, launch
     from traindx.readers.probed import probed_run, readings_in
@@ -114,13 +114,13 @@ def _from_script(
             )
         run = probed_run(folder)
         run.source = " ".join(arguments)
-        return readings, _diagnosed(run, readings, add_to), code
+        return readings, *_diagnosed(run, readings, add_to), code
 
 
 def _from_files(
     wanted: list[str] | None, seconds: float | None, model: str, data: Path | None, checkpoint: Path | None,
     loss: str | None, add_to: Path | None,
-) -> tuple[list[Reading], Diagnosis]:  # fmt: skip
+) -> tuple[list[Reading], Run, Diagnosis]:  # fmt: skip
     from traindx.probes.files import subject_from_files
     from traindx.probes.python import run_of
     from traindx.probes.runner import chosen, run_probes
@@ -129,11 +129,11 @@ def _from_files(
         raise TraindxError("--model needs --data.", "Give a batch saved with torch.save((x, y), 'sample.pt').")
     subject = subject_from_files(model, data, checkpoint, loss)
     readings = list(run_probes([subject], chosen(wanted), seconds))
-    return readings, _diagnosed(run_of(readings, model), readings, add_to)
+    return readings, *_diagnosed(run_of(readings, model), readings, add_to)
 
 
-def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> Diagnosis:
-    """What the probes show; together with what the recording holds, where they are added to one."""
+def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> tuple[Run, Diagnosis]:
+    """The run and what the probes show; together with what the recording holds, where they are added to one."""
     from traindx.engine import diagnose
     from traindx.live.adding import add_readings
     from traindx.readers.find import find_runs
@@ -141,4 +141,4 @@ def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> Di
     if add_to is not None:
         add_readings(add_to, readings)
         run = find_runs([add_to])[0]
-    return diagnose(run)
+    return run, diagnose(run)

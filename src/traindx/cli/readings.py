@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
     from traindx.reading import Reading
     from traindx.reporters.base import Reporter
+    from traindx.run import Run
 
 Plot = Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw what was measured.")]
 Json = Annotated[Path | None, typer.Option(metavar="FILE", help="Write readings and diagnosis as JSON.")]
@@ -37,7 +38,9 @@ def check_places(output: Path | None, plot: Path | None, json: Path | None, add_
         require_recording(add_to)
 
 
-def show(readings: Sequence[Reading], page: Diagnosis, reporter: Reporter, output: Path | None) -> None:
+def show(
+    readings: Sequence[Reading], page: Diagnosis, reporter: Reporter, output: Path | None, run: Run | None = None
+) -> None:
     """The page with what was measured: before it in a terminal, where the end is what stays in view; JSON has a file of its
     own for it."""
     from traindx.reporters.markdown import block
@@ -45,6 +48,12 @@ def show(readings: Sequence[Reading], page: Diagnosis, reporter: Reporter, outpu
 
     color = output is None and color_wanted(sys.stdout)
     width = FILE_WIDTH if output is not None else width_of(sys.stdout)
+    if reporter.flag == "html":
+        from traindx.reporters import html
+        from traindx.reporters.html.extras import Extras
+
+        emit(html.page(page, run, Extras(readings=tuple(readings))), output)
+        return
     text = reporter.render([page], color=color, width=width)
     if reporter.flag == "text":
         text = render(readings, color=color, width=width) + text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import Format, Output, report, report_to_stderr, reporter_for
+from traindx.cli.diagnose import Format, Output, report_runs, report_to_stderr, reporter_for
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit, is_terminal, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 from traindx.reporters import reporters
@@ -19,6 +19,7 @@ from traindx.reporters.wording import clean, percent, title_of
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
     from traindx.live.webhook import Alerter
+    from traindx.run import Run
 
 
 def command(
@@ -71,9 +72,12 @@ def command(
         code = launch(what, folder, options, status.tick, seen)
         reached = seen.read_text("ascii") if seen.exists() else ""
     status.clear()
-    page = _conclude(folder, json, quiet, reached)
-    if page is not None and reporter is not None:
-        report([page], reporter, output)
+    pairs = _conclude(folder, json, quiet, reached)
+    page = pairs[0][1] if pairs else None
+    if pairs and reporter is not None:
+        from traindx.signals import Settings
+
+        report_runs(pairs, Settings(), reporter, output)
     if alerter is not None:
         alerter.close(_last_words(page, code))
     sick = page is not None and page.verdict == "unhealthy"
@@ -103,25 +107,26 @@ def _why_nothing(reached: str) -> str:
     )
 
 
-def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> Diagnosis | None:
-    """Diagnose what was recorded, if anything was."""
+def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> list[tuple[Run, Diagnosis]]:
+    """What was recorded with its diagnosis; nothing where nothing was."""
     from traindx.engine import diagnose
     from traindx.readers.find import find_runs
 
     if not folder.exists():
         say(f"nothing was recorded: {_why_nothing(reached)}")
-        return None
+        return []
     try:
-        page = diagnose(find_runs([folder])[0])
+        run = find_runs([folder])[0]
+        page = diagnose(run)
     except TraindxError:
         say(f"nothing to diagnose: {folder} holds no training step.")
-        return None
+        return []
     if json is not None:
         emit(reporters()["json"].render([page], color=False, width=100), json)
     if not quiet:
         report_to_stderr(page)
         say(f"recorded in {folder}; again any time: traindx diagnose {folder}")
-    return page
+    return [(run, page)]
 
 
 def _last_words(page: Diagnosis | None, code: int) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from matplotlib.ticker import FuncFormatter
 
 from traindx.diagnosis import Diagnosis, Observation
 from traindx.reporters.figure import style
+from traindx.reporters.figure.choice import Clock, Panel, clock_of, extent, panels_of
 from traindx.reporters.figure.thin import envelope, marks, smoothed
 from traindx.reporters.wording import (
     VERDICT_WORD,
@@ -26,42 +26,18 @@ from traindx.reporters.wording import (
     title_of,
 )
 from traindx.run import Floats, Run, Series
-from traindx.signals import Settings, Signals
+from traindx.signals import Settings
 from traindx.symptoms import symptoms
 
 MAX_SYMPTOMS = 8
-MAX_LAYERS = 4
 WHOLE = 0.9  # a symptom over more of the run than this is not shaded: all grey would show nothing
 _LANE, _MAIN, _SIDE, _MARGINS = 0.27, 3.3, 1.5, 1.3  # inches
-
-
-@dataclass(frozen=True)
-class Panel:
-    """Series drawn over each other under one axis label."""
-
-    title: str
-    series: tuple[Series, ...]
-    colors: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Clock:
-    """The step axis of the figure; a series that counts otherwise (epochs) is laid over the same stretch."""
-
-    axis: str
-    first: float
-    last: float
-
-    def place(self, series: Series) -> Floats:
-        if series.axis == self.axis or not len(series) or series.steps[-1] <= 0:
-            return series.steps
-        return series.steps / float(series.steps[-1]) * self.last
 
 
 def draw_run(run: Run, diagnosis: Diagnosis, settings: Settings, output: Path) -> Path:
     """Draw one run with its diagnosis into a PNG file."""
     panels = panels_of(run, settings)
-    clock = _clock(panels)
+    clock = clock_of(panels)
     shown = diagnosis.present()[:MAX_SYMPTOMS]
     heights = [_LANE * len(shown) + 0.1] * bool(shown) + [_MAIN] + [_SIDE] * max(len(panels) - 1, 0)
     with style.figure(sum(heights) + _MARGINS, output) as drawing:
@@ -88,57 +64,10 @@ def draw_run(run: Run, diagnosis: Diagnosis, settings: Settings, output: Path) -
     return output
 
 
-def panels_of(run: Run, settings: Settings) -> list[Panel]:
-    """What is worth a panel, from the same choice of series the diagnosis rests on."""
-    signals = Signals(run, settings)
-    main = signals.main.series if signals.main is not None else None
-    losses = _distinct([main, *(curve.series if curve is not None else None for curve in (signals.train, signals.val))])
-    if main is not None and main.meaning.kind not in ("loss", "perplexity", "error", "likelihood"):
-        losses = [main]
-    panels: list[Panel] = []
-    if losses:
-        panels.append(Panel(main.meaning.kind if main is not None else "loss", tuple(losses), _colors(losses)))
-    curves = (signals.train, signals.train_score, signals.score, signals.reward)
-    scores = _distinct([curve.series if curve is not None else None for curve in curves], losses)
-    for kind in ("loss", "score", "reward"):
-        alike = [series for series in scores if series.meaning.kind == kind]
-        if alike:
-            panels.append(Panel(kind, tuple(alike), _colors(alike)))
-    if signals.lr is not None and len(signals.lr):
-        panels.append(Panel("learning rate", (signals.lr,), (style.RATE,)))
-    norms = _distinct([signals.grad_norm]) or signals.layer_grad_norms[:MAX_LAYERS]
-    if norms:
-        panels.append(Panel("gradient norm", tuple(norms), (style.NORM, *style.SERIES[4:])[: len(norms)]))
-    return panels
-
-
-def _distinct(series: Sequence[Series | None], without: Sequence[Series] = ()) -> list[Series]:
-    known = {one.name for one in without}
-    kept: list[Series] = []
-    for one in series:
-        if one is not None and len(one) and one.name not in known:
-            known.add(one.name)
-            kept.append(one)
-    return kept
-
-
-def _colors(series: Sequence[Series]) -> tuple[str, ...]:
-    """Validation is orange everywhere; what is not validation takes blue first."""
-    rest = [color for color in style.SERIES if color != style.VALIDATION]
-    return tuple(style.VALIDATION if one.meaning.split in ("val", "test") else rest.pop(0) for one in series)
-
-
-def _clock(panels: Sequence[Panel]) -> Clock:
-    if not panels:
-        return Clock("step", 0.0, 1.0)
-    axis = panels[0].series[0].axis
-    mine = [series for panel in panels for series in panel.series if series.axis == axis]
-    return Clock(axis, min(float(s.steps[0]) for s in mine), max(float(s.steps[-1]) for s in mine))
-
-
 def _draw(on: Axes, panel: Panel, clock: Clock, tell: bool) -> None:
     drawn: list[Floats] = []
-    for series, color in zip(panel.series, panel.colors, strict=True):
+    for series, place_in_palette in zip(panel.series, panel.colors, strict=True):
+        color = style.SERIES[place_in_palette]
         place = clock.place(series)
         x, y = envelope(place, series.values)
         drawn.append(y)
@@ -193,24 +122,11 @@ def _not_finite(on: Axes, place: Floats, series: Series) -> None:
             color=style.PROBLEM, label=name, clip_on=False)  # fmt: skip
 
 
-def _extent(symptom: Observation, run: Run, clock: Clock) -> tuple[float, float]:
-    """Where the symptom lies on the figure's axis; the whole run where it has no place of its own."""
-    if symptom.steps is None:
-        return clock.first, clock.last
-    first, last = symptom.steps
-    series = run.series.get(symptom.where or "")
-    if series is not None and series.axis != clock.axis and len(series) and series.steps[-1] > 0:
-        stretch = clock.last / float(series.steps[-1])
-        first, last = first * stretch, last * stretch
-    first = min(max(first, clock.first), clock.last)
-    return first, min(max(last, first), clock.last)
-
-
 def _lane(on: Axes, shown: Sequence[Observation], run: Run, clock: Clock) -> None:
     """One bar a symptom, named on its own row, so that names never run into each other."""
     thin = (clock.last - clock.first) * 0.004 or 0.1
     for place, symptom in enumerate(shown):
-        first, last = _extent(symptom, run, clock)
+        first, last = extent(symptom, run, clock)
         color = _color(symptom)
         if symptom.steps is None:
             on.hlines(place, first, last, color=color, linewidth=1.2, linestyle=(0, (1, 3)))
@@ -232,7 +148,7 @@ def _shade(on: Axes, shown: Sequence[Observation], main: str, run: Run, clock: C
     for symptom in shown:
         if symptom.steps is None:
             continue
-        first, last = _extent(symptom, run, clock)
+        first, last = extent(symptom, run, clock)
         if (last - first) / whole > WHOLE:
             continue
         if symptom.id == main:

@@ -1,0 +1,192 @@
+"""The top of the page: the answer, the likeliest cause with its proof and its fix, and what else it could be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
+from traindx.reporters.html.markup import Child, Html, block, inner, tag
+from traindx.reporters.wording import (
+    HEALTHY,
+    VERDICT_WORD,
+    clean_lines,
+    headline,
+    ids_of,
+    leading,
+    length_of,
+    percent,
+    run_name,
+    supports,
+    title_of,
+)
+
+_SAFETY = {
+    "safe": "safe to try",
+    "caution": "changes the training: read first",
+    "disruptive": "a large change: read first",
+}
+
+
+def hero(diagnosis: Diagnosis, heading: str) -> Html:
+    """The answer in one card. `heading` is h1 where the page has one run, else h2."""
+    verdict = diagnosis.verdict
+    meta = " · ".join(part for part in (length_of(diagnosis), diagnosis.run.format) if part)
+    said = _answer(diagnosis)
+    sentence = diagnosis.headline if diagnosis.headline != said else ""
+    return tag(
+        "header",
+        tag(
+            "div",
+            tag("span", VERDICT_WORD[verdict], class_=f"pill {verdict}"),
+            tag("span", run_name(diagnosis), class_="mono"),
+            tag("span", meta, class_="soft small"),
+            class_="name",
+        ),
+        tag(heading, said, class_="answer"),
+        tag("p", sentence, class_="said") if sentence else None,
+        tag("div", tag("b", "Next"), tag("span", in_code(diagnosis.next)), class_="next") if diagnosis.next else None,
+        class_=f"card hero {verdict}",
+    )
+
+
+def _answer(diagnosis: Diagnosis) -> str:
+    first = leading(diagnosis)
+    if diagnosis.verdict == "healthy":
+        return "No problem found"
+    if first is None:
+        return headline(diagnosis) or "The evidence does not settle it"
+    lead = "Most likely" if first.confidence >= UNSURE else "Perhaps"
+    return f"{lead}: {title_of(first)}"
+
+
+def causes(diagnosis: Diagnosis, run_id: str) -> Html:
+    """The likeliest explanation in full beside all of them as bars."""
+    first = leading(diagnosis)
+    beside = tag(
+        "section", tag("h2", "All explanations"), _bars(diagnosis, first), class_="card", aria_label="All explanations"
+    )
+    if first is None:
+        return (
+            inner(tag("section", tag("h2", "What was looked at"), _calm(diagnosis), class_="card"), beside)
+            if diagnosis.verdict == "healthy"
+            else beside
+        )
+    return tag("div", _likeliest(diagnosis, first, run_id), beside, class_="two")
+
+
+def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
+    proof = [_row("for", text) for text in supports(diagnosis, first)]
+    proof += [_row("against", text) for text in first.contradicts]
+    never = [_row("never", text, "do not") for text in first.do_not]
+    return tag(
+        "section",
+        tag(
+            "div",
+            tag("span", percent(first.confidence), class_="percent"),
+            tag("h2", title_of(first)),
+            tag("span", first.cause, class_="id soft"),
+            class_="likely",
+        ),
+        tag("ul", proof, class_="proof") if proof else None,
+        _fix(first, run_id),
+        tag("ul", never, class_="proof") if never else None,
+        class_="card",
+        aria_label="Most likely cause",
+    )
+
+
+def _row(kind: str, text: str, label: str | None = None) -> Html:
+    return tag("li", tag("b", label or kind), tag("span", in_code(text)), class_=kind)
+
+
+def _fix(first: Hypothesis, run_id: str) -> Html | None:
+    if first.fix is None:
+        return None
+    if first.confidence < UNSURE:
+        how = f"`traindx explain {first.fix.id}`"
+        return tag(
+            "div",
+            tag("h3", "If so: ", first.fix.title),
+            tag("p", "Below 40 % no code is shown, because it would probably change the wrong thing. How it is done: ", in_code(how), class_="soft"),
+            class_="fix proof",
+        )  # fmt: skip
+    return tag(
+        "div",
+        tag("h3", "Fix: ", first.fix.title),
+        tag("p", f"{first.fix.id} · {_SAFETY[first.fix.safety]}", class_="soft"),
+        code(clean_lines(first.fix.code), f"{run_id}-fix"),
+        _alternatives(first.alternatives),
+        class_="fix proof",
+    )
+
+
+def _alternatives(others: Sequence[FixProposal]) -> Html | None:
+    if not others:
+        return None
+    return tag(
+        "details",
+        tag("summary", f"Or {len(others)} other way{'s' if len(others) > 1 else ''}"),
+        [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {_SAFETY[other.safety]}", class_="soft"), code(clean_lines(other.code))) for other in others],
+    )  # fmt: skip
+
+
+def code(lines: list[str], identifier: str | None = None) -> Html:
+    """Code or a patch, with a button that copies it."""
+    marked = [tag("span", line, class_=_side(line)) if _side(line) else inner(line) for line in lines]
+    shown = (
+        tag("pre", Html("\n".join(marked)), id=identifier, tabindex=0)
+        if any(map(_side, lines))
+        else block(lines, id=identifier, tabindex="0")
+    )
+    button = (
+        tag("button", "copy", type="button", class_="button", data_copy=identifier, hidden=True) if identifier else None
+    )
+    return tag("div", shown, button, class_="code")
+
+
+def _side(line: str) -> str | None:
+    """Which side of a patch a line is on."""
+    if line.startswith("+") and not line.startswith("+++"):
+        return "added"
+    return "removed" if line.startswith("-") and not line.startswith("---") else None
+
+
+def _bars(diagnosis: Diagnosis, first: Hypothesis | None) -> Html:
+    """Every explanation with its probability. An SVG is what can be drawn to measure without a style attribute."""
+    rows = []
+    for hypothesis in diagnosis.hypotheses:
+        share = f"{max(hypothesis.confidence, 0.004) * 100:.1f}"
+        bar = tag(
+            "svg",
+            tag("rect", width="100", height="6", class_="track"),
+            tag("rect", width=share, height="6", class_="fill"),
+            viewBox="0 0 100 6", preserveAspectRatio="none", aria_hidden="true",
+        )  # fmt: skip
+        rows.append(
+            tag(
+                "li",
+                tag("span", "healthy" if hypothesis.cause == HEALTHY else title_of(hypothesis)),
+                tag("span", percent(hypothesis.confidence), class_="value"),
+                bar,
+                class_="first" if hypothesis is first else None,
+                title=hypothesis.cause,
+            )
+        )
+    return tag("ol", rows, class_="bars")
+
+
+def _calm(diagnosis: Diagnosis) -> Html:
+    ruled, unknown = len(ids_of(diagnosis, "absent")), len(ids_of(diagnosis, "unknown"))
+    sure = percent(diagnosis.hypotheses[0].confidence) if diagnosis.hypotheses else ""
+    return tag(
+        "p", f"{sure} healthy: {ruled} symptoms were looked for and not found, {unknown} could not be looked for."
+    )
+
+
+def in_code(text: str) -> Child:
+    """Text in which what stands between backticks is shown as code."""
+    parts: list[Child] = []
+    for place, piece in enumerate(text.split("`")):
+        if piece:
+            parts.append(tag("code", piece) if place % 2 else piece)
+    return parts
