@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -66,7 +67,8 @@ def test_an_unknown_executor_is_refused() -> None:
 
 def test_ray_gives_the_same_results_and_loses_nothing_to_a_killed_worker(tmp_path: Path) -> None:
     ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])  # the workers must find this module and ours
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
     try:
         ray_results = dict(executor_for("ray").map(square, range(30)))
         assert ray_results == dict(Local(1).map(square, range(30)))

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli import checkpoint, compare, diagnose, explain, fix, listing, mcp, plot, probe, run, trial
+from traindx.cli import cases, checkpoint, compare, diagnose, explain, fix, listing, mcp, plot, probe, run, trial
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -30,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+app.add_typer(cases.app, name="cases")
 app.command("checkpoint")(checkpoint.command)
 app.command("compare")(compare.command)
 app.command("diagnose")(diagnose.command)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from traindx.cli.gather import gather, usable
+from traindx.cli.remembering import remembered
 from traindx.cli.talk import FILE_WIDTH, Bar, check_writable, color_wanted, emit, width_of
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND
 from traindx.reporters import reporters
@@ -84,7 +85,9 @@ def examined(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) ->
     def one(numbered: tuple[int, Run]) -> tuple[Run, Diagnosis]:
         if bar is not None:
             bar("diagnosing", numbered[0], len(runs))
-        return numbered[1], diagnose_run(numbered[1], settings)
+        run = numbered[1]
+        page = diagnose_run(run, settings)
+        return run, remembered(page, "diagnose", lambda hints: diagnose_run(run, settings, hinted=hints))
 
     return usable(enumerate(runs), one)
 

@@ -11,6 +11,7 @@ import typer
 
 from traindx.cli.diagnose import Format, Output, exit_code, reporter_for
 from traindx.cli.readings import AddTo, Json, Plot, as_json, check_places, draw, show
+from traindx.cli.remembering import remembered
 from traindx.cli.talk import emit
 from traindx.errors import EXIT_OK, TraindxError
 
@@ -141,4 +142,4 @@ def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> tu
     if add_to is not None:
         add_readings(add_to, readings)
         run = find_runs([add_to])[0]
-    return run, diagnose(run)
+    return run, remembered(diagnose(run), "probe", lambda hints: diagnose(run, hinted=hints))

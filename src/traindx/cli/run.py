@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from traindx.cli.diagnose import Format, Output, report_runs, report_to_stderr, reporter_for
+from traindx.cli.remembering import remembered
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit, is_terminal, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 from traindx.reporters import reporters
@@ -117,7 +118,7 @@ def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> lis
         return []
     try:
         run = find_runs([folder])[0]
-        page = diagnose(run)
+        page = remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))
     except TraindxError:
         say(f"nothing to diagnose: {folder} holds no training step.")
         return []
