@@ -144,8 +144,8 @@ def specimen(spec: Spec, folder: Path, probed: bool) -> dict[str, Any]:
     setup, twin, alternatives = build(spec)
     model = _pretrained(setup, spec)
     spare = torch.get_rng_state()
-    with Watch(to=folder / "run.traindx") as watch:
-        outcome = train(setup, folder / "log", model=model)
+    watch = Watch(to=folder / "run.traindx")
+    outcome = train(setup, folder / "log", model=model, watch=watch)
     recording = find_runs([watch.folder])[0]
     twin_outcome = outcome
     if spec.causes:

@@ -6,6 +6,7 @@ import csv
 import json
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,15 +88,29 @@ def fresh_model(setup: Setup) -> nn.Module:
     return model.to(setup.precision) if setup.precision else model
 
 
-def train(setup: Setup, folder: Path, *, model: nn.Module | None = None) -> Outcome:
-    """Train and write metrics.csv (and hparams.yaml, where the log tells its settings) into the folder."""
+def train(
+    setup: Setup, folder: Path, *, model: nn.Module | None = None, watch: AbstractContextManager[object] | None = None
+) -> Outcome:
+    """Train and write metrics.csv (and hparams.yaml, where the log tells its settings) into the folder. `watch` is open while
+    the training runs, and closed when the judge calls the model: what he does is not part of the user's training."""
     model = fresh_model(setup) if model is None else model
+    with watch or nullcontext():
+        outcome, states = _trained(setup, folder, model)
+    for state in states:
+        model.load_state_dict(state)
+        outcome.way.append(judged(setup, model, setup.val))
+    outcome.score, outcome.fit = outcome.way[-1], judged(setup, model, setup.train)
+    return outcome
+
+
+def _trained(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, list[dict[str, torch.Tensor]]]:
+    """The training and the weights after each of its epochs."""
     optimizer = make_optimizer(setup, model)
     generator = torch.Generator().manual_seed(setup.seed)
     loader = batches(setup, generator)
     scheduler, per = setup.schedule(optimizer, len(loader), setup.epochs) if setup.schedule else (None, "")
     log = _Log(folder, setup)
-    outcome = Outcome(0.0)
+    outcome, states = Outcome(0.0), []
     began = time.perf_counter()
     best, waited = float("inf"), 0
     for epoch in range(setup.epochs):
@@ -136,7 +151,7 @@ def train(setup: Setup, folder: Path, *, model: nn.Module | None = None) -> Outc
         if scheduler is not None and per == "epoch":
             scheduler.step()
         log.epoch(epoch, outcome.updates, total / max(count, 1), validation, optimizer.param_groups[0]["lr"])
-        outcome.way.append(judged(setup, model, setup.val))
+        states.append({name: value.clone() for name, value in model.state_dict().items()})
         waited = 0 if validation < best else waited + 1
         best = min(best, validation)
         if (setup.patience is not None and waited > setup.patience) or (
@@ -144,9 +159,8 @@ def train(setup: Setup, folder: Path, *, model: nn.Module | None = None) -> Outc
         ):
             break
     log.close()
-    outcome.score, outcome.fit = outcome.way[-1], judged(setup, model, setup.train)
     outcome.seconds = time.perf_counter() - began
-    return outcome
+    return outcome, states
 
 
 @torch.no_grad()
@@ -173,8 +187,7 @@ def evaluate(setup: Setup, model: nn.Module) -> float:
 
 @torch.no_grad()
 def judged(setup: Setup, model: nn.Module, pair: tuple[torch.Tensor, torch.Tensor]) -> float:
-    """The score in evaluation mode, on inputs fed as in training. Runs unseen: it is not part of the user's training."""
-    training = model.training
+    """The score in evaluation mode, on inputs fed as in training."""
     model.eval()
     inputs = pair[0][:400]
     feed = setup.judge_feed or setup.feed
@@ -183,7 +196,6 @@ def judged(setup: Setup, model: nn.Module, pair: tuple[torch.Tensor, torch.Tenso
     if setup.precision and inputs.is_floating_point():
         inputs = inputs.to(setup.precision)
     output = model(inputs).float()
-    model.train(training)
     try:
         score = setup.score(output, pair[1][:400])
     except (RuntimeError, IndexError):  # outputs of another shape than the task's

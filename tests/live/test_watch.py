@@ -9,6 +9,8 @@ import torch
 
 import traindx
 from traindx.errors import TraindxError
+from traindx.live.criteria import KERNELS
+from traindx.live.observer import Criterion, Observer
 
 
 def train(model: torch.nn.Module, steps: int = 120) -> float:
@@ -44,6 +46,26 @@ def test_a_fault_is_named_and_the_page_printed(tmp_path: Path, capsys: pytest.Ca
         page = dx.report()
     assert page.hypotheses[0].cause == "softmax-before-cross-entropy"
     assert "softmax" in capsys.readouterr().out
+
+
+def test_loss_functions_taken_from_torch_before_the_watch_are_seen(tmp_path: Path) -> None:
+    held = {name: getattr(torch.nn.functional, name) for name in KERNELS}
+    calls = []
+
+    class Listener(Observer):
+        def on_criterion(self, call: Criterion) -> None:
+            calls.append((call.name, call.options.get("reduction", "mean"), call.output.shape))
+
+    with traindx.watch(to=tmp_path / "w.traindx") as dx:
+        assert dx._hub is not None
+        dx._hub.add(Listener(dx._hub))
+        scores = torch.rand(8, 3, requires_grad=True)
+        for name, function in held.items():
+            labelled = name in ("cross_entropy", "nll_loss")
+            function(scores, torch.zeros(8, dtype=torch.long) if labelled else torch.zeros(8, 3), reduction="sum")
+        torch.nn.functional.cross_entropy(scores, torch.zeros(8, dtype=torch.long))
+    assert calls == [*((name, "sum", ()) for name in held), ("cross_entropy", "mean", ())]
+    assert torch.nn.functional.cross_entropy is held["cross_entropy"]
 
 
 def test_an_exception_passes_through_and_nothing_recorded_is_said(tmp_path: Path) -> None:

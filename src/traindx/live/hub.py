@@ -21,6 +21,8 @@ from torch.utils.data import DataLoader
 from traindx.live.budget import REST_STEPS, Budget
 from traindx.live.calls import Calls
 from traindx.live.closures import Arguments, told_after_closure
+from traindx.live.criteria import CRITERIA as CRITERIA
+from traindx.live.criteria import Criteria
 from traindx.live.forks import leave_children_alone
 from traindx.live.loading import Timed
 from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
@@ -33,12 +35,6 @@ from traindx.live.thinning import Thinning
 from traindx.live.values import Number, Values
 
 EVENT_SECONDS = 1e-6  # what an event costs beyond the observers' own time: the wrapper and the dispatch
-CRITERIA = (
-    "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "multi_margin_loss",
-    "multilabel_soft_margin_loss", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "ctc_loss",
-    "cosine_embedding_loss",
-)  # fmt: skip
 
 
 class Hub:
@@ -67,6 +63,7 @@ class Hub:
         self._number: tuple[torch.Tensor, Number | None] | None = None
         self._clock = Budget(budget)
         self._calls = Calls(self)
+        self.criteria = Criteria(self)
         self._next_write = self._clock.began + FLUSH_SECONDS
         self._inside = False  # an observer is running: what it does itself is not observed
         self.glancing = False  # whole models are reported, their layers are not
@@ -233,7 +230,7 @@ class Hub:
         self.patch(torch.autograd, "backward", self._around_backward)
         self.patch(torch.amp.GradScaler, "scale", around_scale)
         for name in CRITERIA:
-            self.patch(torch.nn.functional, name, partial(self._around_criterion, name))
+            self.patch(torch.nn.functional, name, partial(self.criteria.around, name))
         self.patch(DataLoader, "__iter__", self._around_loader)
         for handle in (
             torch_optimizer.register_optimizer_step_pre_hook(self._before_step),
@@ -288,28 +285,22 @@ class Hub:
 
         return backward
 
-    def _around_criterion(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
-        def criterion(*args: Any, **kwargs: Any) -> Any:
-            output = original(*args, **kwargs)
-            if torch.compiler.is_compiling() or self._inside or self.ended or not isinstance(output, torch.Tensor):
-                return output
-            if not output.requires_grad:
-                self._evaluated = True
-                self.wake()
-            elif self.resting and self.step < self._loss_due:
-                return output
-            handlers = self._told["on_criterion" if output.requires_grad else "on_evaluation"]
-            if handlers:
-                input = args[0] if args else kwargs.get("input")
-                target = args[1] if len(args) > 1 else kwargs.get("target")
-                if isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor):
-                    self._tell(handlers, (Criterion(name, input, target, kwargs, output, user_line),))
-                if self.resting:
-                    due = min(self._losses_from.values(), default=0)
-                    self._loss_due = max(due, self.step + REST_STEPS)
-            return output
+    def hears_loss(self, output: Any) -> bool:
+        """Whether anybody is to be told of this result of a loss function."""
+        if self._inside or self.ended or not isinstance(output, torch.Tensor):
+            return False
+        if not output.requires_grad:
+            self._evaluated = True
+            self.wake()
+        elif self.resting and self.step < self._loss_due:
+            return False
+        return bool(self._told["on_criterion" if output.requires_grad else "on_evaluation"])
 
-        return criterion
+    def loss_made(self, call: Criterion) -> None:
+        self._tell(self._told["on_criterion" if call.output.requires_grad else "on_evaluation"], (call,))
+        if self.resting:
+            due = min(self._losses_from.values(), default=0)
+            self._loss_due = max(due, self.step + REST_STEPS)
 
     def _around_loader(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __iter__(loader: Any) -> Any:

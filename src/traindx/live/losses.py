@@ -62,7 +62,7 @@ class Losses:
         ] = {}  # criterion results since the last step, by graph node
         self._summed = 0  # samples summed without a division in the last backward
         self._how = ""
-        self._upside_down = self._backwards = 0
+        self._upside_down = self._upright = self._backwards = 0
         self._sign = ""
         self._optimizers: set[int] = set()
 
@@ -80,6 +80,7 @@ class Losses:
         self._size(loss, found, kinds, nodes)
         turned = self._turned(loss, found, kinds)
         self._upside_down = self._upside_down + 1 if turned else 0
+        self._upright += found is not None and not turned
         if not made:
             yield from self._by_hand(loss)
 
@@ -87,7 +88,7 @@ class Losses:
         self._optimizers.add(id(optimizer))
         if self._upside_down >= AGREEING and self._upside_down == self._backwards and len(self._optimizers) == 1:
             yield Finding("loss-maximised", True, self._sign)
-        elif self._backwards >= AGREEING and not self._upside_down:
+        elif self._upright >= AGREEING and not self._upside_down:
             yield Finding(
                 "loss-maximised", False, "The loss given to backward has the sign of the loss function's result."
             )

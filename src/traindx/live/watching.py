@@ -54,6 +54,8 @@ class Watch:
     def start(self) -> Hub:
         """Begin to record; `stop` ends it."""
         self._hub, self.folder, self.mine = join(self.folder, self.budget)
+        if self.mine:
+            self._hub.criteria.see_held()
         for model in self._models:
             self._hub.meet(model)
         return self._hub
