@@ -32,8 +32,8 @@ def test_over_a_pipe_a_client_finds_the_tools_and_gets_a_diagnosis_within_a_seco
 
     tools, result, took = piped([EXAMPLES], talk)
     notes = {tool.name: tool.annotations for tool in tools}
-    assert {"diagnose", "explain", "list", "probe"} <= set(notes)
-    assert [name for name, note in notes.items() if not note.read_only_hint] == ["probe"]
+    assert {"compare", "diagnose", "explain", "list", "probe", "trial"} <= set(notes)
+    assert [name for name, note in notes.items() if not note.read_only_hint] == ["probe", "trial"]
     assert all(tool.description and tool.output_schema for tool in tools)
     run = result.structured_content["runs"][0]
     assert run["verdict"] == result.structured_content["verdict"] == direct.verdict == "unhealthy"
@@ -151,6 +151,30 @@ def test_long_readings_report_their_progress(tmp_path: Path) -> None:
     inside([tmp_path], lambda client: client.call_tool("diagnose", {"path": "long.csv"}, progress_callback=note))
     assert told
     assert all(0 <= done <= (total or 1) for done, total in told)
+
+
+def test_runs_are_compared_within_the_roots(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "links").mkdir(parents=True)
+    for name in ("sick", "healthy"):
+        (runs / f"{name}.csv").write_text((EXAMPLES / name / "metrics.csv").read_text())
+    (tmp_path / "secret.csv").write_text(FALLING)
+    (runs / "links" / "log.csv").symlink_to(tmp_path / "secret.csv")
+
+    async def talk(client: Client) -> tuple[Any, Any, Any]:
+        two = await client.call_tool("compare", {"path": "sick.csv", "others": ["healthy.csv"]})
+        page = await client.call_tool("compare", {"path": ".", "limit": 1})
+        cursor = page.structured_content["next_cursor"]
+        return two, page, await client.call_tool("compare", {"path": ".", "limit": 1, "cursor": cursor})
+
+    two, first, second = inside([runs], talk)
+    change = two.structured_content["change"]
+    assert change["verdict"] == "helped"
+    assert "divergence" in change["cleared"]
+    assert first.structured_content["total"] == 2
+    names = [page.structured_content["runs"][0]["run"] for page in (first, second)]
+    assert names == ["healthy.csv", "sick.csv"]
+    assert call([runs], "compare", path="../secret.csv").is_error
 
 
 SCRIPT = """

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from traindx.causes import causes
+from traindx.cli import app
 from traindx.reporters.skill import files, main
 from traindx.version import __version__
 
@@ -42,6 +43,15 @@ def test_it_is_written_and_checked(tmp_path: Path) -> None:
     assert main(["--check", str(tmp_path)]) == 0
     (tmp_path / "references" / "gone.md").touch()
     assert main(["--check", str(tmp_path)]) == 1
+
+
+def test_commands_and_tools_it_names_exist() -> None:
+    from traindx.mcp.tools import tools
+
+    known = {command.name for command in app.registered_commands}
+    text = files()["SKILL.md"]
+    assert set(re.findall(r"`traindx ([a-z-]+)", text)) - {"ask"} <= known
+    assert set(re.findall(r"\| `([a-z]+)`(?: with `path`)? \|", text)) <= set(tools())
 
 
 def test_manifests_agree_with_the_package() -> None:

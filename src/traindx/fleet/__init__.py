@@ -71,29 +71,35 @@ def compare(
     workers: int | None = None,
     address: str | None = None,
     progress: Progress | None = None,
+    allowed: Callable[[Path], bool] | None = None,
 ) -> Comparison:
     """Compare the runs in these files and directories. `metric` and `goal` ('min' or 'max') name what to go by, `outcome` whether
-    the best or the final level counts (best; final for two sides), `align` the axis ('step', 'epoch', 'progress', 'time'); unless told, each is found out."""
+    the best or the final level counts (best; final for two sides), `align` the axis ('step', 'epoch', 'progress', 'time'); unless told, each is found out.
+    Files in directories that are not `allowed` are passed over."""
     if isinstance(paths, str | PathLike):
         paths = [paths]
     if goal not in (None, "min", "max"):
         raise TraindxError(f"goal is {goal!r}.", "Give 'min' or 'max'.")
     settings = Settings(None, metric, "min" if goal == "min" else "max" if goal == "max" else None)
     chosen = executor_for(executor, workers=workers, address=address) if isinstance(executor, str) else executor
-    runs, unreadable = survey([Path(path) for path in paths], settings, chosen, progress)
+    runs, unreadable = survey([Path(path) for path in paths], settings, chosen, progress, allowed)
     return Comparison(compare_summaries(runs, outcome=outcome, alignment=align, unreadable=unreadable))
 
 
 def survey(
-    paths: Sequence[Path], settings: Settings, executor: Executor, progress: Progress | None = None
+    paths: Sequence[Path],
+    settings: Settings,
+    executor: Executor,
+    progress: Progress | None = None,
+    allowed: Callable[[Path], bool] | None = None,
 ) -> tuple[list[Summary], list[str]]:
     """A summary of every run in these paths, in order, and one sentence for each that cannot be used."""
     if progress is not None:
         progress("looking for runs", 0, 0)
-    units = units_in(paths)
+    units = units_in(paths, allowed)
     found: dict[int, list[Summary]] = {}
     problems: dict[int, list[str]] = {}
-    work = partial(look_at, settings=settings)
+    work = partial(look_at, settings=settings, allowed=allowed)
     for done, (place, result) in enumerate(executor.map(work, units), 1):
         if isinstance(result, Lost):
             problems[place] = [f"{units[place].label}: {result.reason}."]
@@ -105,9 +111,11 @@ def survey(
     return runs, [problem for place in sorted(problems) for problem in problems[place]]
 
 
-def look_at(unit: Unit, settings: Settings) -> tuple[list[Summary], list[str]]:
+def look_at(
+    unit: Unit, settings: Settings, allowed: Callable[[Path], bool] | None = None
+) -> tuple[list[Summary], list[str]]:
     """Read and diagnose the runs of one unit; what cannot be used is said, never raised."""
-    runs, problems = runs_of(unit)
+    runs, problems = runs_of(unit, allowed)
     severities = {identifier: symptom.severity for identifier, symptom in symptoms().items()}
     summaries = []
     for run in runs:

@@ -17,6 +17,7 @@ from anyio.abc import Process
 from mcp.server.mcpserver import Context
 
 from traindx.errors import TraindxError
+from traindx.reporters.wording import clean
 
 BEAT = 1.0  # seconds between two notes of progress
 GRACE = 5.0  # seconds a stopped child has to leave
@@ -35,7 +36,7 @@ async def result_of(command: Sequence[str], cwd: Path, seconds: float, context: 
                 stdin=-3, stdout=sink, stderr=sink, cwd=cwd, start_new_session=True,  # -3: subprocess.DEVNULL
             )  # fmt: skip
             try:
-                code = await _waited(process, seconds, command[0], context)
+                code = await _waited(process, talk, seconds, command[0], context)
             finally:
                 with anyio.CancelScope(shield=True):
                     await _stop(process)
@@ -45,7 +46,7 @@ async def result_of(command: Sequence[str], cwd: Path, seconds: float, context: 
         return result
 
 
-async def _waited(process: Process, seconds: float, name: str, context: Context) -> int:
+async def _waited(process: Process, talk: Path, seconds: float, name: str, context: Context) -> int:
     began = time.monotonic()
     while process.returncode is None:
         with anyio.move_on_after(BEAT):
@@ -56,7 +57,8 @@ async def _waited(process: Process, seconds: float, name: str, context: Context)
                 f"traindx {name} took longer than {seconds:.0f} s and was stopped.",
                 "Give more `seconds`, or a script that trains on less data.",
             )
-        await context.report_progress(elapsed, seconds, f"{name}: {elapsed:.0f} s of at most {seconds:.0f} s")
+        told = _last_words(talk).splitlines()[-1]
+        await context.report_progress(elapsed, seconds, f"{name}, {elapsed:.0f} s of at most {seconds:.0f} s: {told}")
     return process.returncode
 
 
@@ -74,7 +76,13 @@ async def _stop(process: Process) -> None:
 
 
 def _last_words(talk: Path) -> str:
-    """The end of what the child said, without our own name before it."""
-    text = talk.read_text("utf-8", errors="replace").strip()
-    last = text[-TOLD:]
-    return last.rpartition("traindx: ")[2].strip() or "it said nothing."
+    """The end of what the child said, from our own name on."""
+    with talk.open("rb") as file:
+        file.seek(max(0, talk.stat().st_size - TOLD))
+        text = file.read().decode("utf-8", errors="replace")
+    return _cleaned(text.rpartition("traindx: ")[2]) or "it has said nothing."
+
+
+def _cleaned(text: str) -> str:
+    """Without escape sequences and empty lines: a script may print anything."""
+    return "\n".join(line for line in map(clean, text.replace("\r", "\n").split("\n")) if line.strip())

@@ -50,5 +50,10 @@ class Roots:
             raise TraindxError(f"{text} does not exist in {self}.", "Check the spelling, or list the directory first.")
         return path.resolve()
 
+    def shown(self, source: str) -> str:
+        """A path as the agent would write it: from the first allowed directory on."""
+        path = Path(source)
+        return str(path.relative_to(self.folders[0])) if path.is_relative_to(self.folders[0]) else source
+
     def __str__(self) -> str:
         return ", ".join(map(str, self.folders))

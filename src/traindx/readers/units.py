@@ -7,7 +7,7 @@ of them. Here the folders decide: what lies in a folder, or in subfolders that t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,28 +41,29 @@ class Unit:
         return str(self.files[0] if len(self.files) == 1 else self.folder)
 
 
-def units_in(paths: Sequence[Path]) -> list[Unit]:
-    """The units of these files and directories, in order. Raises TraindxError for a path that does not exist."""
+def units_in(paths: Sequence[Path], allowed: Callable[[Path], bool] | None = None) -> list[Unit]:
+    """The units of these files and directories, in order, files in directories only where they are `allowed`. Raises TraindxError
+    for a path that does not exist."""
     units: list[Unit] = []
     for path in paths:
         if not path.exists():
             raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory the runs are in.")
-        units.extend(_units_of(path) if path.is_dir() else [Unit(path.parent, (path,), named=True)])
+        units.extend(_units_of(path, allowed) if path.is_dir() else [Unit(path.parent, (path,), named=True)])
     return units
 
 
-def runs_of(unit: Unit) -> tuple[list[Run], list[str]]:
+def runs_of(unit: Unit, allowed: Callable[[Path], bool] | None = None) -> tuple[list[Run], list[str]]:
     """The runs of a unit, and one sentence for each log in it that cannot be used."""
     if unit.named:
         try:
-            return find_runs(list(unit.files)), []
+            return find_runs(list(unit.files), allowed=allowed), []
         except TraindxError as error:
             return [], [str(error)]
         except OSError as error:
             return [], [f"{unit.label} cannot be read: {error.strerror or error}."]
     runs, damaged = runs_among(unit.folder, unit.files)
     for run in runs:
-        add_settings_beside(run)
+        add_settings_beside(run, allowed)
     if runs:
         return runs, []
     # notes and settings hold no metrics either, and nobody wants to hear of them
@@ -75,8 +76,8 @@ def _is_log(path: Path) -> bool:
     return path.suffix.lower() in _LOG_ENDINGS or _EVENTS in path.name
 
 
-def _units_of(root: Path) -> list[Unit]:
-    files = list(walk(root))
+def _units_of(root: Path, allowed: Callable[[Path], bool] | None) -> list[Unit]:
+    files = [path for path in walk(root) if allowed is None or allowed(path)]
     with_events = {path.parent for path in files if _EVENTS in path.name}
     groups: dict[Path, list[Path]] = {}
     for path in files:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-import anyio.from_thread
 import anyio.to_thread
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult
@@ -17,6 +15,7 @@ from traindx.diagnosis import Diagnosis
 from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
 from traindx.mcp.desk import Desk, page_of, place_of
+from traindx.mcp.progress import reporter
 from traindx.mcp.roots import Roots
 
 URGENCY = {"unhealthy": 0, "inconclusive": 1, "healthy": 2}
@@ -56,7 +55,7 @@ def make(desk: Desk) -> Function:
         pages: Sequence[Diagnosis]
         if cursor is None:
             pages = await anyio.to_thread.run_sync(
-                lambda: examined(desk.roots, path, config, (classes, metric, goal), _progress(context))
+                lambda: examined(desk.roots, path, config, (classes, metric, goal), reporter(context))
             )
         else:
             pages = cast("Sequence[Diagnosis]", desk.answers.get(token))
@@ -87,32 +86,12 @@ def examined(
     runs = find_runs([roots.path(path)], progress=progress, allowed=roots.holds)
     pages = []
     for place, run in enumerate(runs):
-        run.source = _named(run.source, roots)
+        run.source = roots.shown(run.source)
         run.add_config(settings)
         if progress is not None:
             progress("diagnosing", place, len(runs))
         pages.append(diagnose_run(run, Settings(*told)))
     return sorted(pages, key=lambda page: URGENCY[page.verdict])
-
-
-def _named(source: str, roots: Roots) -> str:
-    """The run's path as the agent would write it: from the first allowed directory on."""
-    path = Path(source)
-    return str(path.relative_to(roots.folders[0])) if path.is_relative_to(roots.folders[0]) else source
-
-
-def _progress(context: Context) -> Callable[[str, int, int], None]:
-    """Reports every percent at most: a client is told, not flooded."""
-    last = [""]
-
-    def tell(label: str, done: int, total: int) -> None:
-        share = round(done / total, 2) if total else 0.0
-        name = f"{'diagnosing' if label == 'diagnosing' else 'reading'} {share:.0%}"
-        if name != last[0]:
-            last[0] = name
-            anyio.from_thread.run(context.report_progress, share, 1.0, name)
-
-    return tell
 
 
 TOOL = Tool("diagnose", "Diagnose a training", make)

@@ -51,6 +51,7 @@ def make(desk: Desk) -> Function:
         script = desk.roots.path(path)
         command = [kind, "--at-step", str(at_step), "--json", "{json}", str(script), *(arguments or [])]
         result = await result_of(command, desk.roots.home_of(script), seconds, context)
+        result["diagnosis"]["run"]["source"] = path  # as the agent named it
         page = Diagnosis.from_json(result["diagnosis"])
         readings = [_reading(reading) for reading in result["readings"]]
         lines = [f"{reading['probe']}: {reading['summary']}" for reading in readings]
