@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -29,6 +29,49 @@ class Series:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def last(self) -> float:
+        """The last step."""
+        return float(self.steps[-1])
+
+
+class LateSeries(Series):
+    """A series whose numbers are fetched when they are first looked at; how many there are is known before."""
+
+    __slots__ = ("_count", "_fetch", "_last")
+    _count: int
+    _last: float
+    _fetch: Callable[[], tuple[Floats, Floats]]
+
+    @classmethod
+    def of(
+        cls, name: str, meaning: Meaning, fetch: Callable[[], tuple[Floats, Floats]], *, count: int, last: float
+    ) -> Series:
+        """`fetch` gives steps and values."""
+        series = cls.__new__(cls)
+        known = {"name": name, "meaning": meaning, "axis": "step", "times": None, "_fetch": fetch}
+        for attribute, value in {**known, "_count": count, "_last": last}.items():
+            object.__setattr__(series, attribute, value)
+        return series
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Called for what is not there yet. One that `replace` made has its numbers from the beginning."""
+        if attribute in ("steps", "values"):
+            for name, numbers in zip(("steps", "values"), self._fetch(), strict=True):
+                object.__setattr__(self, name, numbers)
+            object.__setattr__(self, "_count", len(self.values))
+            return getattr(self, attribute)
+        if attribute in ("_count", "_last"):
+            return len(self.values) if attribute == "_count" else float(self.steps[-1])
+        raise AttributeError(attribute)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def last(self) -> float:
+        return self._last
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +121,8 @@ class Run:
     @property
     def steps(self) -> int:
         """How many steps the run covers: the largest step of any series on the finest axis there is."""
-        lasts = [series.steps[-1] for series in self.series.values() if series.axis == self.axis and len(series)]
+        axis = self.axis
+        lasts = [series.last for series in self.series.values() if series.axis == axis and len(series)]
         return int(max(lasts, default=0))
 
     @property

@@ -29,6 +29,7 @@ class Monitor:
     _pending: list[str] = field(default_factory=list)
     _next_look: float = EVERY_SECONDS
     _rest: bytes = b""
+    _names: dict[int, list[str]] = field(default_factory=dict)  # lists that rows refer to
 
     def update(self) -> None:
         """Take in the lines written since the last call."""
@@ -47,11 +48,14 @@ class Monitor:
                 continue
 
     def _take(self, entry: dict[str, Any]) -> None:
-        if entry.get("k") == "rows" and entry.get("rows"):
+        if entry.get("k") == "names":
+            self._names[entry["of"]] = entry["names"]
+        elif entry.get("k") == "rows" and entry.get("rows"):
             last = entry["rows"][-1]
             self.step = max(self.step, int(last[0]))
-            if "train_loss" in entry["names"]:
-                place = entry["names"].index("train_loss") + 1
+            names = entry["names"] if isinstance(entry["names"], list) else self._names.get(entry["names"], [])
+            if "train_loss" in names:
+                place = names.index("train_loss") + 1
                 self.loss = last[place]
                 bad = next((row for row in entry["rows"] if not math.isfinite(row[place])), None)
                 if bad is not None:

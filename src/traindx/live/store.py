@@ -1,8 +1,8 @@
 """The recording on disk: a directory `NAME.traindx` with one append-only file of JSON lines for each rank.
 
 Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most. Lines are
-written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step; 'fact' something
-seen directly; 'event' a traceback, the end; 'config' settings seen.
+written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step, under 'names' of
+their own or those of an earlier line; 'fact' something seen directly; 'event' a traceback, the end; 'config' settings seen.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ except ImportError:  # Windows
 
 SCHEMA = "traindx.recording/1"
 FLUSH_SECONDS = 0.7
+NAMED = 16  # names from which a list of them is written once and referred to afterwards
+MOST_LISTS = 4096
 LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
 MOST_TOGETHER = 64  # trainings of one command that are told apart
 
@@ -34,6 +36,7 @@ class Store:
         self.broken: str | None = None
         self._rows: list[tuple[tuple[str, ...], list[float]]] = []
         self._lines: list[str] = []
+        self._lists: dict[tuple[str, ...], int] = {}
         self._last = time.monotonic()
         self._file: Any = None
         self.folder, self.path = folder, folder / f"rank-{rank}.jsonl"
@@ -78,7 +81,7 @@ class Store:
             rows = [_row(row) for _, row in group]
             for start in range(0, len(rows), LINE_ROWS):
                 block = ", ".join(rows[start : start + LINE_ROWS])
-                self._lines.append(f'{{"k": "rows", "names": {json.dumps(names)}, "rows": [{block}]}}')
+                self._lines.append(f'{{"k": "rows", "names": {self._names(names)}, "rows": [{block}]}}')
         self._rows.clear()
         if not self._lines:
             return
@@ -88,6 +91,16 @@ class Store:
         except (OSError, ValueError) as error:
             self.broken = f"cannot write {self.path}: {error}"
         self._lines.clear()
+
+    def _names(self, names: tuple[str, ...]) -> str:
+        """The names as they stand in a line of rows: a long list is written the first time only, in a line before."""
+        number = self._lists.get(names)
+        if number is None:
+            if len(names) < NAMED or len(self._lists) >= MOST_LISTS:
+                return json.dumps(names)
+            number = self._lists[names] = len(self._lists)
+            self.line("names", of=number, names=names)
+        return str(number)
 
     def close(self) -> None:
         self.flush()

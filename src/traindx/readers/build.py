@@ -24,7 +24,7 @@ NAN = float("nan")
 _MAX_RESTARTS = 100  # more than these in one run are noise in the counter
 _FALLING = 5  # so many rows on end that only count down are no accident
 _MAX_RUNS = 1_000  # a counter that starts over more often does not count trainings
-_MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
+MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
 
 
 class _Column:
@@ -79,7 +79,7 @@ class RunBuilder:
 
     def declare(self, name: str, meaning: Meaning | None = None) -> None:
         """Say that this metric exists (an empty table still names what it would hold), or what it means."""
-        if name not in self._columns and len(self._columns) < _MAX_SERIES:
+        if name not in self._columns and len(self._columns) < MAX_SERIES:
             self._columns[name] = _Column(meaning or meaning_of(name))
 
     def new_run(self) -> None:
@@ -153,7 +153,7 @@ class RunBuilder:
         apart = self._apart.get(name)
         if apart is None:
             meaning = meaning_of(name)
-            if meaning.kind in ("step", "stamp", "epoch") or len(self._apart) >= _MAX_SERIES:
+            if meaning.kind in ("step", "stamp", "epoch") or len(self._apart) >= MAX_SERIES:
                 return
             apart = self._apart[name] = _Apart(meaning)
         for store, given in ((apart.steps, steps), (apart.values, values), (apart.times, times)):
@@ -174,7 +174,7 @@ class RunBuilder:
             return None
         column = self._columns.get(key)
         if column is None:
-            if len(self._columns) >= _MAX_SERIES:
+            if len(self._columns) >= MAX_SERIES:
                 return None
             column = self._columns[key] = _Column(meaning)
         return column
@@ -270,7 +270,7 @@ class RunBuilder:
             clock, axis = _clock(steps[mine], epochs[mine], to_step)
             order_values = values[low:high]
             order_times = times[mine] if timed and high > low and np.isfinite(times[mine]).all() else None
-            series, superseded = _ordered(name, meaning, clock, order_values, axis, order_times)
+            series, superseded = ordered(name, meaning, clock, order_values, axis, order_times)
             run.series[name] = series
             if superseded is not None:
                 run.series[superseded.name] = superseded
@@ -287,7 +287,7 @@ class RunBuilder:
             if rank > longest:
                 longest, restarts = rank, _restarts(steps)
             known_times = times if np.isfinite(times).all() else None
-            series, superseded = _ordered(name, apart.meaning, steps, values, axis, known_times)
+            series, superseded = ordered(name, apart.meaning, steps, values, axis, known_times)
             run.series[name] = series
             if superseded is not None:
                 run.series[superseded.name] = superseded
@@ -410,7 +410,7 @@ def _clock(steps: Floats, epochs: Floats, to_step: Callable[[], tuple[Floats, Fl
     return np.arange(count, dtype=np.float64), "row"
 
 
-def _ordered(
+def ordered(
     name: str, meaning: Meaning, clock: Floats, values: Floats, axis: Axis, times: Floats | None
 ) -> tuple[Series, Series | None]:
     """Ordered by clock. Where a run was resumed, what came later wins, and what it replaced is kept aside under

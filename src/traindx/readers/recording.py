@@ -9,18 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
-import numpy as np
-
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.rank_comparison import compare
 from traindx.readers.rank_lines import Rank
+from traindx.readers.recorded_rows import NAMES, ROWS, RecordedRows
 from traindx.readers.source import Source
 from traindx.run import Event, EventKind, Fact, Run, flatten
 
 _FIRST = '"schema": "traindx.recording/'
-_ROWS = '{"k": "rows"'
-_BLOCK = 4  # rows from which columns are faster
 _RANK = re.compile(r"rank-(\d{1,6})\.jsonl")
 _FAULTS = ("traceback", "oom", "killed", "dataloader")
 
@@ -49,9 +46,13 @@ def read(source: Source) -> list[Run]:
     builder = RunBuilder(str(source.name if number is None else source.path.parent), "recording", one_run=True)
     first = Rank(number or 0)
     facts = first.facts
+    rows = RecordedRows()
     damaged = 0
     for line in source.lines():
         if not line.strip():
+            continue
+        if line.startswith(ROWS):
+            damaged += not rows.take(line)
             continue
         try:
             entry = json.loads(line)
@@ -60,7 +61,7 @@ def read(source: Source) -> list[Run]:
             continue
         if isinstance(entry, dict):
             first.take(entry)
-            _take(entry, builder, facts)
+            _take(entry, builder, facts, rows)
     others = [] if number is None else [_other(path, rank) for rank, path in _beside(source.path)]
     for other in others:
         _add(other, builder, facts)
@@ -74,13 +75,15 @@ def read(source: Source) -> list[Run]:
     runs = builder.finish()
     for run in runs:
         run.facts = facts
+        run.series = rows.series()
+        run.lost = rows.lost = [*run.lost, *rows.lost]  # what is decoded later may turn out to be damaged
     return runs
 
 
-def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact]) -> None:
+def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], rows: RecordedRows) -> None:
     kind = entry.get("k")
-    if kind == "rows":
-        _rows(entry.get("names", []), entry.get("rows", []), builder)
+    if kind == "names":
+        rows.take_names(entry)
     elif kind == "fact":
         fact = _fact(entry)
         before = facts.get(fact.id)
@@ -96,16 +99,6 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact]) ->
     elif kind == "meta":
         builder.config["recording.script"] = (entry.get("argv") or [""])[0]
         builder.config["recording.world"] = entry.get("world")
-
-
-def _rows(names: list[str], rows: list[list[float]], builder: RunBuilder) -> None:
-    """Blocks of equal rows go in as columns, which is many times faster."""
-    if len(rows) < _BLOCK or any(len(row) != len(names) + 1 for row in rows):
-        for row in rows:
-            builder.row(dict(zip(names, row[1:], strict=False)), step=row[0])
-        return
-    table = np.array(rows, dtype=np.float64).T
-    builder.table(dict(zip(names, table[1:], strict=True)), step=table[0])
 
 
 def _fact(entry: dict[str, Any]) -> Fact:
@@ -130,7 +123,7 @@ def _other(path: Path, number: int) -> Rank:
     """What another rank has to say, without its series."""
     rank = Rank(number)
     for line in Source(path).lines():
-        if line.startswith(_ROWS):
+        if line.startswith((ROWS, NAMES)):
             continue
         try:
             entry = json.loads(line)
