@@ -287,7 +287,7 @@ class Hub:
 
     def hears_loss(self, output: Any) -> bool:
         """Whether anybody is to be told of this result of a loss function."""
-        if self._inside or self.ended or not isinstance(output, torch.Tensor):
+        if self._inside or self.ended or not isinstance(output, torch.Tensor) or torch._C._get_tracing_state():
             return False
         if not output.requires_grad:
             self._evaluated = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Fact
 from traindx.signals import Signals, choose
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -13,6 +14,8 @@ ID = "suspiciously-good"
 EARLY = 0.15  # of the run
 PERFECT = 0.9995
 NOTHING = 1e-6
+# what a recording sees of a leak itself: without any of them a perfect score may be an easy task as well
+LEAKS = ("validation-seen-in-training", "sees-the-future", "targets-not-next-token")
 APART = 0.15  # of the full score, between validation and test
 
 
@@ -25,7 +28,12 @@ def detect(signals: Signals) -> Observation:
         top = 100.0 if values.max() > 1.5 else 1.0
         early = values[: max(2, int(len(values) * EARLY))]
         bounded = values.min() >= 0 and values.max() <= top
-        if bounded and early.min() >= PERFECT * top:
+        perfect = bool(bounded and early.min() >= PERFECT * top)
+        if perfect and signals.run.facts and not any(_seen(signals, fact) for fact in LEAKS):
+            return Observation(
+                ID, "unknown", f"{score.name} is perfect from the first evaluations on, and the recording saw no leak."
+            )
+        if perfect:
             return Observation(
                 ID, "present", f"{score.name} is {num(float(early.min()))} from the first evaluations on: perfect before it could be learnt.",
                 (float(score.x[0]), float(score.x[-1])), score.name, 0.8,
@@ -49,6 +57,11 @@ def detect(signals: Signals) -> Observation:
     if score is None and train is None:
         return Observation(ID, "unknown", "Neither a loss nor a score was logged.")
     return Observation(ID, "absent", "Neither score nor loss is better than training could make it.")
+
+
+def _seen(signals: Signals, identifier: str) -> bool:
+    fact = signals.run.facts.get(identifier)
+    return fact is not None and fact.present
 
 
 def _test_disagrees(signals: Signals) -> Observation | None:
@@ -84,7 +97,8 @@ A perfect validation score in the first evaluations, or a loss of practically ze
 ## How it is measured
 A bounded validation score above 99.95 % throughout the first 15 % of the evaluations, or a training loss below a millionth
 of its start within the first 15 % of the run that stays there (NaN hidden as zero is excluded). A validation score that
-ends 15 points above the test score of the same run counts too.
+ends 15 points above the test score of the same run counts too. A recording looks at the samples themselves: where it saw
+neither shared samples nor a look ahead, a perfect score is left open.
 
 ## Healthy range
 Scores climb. Validation below train is normal with dropout and averaged training losses and is not meant here.
@@ -96,6 +110,12 @@ visible. Or a task that is trivial; look at ten examples.
     detect=detect,
     cases=(
         Case("perfect at once", "present", lambda: {"train_loss": falling(50, 0.7, 0.1), "val_accuracy": flat(20, 1.0, 0)}),
+        Case("perfect at once, and the recording saw no leak", "unknown",
+             lambda: {"train_loss": falling(50, 0.7, 0.1), "val_accuracy": flat(20, 1.0, 0)},
+             facts=(Fact("validation-seen-in-training", False, "None is."),)),
+        Case("perfect at once, and the recording saw a leak", "present",
+             lambda: {"train_loss": falling(50, 0.7, 0.1), "val_accuracy": flat(20, 1.0, 0)},
+             facts=(Fact("validation-seen-in-training", True, "90 of 100 are."),)),
         Case("perfect in validation, poor in the test", "present",
              lambda: {"train_loss": falling(30, 0.7, 0.02), "val_acc": ramp(30, 0.7, 1.0), "test acc": [0.7]}),
         Case("climbs to 99.8 %", "absent", lambda: {"train_loss": falling(50, 1.4, 0.04), "val_accuracy": ramp(20, 0.9, 0.998)}),

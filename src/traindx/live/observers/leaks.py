@@ -1,8 +1,8 @@
 """Validation samples that occur in the training data.
 
 Rows of the data are remembered by a 64-bit hash of their bytes: those the model was trained on, as far as they were seen, and
-those it was evaluated on. Only part of the training rows is seen; how large that part is shows in how often a training row
-comes back.
+those it was evaluated on. Of a small set held as tensors all rows are known at once. Of others only part of the training rows
+is seen; how large that part is shows in how often a training row comes back.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import torch
+from torch.utils.data import DataLoader, RandomSampler, Subset, TensorDataset
 
 from traindx.live.calls import GLANCE_CALLS
 from traindx.live.findings import Finding, Findings
@@ -26,9 +27,11 @@ MOST_ROWS = 200_000
 ROWS_A_CALL = 4096
 VALUES_A_ROW = 256  # spread over the row; enough to tell any two samples apart that are not made alike
 LEAST_VALUES = 4  # in a row: fewer make equal rows by chance
-LEAST_EVALUATED = 40
+LEAST_EVALUATED = 25
 LEAK = 0.2  # of the evaluated rows
-EXPECTED = 10.0  # training rows that a leak would have shown among the evaluated ones, before it is ruled out
+EXPECTED = (
+    5.0  # training rows that a leak would have shown among the evaluated ones, before it is ruled out (e⁻⁵ is chance)
+)
 PARTLY_KNOWN = 0.1  # of the training rows must be known before anything is said
 SIGMAS = 2.5
 UNCERTAIN = 0.4  # scatter beyond which a set of training rows and one without any look alike
@@ -58,7 +61,8 @@ class Leaks(Observer):
         self._by_model: dict[int, _Rows] = {}
         self._loaded = _Rows()
         self._training_data: set[int] = set()  # ids of the datasets that are trained on
-        self._waiting: tuple[int, torch.Tensor] | None = None  # a batch of which it is not known yet what it is for
+        self._whole: set[int] = set()  # all rows of those that are held as tensors
+        self._waiting: tuple[Any, torch.Tensor] | None = None  # loader and batch, of which it is not known yet what for
         self._between = False
         self._calls = 0
         self._clean = 0
@@ -71,7 +75,7 @@ class Leaks(Observer):
             return
         self._evaluated_batch()
         data = next((tensor for tensor in tensors_in(batch) if tensor.dim() >= 2), None)
-        self._waiting = (id(getattr(loader, "dataset", loader)), data) if data is not None else None
+        self._waiting = (loader, data) if data is not None else None
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         data = first_input(args, kwargs)
@@ -90,10 +94,11 @@ class Leaks(Observer):
 
     def _evaluated_batch(self) -> None:
         """The batch before was not trained on."""
-        if self._between and self._waiting is not None and self._waiting[0] not in self._training_data:
-            if self._affordable():
-                self._take(self._loaded, self._waiting[1], self._waiting[0])
-            else:
+        if self._between and self._waiting is not None:
+            dataset = id(self._waiting[0].dataset)
+            if dataset not in self._training_data and self._affordable():
+                self._take(self._loaded, self._waiting[1], dataset)
+            elif dataset not in self._training_data:
                 self._loaded.whole = False
         self._waiting = None
 
@@ -106,10 +111,21 @@ class Leaks(Observer):
         if hashes is not None:
             self._later.ask(hashes, partial(self._hashed, rows, group))
 
+    def _take_whole(self, loader: DataLoader[Any]) -> None:
+        """Know all rows of a small training set that is drawn from as a whole, without asking it for samples: that would run
+        the user's code."""
+        drawn = getattr(loader.batch_sampler, "sampler", loader.sampler)
+        data = _held(loader.dataset) if type(drawn) is RandomSampler else None
+        hashes = _hashes(data) if data is not None and len(data) <= ROWS_A_CALL else None
+        if hashes is not None:
+            self._later.ask(hashes, self._whole.update)
+
     def _hashed(self, rows: _Rows, group: int | None, hashes: list[int]) -> None:
         if len(set(hashes)) < 0.9 * len(hashes):  # few distinct rows: equal ones mean nothing
             return
         if group is None:
+            if self._whole.issuperset(hashes):
+                rows.trained, rows.again = self._whole, 1.0
             again = sum(value in rows.trained for value in hashes) / len(hashes)
             rows.again = 0.7 * rows.again + 0.3 * again
             rows.trained.update(hashes)
@@ -124,9 +140,12 @@ class Leaks(Observer):
             return
         self._later.poll()
         if self._waiting is not None:
-            self._training_data.add(self._waiting[0])
+            loader, batch = self._waiting
+            if id(loader.dataset) not in self._training_data:
+                self._training_data.add(id(loader.dataset))
+                self._take_whole(loader)
             if self._affordable():
-                self._take(self._loaded, self._waiting[1], None)
+                self._take(self._loaded, batch, None)
             self._waiting = None
         if self._between:
             self._close_gaps()
@@ -181,6 +200,16 @@ class Leaks(Observer):
                 "validation-seen-in-training", False,
                 f"None of {count} evaluated samples is among the {len(rows.trained)} training samples seen.",
             ))  # fmt: skip
+
+
+def _held(dataset: Any) -> torch.Tensor | None:
+    """The first tensor of samples behind a dataset, where that is all it is."""
+    if type(dataset) is Subset:
+        held = _held(dataset.dataset)
+        return held[torch.as_tensor(dataset.indices, device=held.device)] if held is not None else None
+    if type(dataset) is not TensorDataset:
+        return None
+    return next((tensor for tensor in dataset.tensors if tensor.dim() >= 2), None)
 
 
 def _scatter(rows: _Rows, group: int) -> float:
