@@ -11,29 +11,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from probing import captured  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from traindx.live.recorder import open_hub  # noqa: E402
-from traindx.probes.capture import STEPS, Capture  # noqa: E402
+from traindx.probes.capture import STEPS  # noqa: E402
 from traindx.probes.kinds import probes  # noqa: E402
 from traindx.probes.runner import run_probe  # noqa: E402
-from traindx.probes.subject import Subject  # noqa: E402
 
 Losses = list[float]
-
-
-def captured(train: Callable[[], object], folder: Path, at_step: int = 0) -> list[Subject]:
-    """The subjects that are found while this function trains."""
-    found: list[Subject] = []
-    hub = open_hub(folder, 0.5, None)
-    hub.attach()
-    hub.add(Capture(hub, at_step, lambda subjects, hub: found.extend(subjects)))
-    try:
-        train()
-    finally:
-        hub.detach()
-    return found
 
 
 def mlp(*between: nn.Module) -> nn.Module:

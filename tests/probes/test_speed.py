@@ -13,10 +13,11 @@ from torch import nn  # noqa: E402
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset  # noqa: E402
 
 from traindx.probes.base import Deadline  # noqa: E402
+from traindx.probes.compiling import compile_gain  # noqa: E402
 from traindx.probes.feeding import Feeder  # noqa: E402
 from traindx.probes.given import subject_of  # noqa: E402
 from traindx.probes.kinds.speed import PROBE, Found, feeding_facts  # noqa: E402
-from traindx.probes.timing import Timed, gain, timed  # noqa: E402
+from traindx.probes.timing import Gain, Timed, gain, timed  # noqa: E402
 from traindx.reading import Reading  # noqa: E402
 
 
@@ -145,3 +146,38 @@ def test_gains_have_honest_intervals() -> None:
     noisy = gain(Timed((1.0, 2.0, 3.0, 4.0, 5.0)), Timed((1.0, 2.0, 3.0, 4.0, 5.0)))
     assert noisy.low < 0.7
     assert noisy.high > 1.4
+
+
+def test_what_compiling_gains_is_measured_or_the_reason_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    subject = subject_of(model, (torch.randn(8, 4), torch.randn(8, 1)), nn.MSELoss())
+
+    def work() -> None:
+        subject.loss(0).backward()
+
+    assert "takes longer" in str(compile_gain(subject, work, Deadline(8)))
+    backends: list[str] = []
+
+    def quick(call: Any) -> Any:
+        """Compiling that takes no time."""
+        backends.append("compiled")
+        return call
+
+    monkeypatch.setattr(torch, "compile", quick)
+    found = compile_gain(subject, work, Deadline(19))
+    assert isinstance(found, Gain)
+    assert found.low < 1.5
+    assert backends == ["compiled"]
+    assert "forward" not in model.__dict__
+
+    def endless(call: Any) -> Any:
+        return lambda *args: time.sleep(30)
+
+    monkeypatch.setattr(torch, "compile", endless)
+    monkeypatch.setattr("traindx.probes.compiling.LEAST_SECONDS", 0.1)
+    began = time.monotonic()
+    assert "given up after 1 s" in str(compile_gain(subject, work, Deadline(4)))
+    assert time.monotonic() - began < 15
+    monkeypatch.setattr(torch, "compile", lambda call: lambda *args: 1 / 0)
+    assert "ZeroDivisionError" in str(compile_gain(subject, work, Deadline(8)))
+    assert "forward" not in model.__dict__

@@ -49,6 +49,7 @@ class Hub:
         self.grad = True  # gradients were on when the event that is being told happened
         self.budget = budget
         self.stop_after = steps
+        self._hushed = False
         self.cut_short = False  # by --steps, an exception or Ctrl-C: the length says nothing
         self.models: dict[int, torch.nn.Module] = {}  # whole models seen, by id
         self.names: dict[int, str] = {}  # qualified names of their layers, by id
@@ -106,6 +107,11 @@ class Hub:
     def spent(self) -> float:
         """The seconds that recording has taken so far."""
         return self._clock.spent
+
+    def hush(self) -> None:
+        """From now on no step is looked at closely."""
+        self._hushed = True
+        self.look_closely(False)
 
     def patch(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self.patches.wrap(owner, name, around)
@@ -329,7 +335,7 @@ class Hub:
         self.observe("on_updated", optimizer)
         began = time.perf_counter()
         self.step += 1
-        deep = self._clock.allows_deep(self.step, began)
+        deep = not self._hushed and self._clock.allows_deep(self.step, began)
         self.resting = self._clock.wants_rest(self.step, began, self.resting)
         if deep != self.deep:
             self.look_closely(deep)

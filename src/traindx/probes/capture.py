@@ -18,6 +18,8 @@ import torch
 
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer
+from traindx.probes.held_out import fresh_steps, other_loaders, steps_from
+from traindx.probes.lingering import Lingering
 from traindx.probes.state import State
 from traindx.probes.subject import Clip, Part, Step, Subject
 from traindx.probes.tape import Tape, Unreplayable
@@ -44,9 +46,13 @@ class Side:
 class Capture(Observer):
     """Watches from update `at_step` on; hands the subjects to `then` when it has seen enough, or at the script's end."""
 
-    def __init__(self, hub: Hub, at_step: int, then: Callable[[list[Subject], Hub], None]) -> None:
+    def __init__(
+        self, hub: Hub, at_step: int, then: Callable[[list[Subject], Hub], None], *, pace: bool = False, evaluation: bool = False
+    ) -> None:  # fmt: skip
+        """`pace` and `evaluation`: whether the script may go on for a moment to show how fast it is and how it evaluates."""
         super().__init__(hub)
         self.tracer = Tracer()
+        self.lingering = Lingering(hub, self.tracer, pace, evaluation)
         self._at, self._then = at_step, then
         self._sides: dict[int, Side] = {}
         self._parts: list[Part] = []
@@ -54,6 +60,9 @@ class Capture(Observer):
         self._updates = 0
         self._stepping = self._active = self._done = False
         self._loader: Any = None
+        self._batch: Any = None  # the last one that a loader gave to the training
+        self._first: Any = None  # the one that the first step was made of
+        self._others: tuple[Any, ...] = ()
         self._clip: Clip | None = None
         self._criterion: tuple[str, int | None] | None = None
         self._expected: dict[int, tuple[torch.Tensor, torch.Tensor | None, torch.Tensor]] = {}
@@ -91,8 +100,9 @@ class Capture(Observer):
     # --- events -------------------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if self.hub.grad:
+        if self.hub.grad and self._first is None:
             self._loader = self._loader or loader
+            self._batch = batch if loader is self._loader else None
 
     def on_criterion(self, call: Criterion) -> None:
         if self.hub.grad and self._criterion is None and self._active:
@@ -145,14 +155,18 @@ class Capture(Observer):
         if self._parts:
             side.models = _distinct([*side.models, *(model for part in self._parts for model in _models(part))])
             side.steps.append(Step(tuple(self._parts), self.hub.step))
+            self._first = self._first or (self._batch,)
         self._parts = []
         self.tracer.reset()
         self._updates += 1
         if self._updates >= min(STEPS * len(self._sides), MOST_UPDATES):
-            self._finish()
+            self._done, self._active = True, False
+            self._others = other_loaders(self._loader)
+            self.lingering.begin(self._finish, wait=not self._others)
 
     def on_end(self) -> None:
         if self._active and not self._done:
+            self._done, self._active = True, False
             self._finish()
 
     # --- the parts ----------------------------------------------------------------------------------------------------
@@ -193,7 +207,6 @@ class Capture(Observer):
                 self._expected[id(parameter)] = (parameter, before, gradient)
 
     def _finish(self) -> None:
-        self._done, self._active = True, False
         self.tracer.stop()
         self._expected = {}
         sides = list(self._sides.values())
@@ -214,8 +227,22 @@ class Capture(Observer):
         return Subject(
             models=tuple(models), steps=tuple(side.steps), optimizer=side.optimizer, step=self._at, source="script",
             loader=self._loader, loss_name=name, classes=classes, partial=len(sides) > 1,
+            held_out=self._held_out(side), held_out_loaders=self._others, pace=self.lingering.pace,
             notes=tuple(dict.fromkeys(self._problems)), extra=tuple(loose), optimizers=tuple(one.optimizer for one in sides), clip=self._clip,
         )  # fmt: skip
+
+    def _held_out(self, side: Side) -> tuple[Step, ...]:
+        """Steps of the evaluation that was seen, or else of the data that loaders hold for one."""
+        trained = {id(p) for group in side.optimizer.param_groups for p in group["params"]}
+        seen = [
+            step
+            for step in self.lingering.evaluated
+            if any(id(p) in trained for part in step.parts for model in _models(part) for p in model.parameters())
+        ]
+        if seen or not side.steps or self._first is None:
+            return fresh_steps(seen, side.steps)
+        with _put_back(side.models):
+            return steps_from(self._others, side.steps[0], self._first[0])
 
     def _problem(self, text: str) -> None:
         self._problems.append(text)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 
 from traindx.live.observers.causality import shifted
+from traindx.live.observers.comparison import OTHER_SCALE, PLAIN_SCALE, scale_distance
 from traindx.probes.looking import Seen, looking
 from traindx.probes.subject import Step, Subject, Swap
+from traindx.symptoms.base import clarity
 
 LEAST_CHANGE = 1e-5  # of the outputs' size; also ten times what two equal calls differ by
 FEWEST = 4  # samples (or tokens) a trial needs
@@ -115,13 +118,13 @@ def deterministic(subject: Subject, step: Step) -> Answer:
     return Answer(True, f"{one:.8g} and {two:.8g} with the same random numbers")
 
 
-def modes_differ(subject: Subject, step: Step) -> Answer:
-    """The loss in training and in evaluation mode on the same batch."""
+def modes_differ(subject: Subject, steps: Sequence[Step]) -> Answer:
+    """The loss in training and in evaluation mode on the same batches."""
     with torch.no_grad():
         with subject.mode(True):
-            training = float(subject.loss(step))
+            training = sum(float(subject.loss(step)) for step in steps) / len(steps)
         with subject.mode(False):
-            evaluation = float(subject.loss(step))
+            evaluation = sum(float(subject.loss(step)) for step in steps) / len(steps)
     told = f"loss {training:.4g} in training mode, {evaluation:.4g} in evaluation mode"
     ratio = evaluation / training if training else math.nan
     return Answer(None if not math.isfinite(ratio) else bool(subject.step and ratio > 2.0), told)
@@ -138,10 +141,34 @@ def data_broken(subject: Subject) -> Answer:
     return Answer(False, f"all values of {len(subject.steps)} batches are finite")
 
 
-def data_ranges(subject: Subject) -> list[tuple[str, Answer]]:
+def inputs_differ(subject: Subject) -> tuple[Answer, float]:
+    """Whether held-out inputs have another scale than those of the training, and how clear that is."""
+    (mean, std), batches = _scale(subject.steps), [_scale([step]) for step in subject.held_out]
+    distances = [scale_distance(batch, mean, std) for batch in batches if math.isfinite(batch[0] + batch[1])]
+    if not math.isfinite(mean + std) or std <= 0 or not distances:
+        return Answer(None, "no inputs of an evaluation to compare"), 0.0
+    there = _scale(subject.held_out)
+    told = f"mean {there[0]:.3g} and deviation {there[1]:.3g} held out, {mean:.3g} and {std:.3g} in training"
+    nearest = min(distances)
+    if nearest <= OTHER_SCALE:
+        return Answer(False, told), 1.0
+    return Answer(True, told), clarity(math.log(nearest), math.log(OTHER_SCALE), math.log(PLAIN_SCALE))
+
+
+def _scale(steps: Sequence[Step]) -> tuple[float, float]:
+    """Mean and deviation of the first input that holds floats."""
+    found = [next((t for t in step.data if t.is_floating_point() and t.dim() > 1), None) for step in steps]
+    numbers = [tensor.double().flatten() for tensor in found if tensor is not None]
+    if not numbers:
+        return math.nan, math.nan
+    whole = torch.cat(numbers)
+    return float(whole.mean()), float(whole.std(unbiased=False))
+
+
+def data_ranges(step: Step, of: str = "") -> list[tuple[str, Answer]]:
     """What the data look like, for the eye."""
     rows: list[tuple[str, Answer]] = []
-    for kind, tensors in (("input", subject.steps[0].data), ("target", subject.steps[0].targets)):
+    for kind, tensors in ((f"{of}input", step.data), (f"{of}target", step.targets)):
         for tensor in tensors[:3]:
             numbers = tensor.double()
             if not numbers.numel() or not bool(numbers.isfinite().all()):

@@ -11,6 +11,7 @@ import torch
 
 from traindx.errors import TraindxError
 from traindx.live.hub import CRITERIA
+from traindx.probes.held_out import readable
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.state import State
 from traindx.probes.subject import Outcome, Part, Step, Subject, Swap
@@ -18,6 +19,7 @@ from traindx.probes.tape import Unreplayable
 from traindx.probes.tracer import Tracer, unwrapped
 
 BATCHES = 8
+HELD_OUT = 4
 _MODEL_NAMES = (
     "model",
     "net",
@@ -54,9 +56,11 @@ def subject_of(
     batch_or_loader: Any,
     loss_fn: Callable[..., torch.Tensor] | None = None,
     optimizer: torch.optim.Optimizer | None = None,
+    validation: Any = None,
 ) -> Subject:
     """`loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`; None where the model's
-    output has a `loss`. `batch_or_loader`: one batch such as `(x, y)`, a list of batches, or a DataLoader."""
+    output has a `loss`. `batch_or_loader`: one batch such as `(x, y)`, a list of batches, or a DataLoader; `validation` the same
+    of held-out data."""
     if not isinstance(model, torch.nn.Module):
         raise TraindxError(f"{type(model).__name__} is no torch module.", "Give the model first.")
     batches, loader = _batches(batch_or_loader)
@@ -66,7 +70,10 @@ def subject_of(
     device = next((p.device for p in model.parameters()), torch.device("cpu"))
     state = State([model], [optimizer] if optimizer is not None else [])
     try:
-        parts = [_part(compute, exchange(batch, lambda t: t.to(device))) for batch in batches]
+        parts, held_out = (
+            [_part(compute, exchange(batch, lambda t: t.to(device))) for batch in some]
+            for some in (batches, _batches(validation)[0][:HELD_OUT] if validation is not None else ())
+        )
     finally:
         state.restore()
     name = getattr(loss_fn, "__name__", "") or _snake(type(loss_fn).__name__)
@@ -78,9 +85,13 @@ def subject_of(
         if id(p) not in named
     ]
     return Subject(
-        (unwrapped(model),), tuple(Step((part,), index) for index, part in enumerate(parts)), optimizer, source="python",
-        loader=loader, loss_name=name if name in CRITERIA else None, extra=tuple(loose),
+        (unwrapped(model),), _steps(parts), optimizer, source="python", loader=loader, held_out=_steps(held_out),
+        held_out_loaders=(validation,) if readable(validation) else (), loss_name=name if name in CRITERIA else None, extra=tuple(loose),
     )  # fmt: skip
+
+
+def _steps(parts: list[Part]) -> tuple[Step, ...]:
+    return tuple(Step((part,), index) for index, part in enumerate(parts))
 
 
 def _batches(given: Any) -> tuple[list[Any], Any]:

@@ -51,19 +51,20 @@ def probe(
     loss_fn: Callable[..., torch.Tensor] | None = None,
     optimizer: torch.optim.Optimizer | None = None,
     *,
+    validation: Any = None,
     probes: Sequence[str] | None = None,
     seconds: float | None = None,
     add_to: str | Path | None = None,
 ) -> Probing:
     """Measure a model on its data and diagnose it. Afterwards the model, the optimiser and all random number generators are bit
-    for bit what they were. `loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`. With
-    `add_to`, a recording of `traindx run`, the findings are added to it and the diagnosis is of both together."""
+    for bit what they were. `loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`.
+    `validation`: held-out batches or their loader. With `add_to`, a recording of `traindx run`, the findings are added to it and the diagnosis is of both together."""
     unknown = sorted(set(probes or ()) - set(known_probes()))
     if unknown:
         raise TraindxError(f"There is no probe called {unknown[0]!r}.", f"There are: {', '.join(known_probes())}.")
     if add_to is not None:
         require_recording(Path(add_to))
-    subject = subject_of(model, batch_or_loader, loss_fn, optimizer)
+    subject = subject_of(model, batch_or_loader, loss_fn, optimizer, validation)
     readings = list(run_probes([subject], chosen(probes), seconds))
     run = run_of(readings, type(model).__name__)
     if add_to is not None:

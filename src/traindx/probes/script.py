@@ -20,7 +20,12 @@ def start(
     """What the launcher asks for in a process that may become the training."""
     then = partial(_probe, names=probes, seconds=seconds)
     hub = recorder.start(folder, budget)
-    hub.add(Capture(hub, at_step, then))
+    # ranks must make the same number of updates, so that none waits for another that has ended
+    alone = int(os.environ.get("WORLD_SIZE", "1") or 1) == 1
+    wanted = set(probes or ("speed", "sanity"))
+    capture = Capture(hub, at_step, then, pace=alone and "speed" in wanted, evaluation=alone and "sanity" in wanted)
+    hub.add(capture.lingering)
+    hub.add(capture)
     return hub
 
 

@@ -72,6 +72,16 @@ class Clip:
             torch.nn.utils.clip_grad_value_(tensors, self.limit)
 
 
+@dataclass(frozen=True)
+class Pace:
+    """How fast the script itself runs: seconds of some updates, those of them that data was waited for, and the places where it reads
+    numbers out of what was computed, with how often in a step."""
+
+    seconds: tuple[float, ...]
+    waiting: tuple[float, ...]
+    reads: tuple[tuple[str, float], ...] = ()
+
+
 @dataclass
 class Subject:
     """Probes call `loss`, `gradients` and `outcome`, set modes with `mode`, and may train with `optimizer` or one of
@@ -84,6 +94,9 @@ class Subject:
     source: str = "model"
     clip: Clip | None = None
     loader: Any = None  # the DataLoader that the data came from, where one was seen
+    held_out: tuple[Step, ...] = ()  # steps of an evaluation, as far as one was seen
+    held_out_loaders: tuple[Any, ...] = ()  # loaders of other data than the training's
+    pace: Pace | None = None
     loss_name: str | None = None  # 'cross_entropy', … where the loss is one of torch's own
     classes: int | None = None
     partial: bool = False  # one side of several optimisers, as in adversarial training

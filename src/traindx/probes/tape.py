@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -162,10 +163,23 @@ def _under(setting: Setting, same_noise: bool, buffers: bool) -> Iterator[None]:
         yield
 
 
+_EAGER = ContextVar("_EAGER", default=True)
+
+
+@contextmanager
+def uncompiled(wanted: bool) -> Iterator[None]:
+    """Whether replays inside run uncompiled, as they do otherwise."""
+    token = _EAGER.set(wanted)
+    try:
+        yield
+    finally:
+        _EAGER.reset(token)
+
+
 @contextmanager
 def _eager() -> Iterator[None]:
     """Parts of the model that are compiled run as they are written, so that one can look into them."""
-    if "torch._dynamo" not in sys.modules:
+    if "torch._dynamo" not in sys.modules or not _EAGER.get():
         yield
         return
     with torch.compiler.set_stance("force_eager"):

@@ -6,6 +6,7 @@ tensor had a part in are data.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.overrides import TorchFunctionMode
 
+from traindx.live.places import user_line
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.tape import Constant, Live, Node, Setting, Tape, Unreplayable, Value, refs
 
@@ -23,6 +25,7 @@ _IN_PLACE = frozenset(
     f"__{name}__" for name in ("setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "imatmul")
 )  # fmt: skip
 _NEVER = frozenset({"backward", "__set__", "register_hook", "retain_grad", "requires_grad_", "share_memory_"})
+_READS = frozenset({"item", "tolist", "numpy", "cpu", "__float__", "__int__", "__bool__", "__index__"})
 _WRAPPERS = (torch.nn.parallel.DistributedDataParallel, torch.nn.DataParallel)
 
 
@@ -41,11 +44,14 @@ class Tracer(TorchFunctionMode):
         self._pushed = False
         self._unhook: list[Any] = []
         self._scaled: dict[int, torch.Tensor] = {}
+        self._reads: Counter[str] = Counter()
+        self._updates = 0
         self.trouble: str | None = None
 
     # --- on and off ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
+        self.stop()
         self._unhook = [
             torch_module.register_module_forward_pre_hook(self._enter),
             torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
@@ -56,9 +62,14 @@ class Tracer(TorchFunctionMode):
         while self._unhook:
             self._unhook.pop().remove()
         self._pop()
-        self.reset()
+        self._clear()
 
     def reset(self) -> None:
+        """Begin anew: an update was made."""
+        self._updates += 1
+        self._clear()
+
+    def _clear(self) -> None:
         self._nodes, self._constants, self._memory = [], [], []
         self._owners.clear()
         self._known.clear()
@@ -90,6 +101,11 @@ class Tracer(TorchFunctionMode):
             if self._unhook and self._depth == 0:
                 self._push()
 
+    @property
+    def reads_a_step(self) -> tuple[tuple[str, float], ...]:
+        """Where the script reads numbers out of what was computed, outside of its models, and how often in a step."""
+        return tuple((place, count / max(self._updates, 1)) for place, count in self._reads.most_common())
+
     # --- recording ----------------------------------------------------------------------------------------------------
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -98,6 +114,8 @@ class Tracer(TorchFunctionMode):
         if self._depth or self.trouble or name in _NEVER or torch.compiler.is_compiling():
             return func(*args, **kwargs)
         tracked = any(self._is_tracked(tensor) for tensor in tensors((args, kwargs)))
+        if name in _READS and args and _is_computed(args[0]):
+            self._reads[f"{user_line()} {name.strip('_')}()"] += 1
         if not tracked:
             return func(*args, **kwargs)
         in_place = name in _IN_PLACE or (name.endswith("_") and not name.endswith("__"))
@@ -236,6 +254,11 @@ def _memory(tensor: torch.Tensor) -> int:
         return int(tensor.untyped_storage().data_ptr())
     except (RuntimeError, NotImplementedError):  # sparse and other tensors without plain memory
         return id(tensor)
+
+
+def _is_computed(tensor: Any) -> bool:
+    """On its way from a model, or on a device that one must wait for."""
+    return isinstance(tensor, torch.Tensor) and (tensor.requires_grad or tensor.device.type != "cpu")
 
 
 def _is_trained(tensor: torch.Tensor) -> bool:

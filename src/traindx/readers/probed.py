@@ -22,12 +22,10 @@ def readings_in(folder: Path) -> list[Reading]:
 
 
 def probed_run(folder: Path) -> Run:
-    """The run of a recording that was cut short to probe it. A few updates make no curve, so only those are kept that are not
-    finite."""
+    """The run of a recording that was cut short to probe it. What was trained before and for the probes makes no curve, unless it was
+    asked to train for a while first, so only those values are kept that are not finite."""
     run = find_runs([folder])[0]
-    run.series = {
-        name: series
-        for name, series in run.series.items()
-        if len(series) >= FEW or not np.isfinite(series.values).all()
-    }
+    before = max((reading.step for reading in readings_in(folder)), default=0)
+    if before < FEW:
+        run.series = {name: one for name, one in run.series.items() if not np.isfinite(one.values).all()}
     return run

@@ -131,12 +131,12 @@ class Comparison(Observer):
         if len(train.batches) < LEAST_BATCHES or len(held.batches) < LEAST_BATCHES or train.rows[-1:] != held.rows[-1:]:
             return
         mean, std = (_middle([batch[k] for batch in train.batches]) for k in (0, 1))
-        other = [batch for batch in held.batches if _distance(batch, mean, std) > OTHER_SCALE]
+        other = [batch for batch in held.batches if scale_distance(batch, mean, std) > OTHER_SCALE]
         if std <= 0:
             return
         if len(other) >= max(LEAST_BATCHES, 0.5 * len(held.batches)):
             there = tuple(_middle([batch[k] for batch in other]) for k in (0, 1))
-            size = _distance((there[0], there[1]), mean, std)
+            size = scale_distance((there[0], there[1]), mean, std)
             clearness = min(1.0, 0.5 + 0.5 * math.log(size / OTHER_SCALE) / math.log(PLAIN_SCALE / OTHER_SCALE))
             self._findings.add(Finding(
                 "val-inputs-differ", True,
@@ -243,7 +243,7 @@ def _middle(values: list[float]) -> float:
     return sorted(values)[len(values) // 2]
 
 
-def _distance(batch: tuple[float, float], mean: float, std: float) -> float:
+def scale_distance(batch: tuple[float, float], mean: float, std: float) -> float:
     """How far a batch is from the usual: the ratio of the deviations, or the distance of the means in deviations."""
     least = max(std, 1e-12)
     ratio = max(batch[1], 1e-12) / least

@@ -107,7 +107,7 @@ class Leaks(Observer):
 
     def _take(self, rows: _Rows, data: torch.Tensor, group: int | None) -> None:
         """Remember rows: trained on without a group, else evaluated as part of this one."""
-        hashes = _hashes(data) if len(rows.trained) < MOST_ROWS else None
+        hashes = row_hashes(data) if len(rows.trained) < MOST_ROWS else None
         if hashes is not None:
             self._later.ask(hashes, partial(self._hashed, rows, group))
 
@@ -217,7 +217,7 @@ def _scatter(rows: _Rows, group: int) -> float:
     return SIGMAS * math.sqrt(max(0.0, 1 - rows.again) / (rows.again * len(rows.sets[group])))
 
 
-def _hashes(data: torch.Tensor) -> torch.Tensor | None:
+def row_hashes(data: torch.Tensor) -> torch.Tensor | None:
     """One 64-bit number for each row, the same wherever the row comes from."""
     if not watchable(data) or data.is_complex() or data.layout != torch.strided:
         return None

@@ -11,6 +11,7 @@ from traindx.probes.base import Deadline, Probe
 from traindx.probes.checks import Answer
 from traindx.probes.learning import BLIND, UNLEARNABLE, end, facts_of, left, trials_on
 from traindx.probes.overfit import Trial, chance_level
+from traindx.probes.overlap import seen_in_training
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
@@ -19,7 +20,8 @@ from traindx.symptoms.base import num
 ID = "sanity"
 HIGH = 3.0  # times chance level, and at least as many nats above it
 _WORDS = {True: "problem", False: "ok", None: "unknown"}
-_DATA = ("input", "target")  # rows that only describe
+_DATA = ("input", "target", "held-out input", "held-out target")  # rows that only describe
+OVERLAP_SECONDS = 2.0  # to look for samples that are trained on and held out
 
 
 def measure(subject: Subject, deadline: Deadline) -> Reading:
@@ -27,10 +29,11 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     rows: list[tuple[str, Answer]] = []
     facts: list[Fact] = []
 
-    def ask(name: str, answer: Answer, fact: str | None = None) -> Answer:
+    def ask(name: str, answer: Answer, fact: str | None = None, clear: float = 1.0) -> Answer:
         rows.append((name, answer))
         if fact is not None and answer.problem is not None:
-            facts.append(Fact(fact, answer.problem, answer.told[0].upper() + answer.told[1:] + "."))
+            told = answer.told[0].upper() + answer.told[1:] + "."
+            facts.append(Fact(fact, answer.problem, told, clarity=clear if answer.problem else 1.0))
         return answer
 
     def input_unused() -> bool:
@@ -40,10 +43,18 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
 
     state = subject.extra_state()
     ask("inputs are finite", checks.data_broken(subject), "nonfinite-inputs")
-    rows += checks.data_ranges(subject)
+    rows += checks.data_ranges(step)
+    if subject.held_out:
+        rows += checks.data_ranges(subject.held_out[0], "held-out ")
+        answer, clear = checks.inputs_differ(subject)
+        ask("held-out inputs are alike", answer, "val-inputs-differ", clear)
+    answer, clear = seen_in_training(subject, Deadline(min(OVERLAP_SECONDS, deadline.left / 4)))
+    ask("held-out samples are new", answer, "validation-seen-in-training", clear)
     ask("loss at the start", _start(subject), "high-initial-loss")
     ask("the same twice", checks.deterministic(subject, step))
-    ask("training and evaluation agree", checks.modes_differ(subject, step))
+    ask("training and evaluation agree", checks.modes_differ(subject, [step]))
+    if subject.held_out:
+        ask("and on held-out batches", checks.modes_differ(subject, subject.held_out))
     ask("samples are independent", checks.samples_mixed(subject, step), "samples-mixed")
     ask("the future is hidden", checks.sees_future(subject, step), "sees-the-future")
     ask("gradients reach everything", reach.unreached(subject), "no-gradient")

@@ -6,17 +6,19 @@ as they do in the training. Gains come with an interval; what is not clearly fas
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import torch
 
 from traindx.probes.base import Deadline, Probe
+from traindx.probes.compiling import compile_gain
 from traindx.probes.device import busy_share, half_precision_gain, pinning_gain, synchronisations
 from traindx.probes.feeding import Feeder, Unfeedable, available_cores
 from traindx.probes.rows import picking
 from traindx.probes.subject import Subject
-from traindx.probes.timing import Gain, Timed, gain, timed
+from traindx.probes.timing import SURE, Gain, Timed, gain, timed
 from traindx.reading import Cell, Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
 from traindx.symptoms.base import clarity, num, percent
@@ -30,6 +32,9 @@ STARVED, PLAIN_STARVED = 0.5, 0.8  # of a step spent waiting: more than is asked
 LEAST_SECONDS = 0.01  # of a step with loading: shorter ones are not worth feeding faster
 WORTH = 1.3  # times faster, at the lower end of the interval
 FREE, PLAIN_FREE = 1.25, 1.05  # times the time for twice the samples, on an accelerator
+USUAL_SECONDS, USUAL_SHARE = 8.0, 0.2  # of the time for everything but compiling
+ELSEWHERE = 0.1  # of the script's own step: what it does besides is worth a word
+LEAST_ELSEWHERE = 2e-4  # seconds: a replay costs about that much itself
 LEAST_TRIED = 3  # numbers of workers above the script's before "more do not help" means anything
 
 
@@ -42,12 +47,25 @@ class Found:
     busy: float | None = None
     waits: list[str] = field(default_factory=list)
     half: Gain | None = None
+    compiled: Gain | None = None
+    own: Timed | None = None  # the script's step, as it runs by itself
+    own_wait: float = 0.0  # of it waiting for data
+    reads: tuple[tuple[str, float], ...] = ()
     copies: tuple[float, Gain] | None = None
     unknown: list[str] = field(default_factory=list)
 
     @property
     def step(self) -> Timed:
         return self.parts["whole step"]
+
+    @property
+    def elsewhere(self) -> float | None:
+        """Seconds of the script's step that are neither waiting for data nor the step; None where that is not certain."""
+        if self.own is None:
+            return None
+        rest = self.own.median - self.own_wait - self.step.median
+        least = max(SURE * math.hypot(self.own.error, self.step.error), ELSEWHERE * self.own.median, LEAST_ELSEWHERE)
+        return rest if rest > least else None
 
     def waiting(self, workers: int) -> float:
         """The share of a step's time that is not its own."""
@@ -63,17 +81,28 @@ class Found:
 
 
 def measure(subject: Subject, deadline: Deadline) -> Reading:
-    whole = deadline.left
+    whole = min(deadline.left, max(USUAL_SECONDS, USUAL_SHARE * deadline.left))
+    usual = Deadline(whole)
     device = subject.device
     update = _updates(subject)
     found = Found(_parts(subject, update, device, Deadline(STEP_SHARE * whole)))
-    _feed(subject, found, update, device, Deadline(max(deadline.left - BATCH_SHARE * whole, 0.5)))
-    _sizes(subject, found, device, Deadline(min(deadline.left, BATCH_SHARE * whole)))
+    if subject.pace is not None:
+        found.own = Timed(subject.pace.seconds)
+        found.reads = (
+            subject.pace.reads if device.type != "cpu" else ()
+        )  # where nothing runs behind, reading costs nothing
+        found.own_wait = Timed(subject.pace.waiting).median
+    _feed(subject, found, update, device, Deadline(max(usual.left - BATCH_SHARE * whole, 0.5)))
+    _sizes(subject, found, device, Deadline(min(usual.left, BATCH_SHARE * whole)))
     if device.type == "cuda":
         found.busy, found.waits = busy_share(update, device), synchronisations(update)
         found.half = half_precision_gain(subject, lambda: _learn(subject), Deadline(0.1 * whole))
         found.copies = pinning_gain(subject, Deadline(0.05 * whole))
-        found.unknown.append("What torch.compile would gain: compiling takes longer than a probe may.")
+    better = compile_gain(subject, lambda: _learn(subject), deadline)
+    if isinstance(better, Gain):
+        found.compiled = better
+    else:
+        found.unknown.append(f"What torch.compile would gain: {better}")
     return Reading(
         ID, _summary(subject, found), tuple(_facts(subject, found)), tables=tuple(_tables(subject, found)),
         charts=tuple(_charts(subject, found)), unknown=tuple(found.unknown),
@@ -228,11 +257,23 @@ def _summary(subject: Subject, found: Found) -> str:
             if knee != now and better.low > 1
             else " Another number of workers is not clearly faster."
         )
+    if found.elsewhere is not None and found.own is not None:
+        share = percent(found.elsewhere / found.own.median)
+        text += (
+            f" The script itself needs {num(found.own.median)} s a step; {share} of it goes elsewhere{_read(found)}."
+        )
     if found.busy is not None:
         text += f" The device computes {percent(found.busy)} of the time."
-    if found.half is not None and found.half.low > 1:
-        text += f" bfloat16 would make forward and backward {found.half} as fast."
+    for what, better_by in (("bfloat16", found.half), ("torch.compile", found.compiled)):
+        if better_by is not None and better_by.low > 1:
+            text += f" {what} would make forward and backward {better_by} as fast."
     return text
+
+
+def _read(found: Found) -> str:
+    """The places where the script makes Python wait for a number."""
+    places = [f"{place} {count:.0f} times" if count >= 1.5 else place for place, count in found.reads if count >= 0.1]
+    return f" (it reads numbers at {', '.join(places[:3])})" if places else ""
 
 
 def _tables(subject: Subject, found: Found) -> Iterator[Table]:
@@ -247,6 +288,12 @@ def _tables(subject: Subject, found: Found) -> Iterator[Table]:
         rows.append(("of it the device computes", 1e3 * found.busy * whole))
     if found.copies is not None:
         rows.append(("copying the batch to the device, from ordinary memory", 1e3 * found.copies[0]))
+    if found.own is not None:
+        rows += [
+            ("the script's own step", 1e3 * found.own.median),
+            ("of it waiting for data", 1e3 * found.own_wait),
+            ("of it elsewhere", None if found.elsewhere is None else 1e3 * found.elsewhere),
+        ]
     yield Table("Where the time of a step goes", ("part", "ms"), tuple(rows))
     if found.fed:
         fed = tuple(
@@ -260,13 +307,17 @@ def _tables(subject: Subject, found: Found) -> Iterator[Table]:
         yield Table("Batch size, forward and backward", ("batch", "ms", "samples a second"), rates)
     extra: list[tuple[Cell, ...]] = []
     if found.half is not None:
-        extra.append(("bfloat16 autocast, forward and backward", str(found.half)))
+        extra.append(("bfloat16 autocast", str(found.half)))
+    if found.compiled is not None:
+        extra.append(("torch.compile", str(found.compiled)))
     if found.copies is not None:
-        extra.append(("pinned memory, copying a batch", str(found.copies[1])))
+        extra.append(("pinned memory, for the copy", str(found.copies[1])))
     if found.waits:
-        extra.append((f"{len(found.waits)} synchronisations in one step", ", ".join(dict.fromkeys(found.waits))[:200]))
+        extra.append((f"{len(found.waits)} synchronisations", ", ".join(dict.fromkeys(found.waits))[:200]))
+    if found.reads:
+        extra.append(("numbers read between steps", _read(found)[2:-1]))
     if extra:
-        yield Table("On the device", ("what", "times as fast, or where"), tuple(extra))
+        yield Table("Faster ways", ("what", "times as fast, or where"), tuple(extra))
 
 
 def _note(count: int, found: Found) -> str:
@@ -296,4 +347,4 @@ def _charts(subject: Subject, found: Found) -> Iterator[Chart]:
         )
 
 
-PROBE = Probe(ID, "where the time goes", measure, seconds=8.0)
+PROBE = Probe(ID, "where the time goes", measure, seconds=8.0, alone=60.0)
