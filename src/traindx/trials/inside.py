@@ -20,6 +20,13 @@ def start(
     """What the launcher asks for in a process that may become the training."""
     guard.protect(closed, allowed)
     seeds.settle(seed)
+    return record(folder, budget, steps, settings, seconds)
+
+
+def record(
+    folder: Path, budget: float, steps: int | None, settings: Sequence[str], seconds: float | None = None
+) -> Hub:
+    """Record a training under these settings; the end of the recording takes them back."""
     treatments = [build(setting) for setting in parse_all(settings)]
     for treatment in treatments:
         treatment.before_recorder()
@@ -28,4 +35,6 @@ def start(
     for treatment in treatments:
         treatment.hub = hub
         treatment.attach()
+        for hook in treatment.hooks:
+            hub.patches.add(hook.remove)
     return hub

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import libcst as cst
 import libcst.matchers as m
+from libcst.metadata import MetadataWrapper, PositionProvider
 
 OPTIMIZERS = frozenset({
     "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "LBFGS", "SparseAdam",
@@ -197,3 +198,42 @@ def with_constant(module: cst.Module, name: str, value: float) -> cst.Module | N
     assigning = Assigning()
     changed = module.visit(assigning)
     return changed if assigning.count == 1 else None
+
+
+def lines_of(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, int]:
+    """The line each of these nodes begins at."""
+    wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
+    positions = wrapper.resolve(PositionProvider)
+    return {node: positions[node].start.line for node in nodes if node in positions}
+
+
+def removed(module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool]) -> cst.Module | None:
+    """The module without these statements; a block that is left empty goes as well."""
+    removing = _Removing(wanted)
+    changed = module.visit(removing)
+    return changed if removing.count else None
+
+
+class _Removing(cst.CSTTransformer):
+    def __init__(self, wanted: Callable[[cst.SimpleStatementLine], bool]) -> None:
+        super().__init__()
+        self.wanted = wanted
+        self.count = 0
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
+        if not self.wanted(original_node):
+            return updated_node
+        self.count += 1
+        return cst.RemoveFromParent()
+
+    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If | cst.RemovalSentinel:
+        return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
+
+    def leave_For(self, original_node: cst.For, updated_node: cst.For) -> cst.For | cst.RemovalSentinel:
+        return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
+
+
+def _emptied(before: cst.If | cst.For, after: cst.If | cst.For) -> bool:
+    return bool(before.body.body) and not after.body.body and after.orelse is None

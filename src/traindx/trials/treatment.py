@@ -14,6 +14,7 @@ import torch
 from torch.nn.modules.loss import _Loss
 from torch.optim import Optimizer
 from torch.optim import optimizer as torch_optimizer
+from torch.utils.hooks import RemovableHandle
 
 from traindx.live.hub import Hub
 from traindx.trials.setting import Setting
@@ -27,6 +28,7 @@ class Treatment:
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
         self.acted = 0
+        self.hooks: list[RemovableHandle] = []
 
     def before_recorder(self) -> None:
         """Hooks of optimiser steps that must come before the recorder's."""
@@ -36,10 +38,14 @@ class Treatment:
 
     def before_step(self, hook: Callable[[Optimizer], None]) -> None:
         """Call this with every optimiser that is about to update (to be used in `before_recorder`)."""
-        torch_optimizer.register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: hook(optimizer))
+        self.hooks.append(
+            torch_optimizer.register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: hook(optimizer))
+        )
 
     def after_step(self, hook: Callable[[Optimizer], None]) -> None:
-        torch_optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: hook(optimizer))
+        self.hooks.append(
+            torch_optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: hook(optimizer))
+        )
 
     def around_criteria(
         self, change: Callable[[str, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]], *names: str

@@ -100,3 +100,21 @@ def _with_option(module: cst.Module, name: str, setting: Setting) -> cst.Module 
     fields = Fields()
     changed = module.visit(fields)
     return changed if fields.count == 1 else None
+
+
+def set_optimizer_argument(module: cst.Module, name: str, setting: Setting) -> cst.Module | None:
+    """An argument of the one optimiser there is; one that is not given is added, unless it would have to be scaled."""
+    optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
+    if len(optimizers) != 1:
+        return None
+    call = optimizers[0]
+    given = syntax.argument(call, name)
+
+    def put(value: cst.BaseExpression) -> cst.Module | None:
+        return syntax.rewrite_calls(
+            module, lambda one: syntax.with_argument(one, name, value) if one.deep_equals(call) else None
+        )
+
+    if given is None:
+        return None if setting.scales else put(syntax.number(setting.number(0.0)))
+    return set_value(module, given.value, setting, put)

@@ -1,0 +1,40 @@
+"""The whole model's parameters for the optimiser instead of a part's."""
+
+from __future__ import annotations
+
+import libcst as cst
+import libcst.matchers as m
+
+from traindx.trials import syntax
+from traindx.trials.editing import Evidence
+from traindx.trials.setting import Setting
+
+
+def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    """`SGD(model.head.parameters(), …)` becomes `SGD(model.parameters(), …)`."""
+    optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
+    if len(optimizers) != 1:
+        return None
+    given = optimizers[0].args[0].value
+    if not (
+        isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute) and given.func.attr.value == "parameters"
+    ):
+        return None
+    owner = syntax.dotted(given.func.value)
+    models = _models(module)
+    whole = next((name for name in models if owner.startswith(f"{name}.")), None)
+    if whole is None:
+        return None
+    new = given.with_changes(func=cst.Attribute(cst.parse_expression(whole), cst.Name("parameters")))
+    return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
+
+
+def _models(module: cst.Module) -> list[str]:
+    """Names, with their dots, that are called somewhere and given something: candidates for a whole model."""
+    called = {syntax.dotted(call.func) for call in syntax.calls_in(module) if call.args}
+    assigned = {
+        syntax.dotted(node.targets[0].target)
+        for node in m.findall(module, m.Assign())
+        if isinstance(node, cst.Assign) and len(node.targets) == 1
+    }
+    return sorted((called & assigned) - {""}, key=len, reverse=True)

@@ -1,0 +1,45 @@
+"""Initialisation by fan-in, by a small deviation, or torch's own, where the script sets its weights itself."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from traindx.trials import syntax
+from traindx.trials.editing import Evidence
+from traindx.trials.setting import Setting
+
+_SETS = frozenset({
+    "zeros_", "ones_", "constant_", "normal_", "uniform_", "kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_",
+    "trunc_normal_", "eye_",
+})  # fmt: skip
+SMALL = 0.02
+
+
+def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    if setting.value == "default":
+        return syntax.removed(module, lambda line: any(_is_init(call) for call in syntax.calls_in(line)))
+    squashed = {"Tanh", "Sigmoid", "tanh", "sigmoid"} & {syntax.called(call) for call in syntax.calls_in(module)}
+    changed_weights = 0
+
+    def change(call: cst.Call) -> cst.Call | None:
+        nonlocal changed_weights
+        if not _is_init(call) or not isinstance(call.func, cst.Attribute):
+            return None
+        target = call.args[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        if syntax.last_name(target.value) == "bias":
+            return call.with_changes(func=call.func.with_changes(attr=cst.Name("zeros_")), args=[target])
+        changed_weights += 1
+        if setting.value == "small":
+            made = call.with_changes(func=call.func.with_changes(attr=cst.Name("normal_")), args=[target])
+            return syntax.with_argument(made, "std", syntax.number(SMALL))
+        name = "xavier_normal_" if squashed else "kaiming_normal_"
+        made = call.with_changes(func=call.func.with_changes(attr=cst.Name(name)), args=[target])
+        return made if squashed else syntax.with_argument(made, "nonlinearity", cst.SimpleString('"relu"'))
+
+    changed = syntax.rewrite_calls(module, change)
+    return changed if changed_weights else None
+
+
+def _is_init(call: cst.Call) -> bool:
+    inside = isinstance(call.func, cst.Attribute) and syntax.dotted(call.func.value).rpartition(".")[2] == "init"
+    return inside and syntax.called(call) in _SETS and bool(call.args)

@@ -1,0 +1,32 @@
+"""`reduction="mean"` in the training loss."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from traindx.trials import syntax
+from traindx.trials.editing import Evidence
+from traindx.trials.setting import Setting
+
+
+def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    """Sums in functions that never call `backward` are divided there: only the place that trains is changed."""
+    summed = [call for call in syntax.calls_in(module) if _sums(call)]
+    at = evidence.places.get("loss-summed")
+    made = [call for call in summed if syntax.called(call)[:1].isupper()]
+    if len(summed) == 1 or len(made) == 1:
+        chosen = summed[0] if len(summed) == 1 else made[0]
+    elif at is not None:
+        positions = syntax.lines_of(module, summed)
+        here = [call for call in summed if positions.get(call) == at[1]]
+        if len(here) != 1:
+            return None
+        chosen = here[0]
+    else:
+        return None
+    return module.deep_replace(chosen, syntax.without_argument(chosen, "reduction"))  # type: ignore[return-value]
+
+
+def _sums(call: cst.Call) -> bool:
+    given = syntax.argument(call, "reduction")
+    return given is not None and isinstance(given.value, cst.SimpleString) and given.value.evaluated_value == "sum"

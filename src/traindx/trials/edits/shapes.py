@@ -1,0 +1,40 @@
+"""`.squeeze(1)` on a prediction that has one column more than its target."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from traindx.trials import syntax
+from traindx.trials.editing import Evidence
+from traindx.trials.setting import Setting
+
+
+def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    """All calls of the loss that the recording saw broadcast; the other ones get the same two."""
+    at = evidence.places.get("shapes-broadcast")
+    if at is None:
+        return None
+    calls = [call for call in syntax.calls_in(module) if len(call.args) >= 2]
+    lines = syntax.lines_of(module, calls)
+    here = [call for call in calls if lines.get(call) == at[1] and syntax.dotted(call.func)]
+    losses = [call for call in here if "loss" in _word(call) or "mse" in _word(call) or "crit" in _word(call)]
+    if len(losses) != 1:
+        return None
+    name = syntax.dotted(losses[0].func)
+
+    def change(call: cst.Call) -> cst.Call | None:
+        if (
+            syntax.dotted(call.func) != name
+            or len(call.args) < 2
+            or syntax.called(call.args[0].value) in ("squeeze", "flatten", "view")
+        ):
+            return None
+        first = call.args[0]
+        flat = cst.Call(cst.Attribute(first.value, cst.Name("squeeze")), [cst.Arg(cst.Integer("1"))])
+        return call.with_changes(args=[first.with_changes(value=flat), *call.args[1:]])
+
+    return syntax.rewrite_calls(module, change)
+
+
+def _word(call: cst.Call) -> str:
+    return syntax.dotted(call.func).lower()
