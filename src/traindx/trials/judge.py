@@ -3,6 +3,9 @@
 An effect is the logarithm of how many times smaller the error became, pair by pair: both arms of a pair share their seed and
 their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
 Student's over pairs. A single pair is never called 'helped'.
+
+Something helped if the error became smaller beyond doubt and a symptom went, or if a fault that was seen itself is gone and the error is
+no larger: a softmax too many on an easy task costs little, and is a fault all the same.
 """
 
 from __future__ import annotations
@@ -85,9 +88,16 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def verdict_of(
-    effect: Effect | None, wanted: Sequence[str], cleared: Sequence[str], broke: Sequence[str], speed: bool = False
+    effect: Effect | None,
+    wanted: Sequence[str],
+    cleared: Sequence[str],
+    broke: Sequence[str],
+    *,
+    speed: bool = False,
+    repaired: bool = False,
 ) -> Verdict:
-    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came."""
+    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came. `repaired`: a
+    fault that the recording had seen itself is gone in every pair; then it is enough that the error is no larger."""
     if broke:
         return "worse"
     if effect is None:
@@ -98,6 +108,8 @@ def verdict_of(
     if effect.high < -least / 2:
         return "worse"
     if effect.low > 0 and effect.size >= least and (cleared or not wanted):
+        return "helped"
+    if repaired and effect.size > -SCREEN / 2:
         return "helped"
     return "no-effect"
 

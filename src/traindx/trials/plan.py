@@ -29,6 +29,7 @@ class Candidate:
     cause: str
     settings: tuple[Setting, ...]
     clears: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()  # those of them that are the fault itself, seen directly
     edits: Mapping[str, str] = field(default_factory=dict)
     judged: Judged = "error"
     safety: Safety = "safe"
@@ -73,7 +74,8 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
                 if edits is None and not at_run_time(settings):
                     continue
                 found[settings] = Candidate(
-                    identifier, fix.title, hypothesis.cause, settings, wanted_by(hypothesis.cause, fix.clears), edits or {},
+                    identifier, fix.title, hypothesis.cause, settings, wanted_by(hypothesis.cause, fix.clears),
+                    proofs_of(hypothesis.cause), edits or {},
                     fix.judged_by, fix.safety, rank, weight,
                 )  # fmt: skip
     return sorted(found.values(), key=lambda candidate: -candidate.weight)
@@ -81,13 +83,14 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
 
 def wanted_by(cause: str, clears: Sequence[str]) -> tuple[str, ...]:
     """What must go: the symptoms the fix names, and what proves the cause itself."""
+    return tuple(dict.fromkeys([*proofs_of(cause), *clears]))
+
+
+def proofs_of(cause: str) -> tuple[str, ...]:
+    """What the cause always shows and hardly anything else does: the fault itself, as a recording sees it."""
     known = symptoms()
-    proofs = [
-        symptom
-        for symptom, word in causes()[cause].predicts.items()
-        if word == "always" and known[symptom].background <= DIRECT
-    ]
-    return tuple(dict.fromkeys([*proofs, *clears]))
+    predicts = causes()[cause].predicts
+    return tuple(one for one, word in predicts.items() if word == "always" and known[one].background <= DIRECT)
 
 
 def by_hand(page: Diagnosis) -> list[Manual]:
@@ -98,7 +101,7 @@ def by_hand(page: Diagnosis) -> list[Manual]:
         cause = causes().get(hypothesis.cause)
         if cause is None or hypothesis.fix is None or hypothesis.confidence < 2 * LEAST_LIKELY:
             continue
-        at = next((places[s] for s in wanted_by(hypothesis.cause, ()) if s in places), None)
+        at = next((places[s] for s in proofs_of(hypothesis.cause) if s in places), None)
         where = None if at is None else f"{at[0]}:{at[1]}"
         steps.append(Manual(hypothesis.fix.id, hypothesis.fix.title, hypothesis.cause, hypothesis.fix.code, where))
     return steps[:3]

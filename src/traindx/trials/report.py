@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from traindx.diagnosis import Diagnosis
-from traindx.reporters.layout import Ink, Style, ends, hanging, table, wrap
+from traindx.reporters.layout import Ink, Style, ends, hanging, shorten, table, wrap
 from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
 from traindx.trials.judge import LEAST, Effect
 from traindx.trials.plan import Manual
@@ -18,6 +18,7 @@ SCHEMA = "traindx.fix/1"
 _STYLES: dict[str, Style] = {"helped": "green", "no-effect": "dim", "worse": "red", "failed": "yellow"}
 _DIFF_LINES = 40
 _LABEL = 15
+_NOTE_ROOM = 34
 DEARER = 1.3  # times the time of a step: worth a word
 
 
@@ -120,7 +121,7 @@ def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
             interval = "" if effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
         rows.append([
             "   ", trial.candidate.fix, trial.candidate.change, verdict_in_words(trial), before, after, interval, str(trial.seeds),
-            ", ".join(trial.cleared[:2]) or (trial.note[:40] if trial.note else "-"),
+            _cleared(trial),
         ])  # fmt: skip
     lines = table(rows, right=frozenset({"before", "after", "seeds"}))
     coloured = [ink(lines[0], "dim")]
@@ -133,6 +134,14 @@ def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
             ink(f"    before and after: {', '.join(sorted(metrics))}, less is better; × is after ÷ before", "dim")
         )
     return coloured
+
+
+def _cleared(trial: Trial) -> str:
+    """The first symptom that went and how many more; or why there is none."""
+    if trial.note:
+        return shorten(trial.note, _NOTE_ROOM)
+    more = f" +{len(trial.cleared) - 1}" if len(trial.cleared) > 1 else ""
+    return f"{trial.cleared[0]}{more}" if trial.cleared else "-"
 
 
 def verdict_in_words(trial: Trial) -> str:

@@ -193,7 +193,11 @@ def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
         values = [(a.measured.value(metric), b.measured.value(metric)) for a, b in pairs if a.measured and b.measured]
         values = [pair for pair in values if not any(map(math.isnan, pair))]
         effect = effect_of(metric.name, metric.floor, values, first.chance(metric)) if values else None
-    verdict = verdict_of(effect, wanted, cleared, broke, candidate.judged == "speed")
+    proofs = [symptom for symptom in candidate.proofs if symptom in wanted]
+    verdict = verdict_of(
+        effect, wanted, cleared, broke, speed=candidate.judged == "speed",
+        repaired=bool(proofs) and set(proofs) <= set(cleared),
+    )  # fmt: skip
     cost = (
         (second.seconds / second.steps) / (first.seconds / first.steps)
         if first.steps and second.steps and first.seconds

@@ -1,0 +1,247 @@
+"""Every treatment on a small training with the fault it is for: without it the training fails, with it it learns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+from torch import nn  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+
+from traindx.live import recorder  # noqa: E402
+from traindx.trials import inside, setting  # noqa: E402
+from traindx.trials.measure import Measured, metric_for  # noqa: E402
+
+STEPS = 60
+
+
+def classes() -> tuple[torch.Tensor, torch.Tensor]:
+    x = torch.randn(256, 8)
+    return x, (x[:, 0] > 0).long() + (x[:, 1] > 0).long()
+
+
+def values() -> tuple[torch.Tensor, torch.Tensor]:
+    x = torch.randn(256, 8)
+    return x, x[:, :1] - 2 * x[:, 1:2]
+
+
+def mlp(outputs: int, *last: nn.Module, hidden: type[nn.Module] = nn.ReLU) -> nn.Sequential:
+    return nn.Sequential(nn.Linear(8, 32), hidden(), nn.Linear(32, outputs), *last)
+
+
+def fit(
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, loss: Callable[..., torch.Tensor], *, lr: float = 0.01, steps: int = STEPS,
+    opt: Callable[..., torch.optim.Optimizer] = torch.optim.Adam, clear: bool = True, sign: float = 1.0, parts: int = 1,
+) -> None:  # fmt: skip
+    optimizer = opt([p for p in model.parameters() if p.requires_grad], lr=lr)
+    for _ in range(steps):
+        for _ in range(parts):
+            rows = torch.randint(0, len(x), (32,))
+            (sign * loss(model(x[rows]), y[rows])).backward()
+        optimizer.step()
+        if clear:
+            optimizer.zero_grad()
+
+
+def bad_rate() -> None:
+    fit(mlp(3), *classes(), F.cross_entropy, lr=300.0, opt=torch.optim.SGD)
+
+
+def stale_gradients() -> None:
+    fit(mlp(3), *classes(), F.cross_entropy, lr=0.5, opt=torch.optim.SGD, clear=False)
+
+
+def softmax_first() -> None:
+    fit(mlp(3, nn.Softmax(dim=1)), *classes(), F.cross_entropy, lr=0.3, opt=torch.optim.SGD)
+
+
+def raw_scores_as_log_probabilities() -> None:
+    fit(mlp(3), *classes(), F.nll_loss)
+
+
+def softmax_over_batch() -> None:
+    fit(mlp(3, nn.LogSoftmax(dim=0)), *classes(), F.nll_loss)
+
+
+def one_softmax() -> None:
+    x, y = classes()
+    fit(mlp(1, nn.Softmax(dim=1)), x, (y > 0).float()[:, None], F.binary_cross_entropy)
+
+
+def relu_at_the_end() -> None:
+    fit(mlp(1, nn.ReLU()), *values(), F.mse_loss, steps=200)
+
+
+def broadcast() -> None:
+    x, y = values()
+    fit(mlp(1), x, y[:, 0], F.mse_loss, steps=150)
+
+
+def maximised() -> None:
+    fit(mlp(3), *classes(), F.cross_entropy, sign=-1.0)
+
+
+def summed() -> None:
+    fit(mlp(3), *classes(), lambda a, b: F.cross_entropy(a, b, reduction="sum"), lr=0.5, opt=torch.optim.SGD)
+
+
+def accumulated() -> None:
+    fit(mlp(3), *classes(), F.cross_entropy, lr=0.8, opt=torch.optim.SGD, parts=60, steps=30)
+
+
+def frozen() -> None:
+    model = mlp(3)
+    for parameter in model[:2].parameters():
+        parameter.requires_grad = False
+    nn.init.zeros_(model[0].weight)
+    fit(model, *classes(), F.cross_entropy)
+
+
+def left_out() -> None:
+    model = mlp(3)
+    nn.init.constant_(model[0].weight, 1e-4)
+    nn.init.zeros_(model[0].bias)
+    optimizer = torch.optim.Adam(model[2].parameters(), lr=0.01)
+    x, y = classes()
+    for _ in range(STEPS):
+        rows = torch.randint(0, len(x), (32,))
+        optimizer.zero_grad()
+        F.cross_entropy(model(x[rows]), y[rows]).backward()
+        optimizer.step()
+
+
+def constant_weights() -> None:
+    model = mlp(3)
+    for parameter in model.parameters():
+        nn.init.zeros_(parameter)
+    fit(model, *classes(), F.cross_entropy)
+
+
+def dead_biases() -> None:
+    model = mlp(3)
+    nn.init.constant_(model[0].bias, -30.0)
+    fit(model, *classes(), F.cross_entropy)
+
+
+def wild_inputs() -> None:
+    x, y = classes()
+    fit(mlp(3), 1e4 * x + 1e5, y, F.cross_entropy, lr=0.003)
+
+
+def wild_targets() -> None:
+    x, y = values()
+    fit(mlp(1), x, 1000 * y + 5000, F.mse_loss, steps=150)
+
+
+def broken_rows() -> None:
+    x, y = values()
+    x[::20] = float("nan")
+    fit(mlp(1), x, y, F.mse_loss, steps=150)
+
+
+def decayed_away() -> None:
+    fit(mlp(3), *classes(), F.cross_entropy, opt=lambda p, lr: torch.optim.AdamW(p, lr=lr, weight_decay=60.0))
+
+
+def dropped() -> None:
+    fit(nn.Sequential(nn.Linear(8, 32), nn.Dropout(0.97), nn.Linear(32, 3)), *classes(), F.cross_entropy)
+
+
+def half_weights() -> None:
+    model = mlp(1).to(torch.bfloat16)
+    x, y = values()
+    fit(model, x.bfloat16(), y, lambda a, b: F.mse_loss(a.float(), b), lr=3e-4, steps=400)
+
+
+def clipped() -> None:
+    class Clipping(torch.optim.SGD):
+        def step(self, closure: None = None) -> None:  # type: ignore[override]
+            nn.utils.clip_grad_norm_(self.param_groups[0]["params"], 1e-4)
+            super().step()
+
+    fit(mlp(3), *classes(), F.cross_entropy, lr=1.0, opt=Clipping)
+
+
+def squared_classes() -> None:
+    x, y = classes()
+    fit(mlp(3, nn.Sigmoid()), x, F.one_hot(y, 3).float(), F.mse_loss, lr=1.0, opt=torch.optim.SGD)
+
+
+CASES = [
+    (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (softmax_first, "logits"),
+    (raw_scores_as_log_probabilities, "logits"), (softmax_over_batch, "softmax_dim"), (one_softmax, "one_output"),
+    (relu_at_the_end, "output"), (broadcast, "shapes"), (maximised, "sign"), (summed, "reduction"), (accumulated, "accumulation"),
+    (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
+    (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
+    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"),
+]  # fmt: skip
+
+
+def measured(folder: Path, train: Callable[[], None], *settings: str) -> Measured:
+    torch.manual_seed(0)
+    inside.record(folder, 0.5, None, settings)
+    try:
+        train()
+    except SystemExit:
+        pass
+    finally:
+        recorder.stop()
+    found = Measured.read(folder)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("train", "change"), CASES, ids=lambda case: case if isinstance(case, str) else case.__name__)
+def test_a_treatment_repairs_its_fault(tmp_path: Path, train: Callable[[], None], change: str) -> None:
+    before = measured(tmp_path / "before", train)
+    after = measured(tmp_path / "after", train, change)
+    metric = metric_for(before, after)
+    assert metric is not None
+    assert all(after.acted.values())
+    worse, better = before.value(metric), after.value(metric)
+    assert better < 0.8 * worse or (math.isinf(worse) and math.isfinite(better)), (worse, better)
+
+
+def test_modes_and_loaders(tmp_path: Path) -> None:
+    x, y = classes()
+
+    def train() -> None:
+        model = nn.Sequential(nn.Linear(8, 32), nn.BatchNorm1d(32), nn.ReLU(), nn.Dropout(0.5), nn.Linear(32, 3))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.1)
+        for _ in range(3):
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+            for rows, labels in DataLoader(TensorDataset(x, y), batch_size=32):
+                optimizer.zero_grad()
+                F.cross_entropy(model(rows), labels).backward()
+                optimizer.step()
+                schedule.step()
+            with torch.no_grad():
+                F.cross_entropy(model(x), y)
+            model.eval()
+
+    names = (
+        "train_mode", "eval_mode", "shuffle", "batch_size=x2", "scheduler", "one_optimizer", "warmup=10", "decay=20", "momentum=0.8",
+        "class_weights", "nothing", "activation=leaky",
+    )  # fmt: skip
+    for name in names:
+        assert measured(tmp_path / name, train, name).acted == {
+            name: measured(tmp_path / f"{name}2", train, name).acted[name]
+        }
+        assert Measured.read(tmp_path / name).acted[name] > 0, name  # type: ignore[union-attr]
+
+
+def test_settings_without_a_case_are_few() -> None:
+    """A new treatment needs a case here."""
+    covered = {setting.parse(change).name for _, change in CASES}
+    elsewhere = {
+        "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum", "class_weights",
+        "nothing", "activation",
+    }  # fmt: skip
+    untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere
+    assert untried == {"causal", "classify", "robust_loss", "skip_bad", "val_scale", "workers"}
