@@ -155,7 +155,7 @@ def dropped() -> None:
 def half_weights() -> None:
     model = mlp(1).to(torch.bfloat16)
     x, y = values()
-    fit(model, x.bfloat16(), y, lambda a, b: F.mse_loss(a.float(), b), lr=3e-4, steps=400)
+    fit(model, x.bfloat16(), y, lambda a, b: F.mse_loss(a.float(), b), lr=1e-4, steps=1200)
 
 
 def clipped() -> None:
