@@ -116,7 +116,7 @@ class Leaks(Observer):
         the user's code."""
         drawn = getattr(loader.batch_sampler, "sampler", loader.sampler)
         data = _held(loader.dataset) if type(drawn) is RandomSampler else None
-        hashes = _hashes(data) if data is not None and len(data) <= ROWS_A_CALL else None
+        hashes = row_hashes(data) if data is not None and len(data) <= ROWS_A_CALL else None
         if hashes is not None:
             self._later.ask(hashes, self._whole.update)
 
