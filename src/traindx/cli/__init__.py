@@ -13,8 +13,8 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli import cases, checkpoint, compare, diagnose, explain, fix, listing, mcp, plot, probe, run, trial
-from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, say
+from traindx.cli import ask, cases, checkpoint, compare, diagnose, explain, fix, listing, mcp, plot, probe, run, trial
+from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, is_terminal, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
 
@@ -30,6 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+app.command("ask")(ask.command)
 app.add_typer(cases.app, name="cases")
 app.command("checkpoint")(checkpoint.command)
 app.command("compare")(compare.command)
@@ -58,6 +59,8 @@ def _root(
     ] = False,
 ) -> int:
     if context.invoked_subcommand is None:
+        if is_terminal(sys.stdin) and is_terminal(sys.stdout) and is_terminal(sys.stderr):
+            return ask.interview()
         print(context.get_help())
     return EXIT_OK
 

@@ -12,7 +12,7 @@ from traindx.causes import causes
 from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
 from traindx.engine.advise import facts, missing, settle, sources
 from traindx.engine.context import Hint
-from traindx.engine.evidence import gather
+from traindx.engine.evidence import ANSWERS, gather
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.words import DIRECT
@@ -39,6 +39,7 @@ _RL_NOTE = (
     "Reinforcement learning: judged by the return, higher is better. Reward design and exploration are out of scope here; "
     "check the environment and the reward first."
 )
+_TOLD = "Nothing was measured: this rests on answers alone, so read it as where to look first."
 _GAN_NOTE = "Adversarial training: generator and discriminator losses need not fall; only what should fall is judged."
 
 
@@ -50,13 +51,13 @@ def diagnose(
     signals = Signals(run, settings)
     evidence = gather(signals, told, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
-    verdict = judge(observations, ranked)
+    verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
     hypotheses = _hypotheses(signals, ranked, verdict)
     found = sources(signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses))
     main = signals.main
     return Diagnosis(
         verdict=verdict,
-        headline=_headline(verdict, observations),
+        headline=_headline(verdict, observations) if run.format != ANSWERS else _TOLD,
         run=RunSummary(
             run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
             run.config, main.name if main is not None else None, tuple(run.lost), run.axis,
@@ -184,8 +185,8 @@ def _next(
             return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
         if _at_rest(observations):
             return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
-        if run.format == "answers" and found:
-            return f"Nothing was measured yet. {settle(found[0], signals)}"
+        if run.format == ANSWERS and found:
+            return settle(found[0], signals)
         return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:

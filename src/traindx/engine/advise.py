@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from traindx.diagnosis import Missing
 from traindx.engine.context import peak_lr
-from traindx.engine.evidence import Evidence
+from traindx.engine.evidence import ANSWERS, Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.signals import Signals, lookup
@@ -20,9 +20,7 @@ SCRIPT = "train.py"  # what commands call a script that nobody named
 # Ways that a run of this format has gone already, or that do not exist for it.
 GONE: Mapping[str, frozenset[str]] = {
     "recording": frozenset({"recording", "ask", "learning rate", "training loss", "step time", "config"}),
-    "answers": frozenset(
-        {"ask", "classes", "config", "learning rate", "training loss", "step time", "validation loss"}
-    ),
+    ANSWERS: frozenset({"ask", "classes", "config", "learning rate", "training loss", "step time", "validation loss"}),
 }
 
 

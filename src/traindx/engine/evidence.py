@@ -11,6 +11,9 @@ from traindx.engine.context import Hint, hints
 from traindx.engine.observe import observe
 from traindx.engine.rank import Ranked, rank
 from traindx.signals import Signals
+from traindx.symptoms import symptoms
+
+ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was told
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,22 @@ class Evidence:
 def gather(signals: Signals, told: Sequence[Observation] = (), hinted: Sequence[Hint] = ()) -> Evidence:
     """Everything known of a run. What somebody tells fills in where nothing could be measured, and never overrules a
     measurement."""
+    return weave(signals, measure(signals), told, hinted)
+
+
+def measure(signals: Signals) -> tuple[Observation, ...]:
+    """What the run itself shows; of a run nobody measured nothing is known, not even that it was short."""
+    if signals.run.format == ANSWERS:
+        return tuple(Observation(symptom, "unknown", "Nothing was measured.") for symptom in symptoms())
+    return observe(signals)
+
+
+def weave(
+    signals: Signals, measured: Sequence[Observation], told: Sequence[Observation], hinted: Sequence[Hint]
+) -> Evidence:
+    """The same with the measurements at hand."""
     by_id = {observation.id: observation for observation in told}
-    seen = tuple(by_id.get(o.id, o) if o.state == "unknown" else o for o in observe(signals))
+    seen = tuple(by_id.get(o.id, o) if o.state == "unknown" else o for o in measured)
     return Evidence(seen, (*hints(signals, seen), *hinted), signals.kind != "supervised")
 
 

@@ -1,0 +1,128 @@
+"""From an answer to evidence: what somebody tells becomes observations, hints and settings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from traindx.diagnosis import Observation
+from traindx.engine.context import Hint
+from traindx.errors import TraindxError
+from traindx.questions.base import UNTICKED, Choice, Question, Value
+
+DONT_KNOW = frozenset({"", "?", "d", "dk", "unknown", "don't know", "dont know", "do not know", "no idea", "not sure"})
+
+
+@dataclass(frozen=True)
+class Told:
+    """Everything one or several answers say. `hand_overs` name problems that are none of learning."""
+
+    observations: tuple[Observation, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    hand_overs: tuple[str, ...] = ()
+
+
+def parsed(question: Question, given: Any) -> Value:
+    """The answer as the question takes it. Raises TraindxError for what is none of its choices."""
+    if given is None or (isinstance(given, str) and given.strip().lower() in DONT_KNOW):
+        return None
+    if question.kind == "number":
+        return _number(question, given)
+    if question.kind == "one":
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            if len(given) != 1:
+                raise TraindxError(f"{question.id} takes one answer, not {len(given)}.", _offer(question))
+            given = given[0]
+        return _choice(question, given).id
+    members = [given] if isinstance(given, str | int) else list(given) if isinstance(given, Sequence) else None
+    if members is None:
+        raise TraindxError(f"{question.id} takes a list of answers.", _offer(question))
+    if [member for member in members if str(member).lower() in ("none", "0")] and len(members) == 1:
+        return ()
+    ticked = {_choice(question, member).id for member in members}
+    return tuple(choice.id for choice in question.choices if choice.id in ticked)
+
+
+def told(question: Question, value: Value) -> Told:
+    """What this answer says."""
+    if value is None:
+        return Told()
+    if question.kind == "number":
+        return Told(settings={question.setting: value})
+    if question.kind == "one":
+        choice = question.choice(str(value))
+        return _of_choice(choice, question) if choice is not None else Told()
+    ticked = set(value) if isinstance(value, tuple) else set()
+    parts = [_of_choice(choice, question) for choice in question.choices if choice.id in ticked]
+    seen = {observation.id for part in parts for observation in part.observations}
+    parts += [
+        Told(tuple(_no(symptom, choice, UNTICKED) for symptom in choice.present if symptom not in seen))
+        for choice in question.choices
+        if choice.id not in ticked and not choice.overlooked
+    ]
+    return merged(parts)
+
+
+def merged(parts: Iterable[Told]) -> Told:
+    """Several answers together: of two about the same symptom the plainer one counts, a yes before a no; in whatever order
+    they came."""
+    best: dict[str, Observation] = {}
+    found: list[Hint] = []
+    settings: dict[str, Any] = {}
+    hand_overs: list[str] = []
+    for part in parts:
+        for observation in part.observations:
+            held = best.get(observation.id)
+            if held is None or _plainness(observation) > _plainness(held):
+                best[observation.id] = observation
+        found += part.hints
+        settings |= part.settings
+        hand_overs += part.hand_overs
+    return Told(tuple(best.values()), tuple(found), settings, tuple(dict.fromkeys(hand_overs)))
+
+
+def _plainness(observation: Observation) -> tuple[float, bool, str]:
+    return observation.clarity, observation.state == "present", observation.evidence
+
+
+def _of_choice(choice: Choice, question: Question) -> Told:
+    sentence = f"you said: {choice.text}"
+    seen = tuple(Observation(i, "present", f"You said: {choice.text}.", clarity=choice.clarity) for i in choice.present)
+    ruled_out = tuple(_no(i, choice, choice.clarity) for i in choice.absent)
+    hints = tuple(Hint(cause, odds, sentence) for cause, odds in choice.leans.items())
+    return Told(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
+
+
+def _no(symptom: str, choice: Choice, clarity: float) -> Observation:
+    said = f"You said: {choice.text}." if symptom in choice.absent else f"You did not tick: {choice.text}."
+    return Observation(symptom, "absent", said, clarity=clarity)
+
+
+def _number(question: Question, given: Any) -> float:
+    try:
+        value = float(str(given).replace(",", ".").strip()) if not isinstance(given, bool) else math.nan
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or value < 0:
+        raise TraindxError(
+            f"{given!r} is no number for {question.id}.", "Give one such as 0.001 or 1e-3, or d (don't know)."
+        )
+    return value
+
+
+def _choice(question: Question, given: Any) -> Choice:
+    """By id, by its number on the screen (from 1), or by its whole text."""
+    text = str(given).strip().lower()
+    if text.isdecimal() and 1 <= int(text) <= len(question.choices):
+        return question.choices[int(text) - 1]
+    for choice in question.choices:
+        if text in (choice.id, choice.text.lower()):
+            return choice
+    raise TraindxError(f"{given!r} is no answer to {question.id}.", _offer(question))
+
+
+def _offer(question: Question) -> str:
+    return f"It takes {', '.join(choice.id for choice in question.choices)}, or null (don't know)."

@@ -1,0 +1,236 @@
+"""The interview itself: a Session knows a run (or none), what a script says and what was answered; everything follows from that."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from traindx.diagnosis import Diagnosis, Observation
+from traindx.engine import diagnose
+from traindx.engine.context import Hint
+from traindx.engine.evidence import ANSWERS, Evidence, measure, weave
+from traindx.engine.rank import HEALTHY
+from traindx.errors import TraindxError
+from traindx.interview import choosing
+from traindx.interview.answers import Told, merged, parsed, told
+from traindx.interview.pressure import Reply, recognise
+from traindx.interview.script_reading import ScriptReading
+from traindx.misdiagnoses import HAND_OVERS
+from traindx.questions import questions
+from traindx.questions.base import Question, Value
+from traindx.run import Run
+from traindx.signals import Signals, lookup
+from traindx.symptoms import symptoms
+
+SCHEMA = "traindx.ask/1"
+FIRST = "symptoms"
+REINFORCEMENT = "reward or exploration in reinforcement learning"
+MOST_QUESTIONS = 12  # nobody answers more with care
+SURE = 0.8  # a leading explanation this likely needs no further question
+SAID = 0.5  # clarity of a symptom mentioned in passing
+# Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer, and of
+# those who describe a problem perhaps one in fifteen.
+ASKS, COMPLAINS = -1.8, -2.4
+
+
+def start(
+    run: Run | None = None, script: ScriptReading | None = None, settings: Mapping[str, Any] | None = None
+) -> Session:
+    """An interview about this run; without one it rests on answers alone."""
+    return Session(run or Run("your answers", ANSWERS), script or ScriptReading(), dict(settings or {}))
+
+
+@dataclass
+class Session:
+    """One interview. `answers` maps question ids to values in the order they were given (None: don't know); the order
+    matters for `back` alone."""
+
+    run: Run
+    script: ScriptReading = field(default_factory=ScriptReading)
+    settings: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, Value] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    _measured: tuple[tuple[Any, ...], Signals, tuple[Observation, ...]] | None = field(
+        default=None, repr=False, compare=False
+    )
+
+    # What an interviewer calls
+
+    def question(self) -> Question | None:
+        """The next question, or None when no further one would change the answer."""
+        if self.handed_over():
+            return None
+        if FIRST not in self.answers and not self.shows_a_problem():
+            return questions()[FIRST]
+        if len(self.answers) >= MOST_QUESTIONS or self.settled():
+            return None
+        found = choosing.best(self.evidence(), self.open_questions(), self.suppose, self.number_likelihoods)
+        return None if found is None else found.question
+
+    def answer(self, identifier: str, value: Any) -> None:
+        """Take an answer: a choice's id or number, a list of them, a number, or None (don't know)."""
+        known = questions()
+        if identifier not in known:
+            raise TraindxError(f"there is no question {identifier!r}.", f"There are: {', '.join(known)}.")
+        taken = parsed(known[identifier], value)
+        self.answers.pop(identifier, None)
+        self.answers[identifier] = taken
+
+    def back(self) -> str | None:
+        """Take the last answer back; its question's id, or None where there was none."""
+        return self.answers.popitem()[0] if self.answers else None
+
+    def says(self, text: str) -> Reply | None:
+        """Free text: symptoms in it are noted, the rest is for the interviewer to show."""
+        reply = recognise(text)
+        if reply is not None:
+            self.said = tuple(dict.fromkeys([*self.said, *reply.ticks]))
+        return reply
+
+    def diagnosis(self) -> Diagnosis:
+        """What follows from everything known so far."""
+        known = self.told()
+        page = diagnose(self._with(known.settings), None, known.observations, known.hints)
+        notes = self.hand_overs()
+        if self.handed_over():
+            return dataclasses.replace(
+                page, verdict="inconclusive", headline="This is not a problem of learning, so there is no diagnosis for it here.",
+                hypotheses=(), missing=(), notes=page.notes, next=" ".join(notes),
+            )  # fmt: skip
+        return dataclasses.replace(page, notes=tuple(dict.fromkeys([*notes, *page.notes])))
+
+    def handed_over(self) -> bool:
+        """Out of scope: reinforcement learning whatever it shows, and crashes where nothing else is wrong."""
+        known = self.told()
+        problems = any(o.state == "present" and symptoms()[o.id].severity == "problem" for o in known.observations)
+        return REINFORCEMENT in known.hand_overs or (
+            bool(known.hand_overs) and not problems and not self.shows_a_problem()
+        )
+
+    def hand_overs(self) -> tuple[str, ...]:
+        """Problems named so far that are none of learning, each with where to go."""
+        return tuple(_pointer(what) for what in self.told().hand_overs)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA, "run": None if self.run.format == ANSWERS else self.run.source, "script": self.script.to_json(),
+            "settings": self.settings, "said": list(self.said),
+            "answers": {i: list(v) if isinstance(v, tuple) else v for i, v in self.answers.items()},
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], run: Run | None = None) -> Session:
+        """The session as it was. Answers to questions that no longer exist are left out."""
+        if data.get("schema") != SCHEMA:
+            raise TraindxError(
+                f"this is no interview ({data.get('schema')!r} instead of {SCHEMA!r}).", "Start a new one: traindx ask"
+            )
+        session = start(run, ScriptReading.from_json(data.get("script") or {}), data.get("settings") or {})
+        offered = {choice.id for choice in questions()[FIRST].choices}
+        session.said = tuple(tick for tick in data.get("said") or () if tick in offered)
+        for identifier, value in (data.get("answers") or {}).items():
+            if identifier in questions():
+                session.answer(identifier, value)
+        return session
+
+    # What it rests on
+
+    def told(self) -> Told:
+        """Script, passing remarks and answers together, in an order that does not depend on when they were given."""
+        first = questions()[FIRST]
+        remarks = [
+            Observation(i, "present", f"You said: {choice.text}.", clarity=SAID)
+            for choice in first.choices if choice.id in self.said for i in choice.present
+        ]  # fmt: skip
+        given = [told(questions()[i], self.answers[i]) for i in sorted(self.answers)]
+        return merged([Told(tuple(remarks), self._trouble()), *given, self.script.told()])
+
+    def evidence(self) -> Evidence:
+        return self._evidence(self.told())
+
+    def settled(self) -> bool:
+        """A fault is likely enough to act on; or a run that was measured is healthy."""
+        probabilities = self.evidence().probabilities()
+        lead = max(probabilities, key=lambda cause: probabilities[cause])
+        return probabilities[lead] >= SURE and (lead != HEALTHY or self.run.format != ANSWERS)
+
+    def shows_a_problem(self) -> bool:
+        """The run itself shows what is wrong: nobody needs to be asked for symptoms."""
+        _, measured = self._look(self._with({}))
+        return any(o.state == "present" and symptoms()[o.id].severity == "problem" for o in measured)
+
+    def open_questions(self) -> list[Question]:
+        """Questions neither answered nor answered by the run, its settings or the script."""
+        observations = self.evidence().observations
+        known = {o.id for o in observations if o.state != "unknown" and o.clarity >= SAID}
+        ruled_out = {o.id for o in observations if o.state == "absent"}
+        config = self._with(self.told().settings).config
+        return [
+            question
+            for question in questions().values()
+            if question.id not in self.answers
+            and not _is_set(question.setting, config)
+            and not (question.symptoms and question.symptoms <= known)
+            and not (question.about and ruled_out.issuperset(question.about))
+        ]
+
+    def suppose(self, question: Question, value: Value) -> Evidence:
+        """The evidence if this were answered."""
+        return self._evidence(merged([self.told(), told(question, value)]), again=False)
+
+    def number_likelihoods(self, question: Question) -> list[Mapping[str, float]]:
+        """P(value | cause) of a number's typical values: how usual each is, times what the engine makes of it."""
+        raw: list[dict[str, float]] = []
+        causes = list(self.evidence().probabilities())
+        for value, usual in question.samples.items():
+            odds = dict.fromkeys(causes, 0.0)
+            for hint in self.suppose(question, value).hints:
+                if hint.cause in odds:
+                    odds[hint.cause] += hint.log_odds
+            raw.append({cause: usual * math.exp(odds[cause]) for cause in causes})
+        totals = {cause: sum(sample[cause] for sample in raw) for cause in causes}
+        return [{cause: sample[cause] / totals[cause] for cause in causes} for sample in raw]
+
+    def _evidence(self, known: Told, *, again: bool = True) -> Evidence:
+        """`again` looks at the run anew where settings changed what can be measured in it; a supposition does not."""
+        if again or self._measured is None:
+            signals, measured = self._look(self._with(known.settings))
+        else:
+            _, signals, measured = self._measured
+            signals = copy.copy(signals)
+            signals.run = self._with(known.settings)
+        return weave(signals, measured, known.observations, known.hints)
+
+    def _look(self, run: Run) -> tuple[Signals, tuple[Observation, ...]]:
+        key = tuple(sorted((name, repr(value)) for name, value in run.config.items()))
+        if self._measured is None or self._measured[0] != key:
+            signals = Signals(run)
+            self._measured = (key, signals, measure(signals))
+        return self._measured[1], self._measured[2]
+
+    def _with(self, settings: Mapping[str, Any]) -> Run:
+        """The run with everything known of its settings; its own come first, then files, then the script, then answers."""
+        script = {"recording.script": self.script.name} if self.script.name else {}
+        return dataclasses.replace(self.run, config={**settings, **script, **self.settings, **self.run.config})
+
+    def _trouble(self) -> tuple[Hint, ...]:
+        """That somebody asks is evidence, and more so what they complain of; a run speaks for itself."""
+        ticked = self.answers.get(FIRST)
+        if self.said or ticked:
+            return (Hint(HEALTHY, COMPLAINS, "you describe a problem"),)
+        return (Hint(HEALTHY, ASKS, "you are looking for a problem"),) if self.run.format == ANSWERS else ()
+
+
+def _is_set(name: str, config: Mapping[str, Any]) -> bool:
+    if name == "fp16":
+        return lookup.half_precision(config) is not None
+    return lookup.setting(config, name) is not None if name in lookup.ALIASES else name in config
+
+
+def _pointer(what: str) -> str:
+    problem = next(problem for problem in HAND_OVERS if problem.what == what)
+    return f"{problem.what} is out of scope here. Go to: {problem.go_to}."

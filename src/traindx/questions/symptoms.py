@@ -1,0 +1,150 @@
+"""What the curves look like, in the words people use."""
+
+from __future__ import annotations
+
+from traindx.questions.base import Choice, Question
+
+QUESTION = Question(
+    id="symptoms",
+    text="What do you see? Select all that apply.",
+    why="Every symptom has its own short list of causes. What you do not tick counts too, a little: it rules "
+    "out causes that would show it.",
+    kind="many",
+    choices=(
+        Choice(
+            "flat",
+            "the loss does not move, from the first epoch on",
+            present=("flat-from-start",),
+            cues=(
+                r"(not|n't|isn.t|never) (learn|decreas|improv|mov|train|converg|go(ing)? down)",
+                r"\bstuck (at|from)",
+                r"\bflat\b",
+                r"\b(no|any) (learning|progress)",
+            ),
+        ),
+        Choice(
+            "stopped",
+            "the loss fell and then stopped (plateau)",
+            present=("plateau",),
+            cues=(r"plateau", r"stop(s|ped)? (decreas|improv|learn|falling|going down)", r"stuck after"),
+        ),
+        Choice(
+            "slow-fall",
+            "the loss falls, but very slowly",
+            present=("slow-convergence",),
+            cues=(
+                r"(decreas|fall|converg|improv|learn)\w* (very |too |so |extremely )?slow",
+                r"slow(ly)? (converg|learn|decreas)",
+            ),
+        ),
+        Choice(
+            "swings",
+            "the loss swings up and down without getting anywhere",
+            present=("oscillation",),
+            cues=(r"oscillat", r"\bunstable\b", r"instability", r"\bswing", r"up and down", r"bounc"),
+        ),
+        Choice(
+            "spikes",
+            "the loss jumps up suddenly, once or again and again",
+            present=("loss-spike",),
+            cues=(r"\bspik", r"\bjump(s|ed|ing)?\b(?!.*valid)"),
+        ),
+        Choice(
+            "diverged",
+            "the loss was good once, then rose for good",
+            present=("divergence",),
+            cues=(r"diverg", r"blow(s|n)? up", r"loss (is )?(increas|ris|explod|go(es|ing)? up)", r"got worse"),
+        ),
+        Choice(
+            "nan",
+            "the loss became NaN or Inf",
+            present=("nonfinite-loss",),
+            clarity=0.9,
+            cues=(r"\bnans?\b", r"\binf(inity)?\b", r"not a number"),
+        ),
+        Choice(
+            "large-gradients",
+            "the gradients are very large",
+            present=("exploding-gradients", "huge-updates"),
+            overlooked=True,
+            cues=(r"explod\w* grad", r"grad\w* (are |is )?(explod|huge|very large|too large)", r"gradient explosion"),
+        ),
+        Choice(
+            "small-gradients",
+            "the gradients are close to zero",
+            present=("vanishing-gradients", "tiny-updates"),
+            overlooked=True,
+            cues=(r"vanish", r"grad\w* (are |is )?(zero|near zero|tiny|very small|too small|none)"),
+        ),
+        Choice(
+            "val-worse",
+            "train is good, validation is bad or gets worse",
+            present=("overfitting-gap",),
+            cues=(
+                r"overfit",
+                r"(val|validation|test)\w*( loss| acc\w*| accuracy)? (is |are |gets |got )?(bad|wors|poor|increas|ris|go(es|ing)? up|much (lower|higher|worse))",
+                r"train\w* (is )?(good|fine|great).*(val|test)",
+                r"generali[sz]",
+            ),
+        ),
+        Choice(
+            "val-jumps",
+            "validation jumps about while train is calm",
+            present=("val-noisy", "val-spike"),
+            cues=(r"(val|validation)\w* (loss |acc\w* )?(jump|scatter|nois|fluctuat|spik)",),
+        ),
+        Choice(
+            "both-bad",
+            "train and validation are both bad",
+            present=("underfitting",),
+            cues=(
+                r"underfit",
+                r"both (train|are|losses)",
+                r"(train and val\w*|val\w* and train) (are )?(both )?(bad|high|poor)",
+            ),
+        ),
+        Choice(
+            "same-output",
+            "it predicts the same thing for everything",
+            present=("prediction-collapse",),
+            cues=(
+                r"(always|only) predict",
+                r"predict\w* (the same|one class|a single|only)",
+                r"(constant|same|identical) (output|prediction)",
+            ),
+        ),
+        Choice(
+            "too-good",
+            "the result is better than the task allows",
+            present=("suspiciously-good",),
+            cues=(r"too good", r"suspicious", r"\bleak", r"\b(99|100) ?% (val|acc|test)"),
+        ),
+        Choice(
+            "unfinished",
+            "it was still improving when it ended",
+            present=("still-improving",),
+            cues=(r"still (improv|decreas|falling|learning)",),
+        ),
+        Choice(
+            "slow-time",
+            "a step or an epoch takes too long",
+            present=("slow-step",),
+            leans={
+                "slow-data-loading": 1.5,
+                "too-few-workers": 1.5,
+                "host-sync": 1.5,
+                "small-batch-underuse": 1.0,
+                "straggler-rank": 1.0,
+            },
+            cues=(
+                r"training (is |takes )?(very |too |so )?(slow|long)\b",
+                r"(gpu|device) util\w* (is )?(low|only)",
+                r"slow (training|epoch|step|dataloader|data loading)",
+                r"(step|epoch|iteration)s? (is|are|takes?) (very |too |so )?(slow|long)",
+            ),
+        ),
+        Choice("memory", "out of memory (CUDA OOM, killed)", usual=0.05, hand_over="CUDA out of memory"),
+        Choice("crash", "it crashes: DataLoader worker, bus error", usual=0.05, hand_over="DataLoader crash"),
+    ),
+    seconds=20,
+)

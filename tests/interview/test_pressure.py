@@ -1,0 +1,104 @@
+"""Holding the line: sentences people say instead of answering."""
+
+from __future__ import annotations
+
+import pytest
+
+from traindx.interview import recognise, start
+from traindx.misdiagnoses import HAND_OVERS, MISDIAGNOSES
+
+HELD = {
+    "Just tell me which optimizer": "which optimizer",
+    "which optimizer should I use?": "which optimizer",
+    "let me try a different optimizer": "different optimizer",
+    "I'll switch to AdamW": "different optimizer",
+    "I need to tune LR randomly": "learning rates at random",
+    "try lr 0.001": "learning rates at random",
+    "what learning rate should I use": "learning rates at random",
+    "just tune randomly": "tune the hyper-parameters",
+    "Need to tune hyperparameters": "tune the hyper-parameters",
+    "should I run a grid search over everything": "tune the hyper-parameters",
+    "Demo tomorrow, need quick fix": "quick fix",
+    "no time, quick fix please": "quick fix",
+    "It needs more epochs": "more epochs",
+    "just train longer": "more epochs",
+    "Model too small, add more layers": "too small",
+    "Batch size too small": "batch is too small",
+}
+
+HANDED = {
+    "CUDA out of memory on the second epoch": "CUDA out of memory",
+    "RuntimeError: CUDA OOM": "CUDA out of memory",
+    "my DataLoader worker exited unexpectedly": "DataLoader crash",
+    "DataLoader crashes with a bus error": "DataLoader crash",
+    "my PPO agent's reward is flat": "reward or exploration in reinforcement learning",
+    "exploration collapses, entropy goes to zero in RL": "reward or exploration in reinforcement learning",
+    "which architecture should I use for segmentation": "choice of architecture",
+    "ResNet or ViT?": "choice of architecture",
+    "NCCL timeout on 8 GPUs": "hang or NCCL timeout",
+}
+
+DESCRIBED = {
+    "my model isn't learning": "flat",
+    "loss not decreasing": "flat",
+    "training is unstable": "swings",
+    "loss went to NaN": "nan",
+    "the loss reached a plateau": "stopped",
+    "validation loss gets worse after epoch 3": "val-worse",
+    "I think it overfits": "val-worse",
+    "gradients are exploding": "large-gradients",
+    "vanishing gradients in the first layers": "small-gradients",
+    "it always predicts class 0": "same-output",
+    "training is very slow": "slow-time",
+    "the loss decreases very slowly": "slow-fall",
+    "loss spikes every few hundred steps": "spikes",
+}
+
+
+@pytest.mark.parametrize(("said", "row"), HELD.items())
+def test_pressure_gets_the_matching_row_and_a_check(said: str, row: str) -> None:
+    reply = recognise(said)
+    assert reply is not None
+    assert reply.kind == "misdiagnosis"
+    assert row in reply.title
+    assert any("30-second check" in line for line in reply.lines)
+    assert reply.command.startswith("traindx ")
+
+
+@pytest.mark.parametrize(("said", "what"), HANDED.items())
+def test_out_of_scope_is_recognised(said: str, what: str) -> None:
+    reply = recognise(said)
+    assert reply is not None
+    assert reply.kind == "hand-over"
+    assert reply.title.startswith(what)
+    assert reply.lines[0].startswith("go to: ")
+
+
+@pytest.mark.parametrize(("said", "tick"), DESCRIBED.items())
+def test_a_described_symptom_is_noted(said: str, tick: str) -> None:
+    session = start()
+    reply = session.says(said)
+    assert reply is not None
+    assert reply.kind == "symptoms"
+    assert tick in session.said
+
+
+@pytest.mark.parametrize("said", ["", "hello", "42", "the weather is nice", "x" * 100_000, "(" * 500, "my dog learns"])
+def test_anything_else_is_not_understood(said: str) -> None:
+    assert recognise(said) is None
+
+
+def test_every_row_has_cues_that_its_own_sentence_meets() -> None:
+    for row in MISDIAGNOSES:
+        reply = recognise(row.says)
+        assert reply is not None, row.says
+        assert reply.title == f"“{row.says}”"
+    assert all(problem.cues for problem in HAND_OVERS)
+
+
+def test_pressure_that_describes_a_symptom_keeps_it() -> None:
+    session = start()
+    reply = session.says("my loss is NaN, just give me a quick fix")
+    assert reply is not None
+    assert reply.kind == "misdiagnosis"
+    assert session.said == ("nan",)

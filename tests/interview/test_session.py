@@ -1,0 +1,184 @@
+"""The interview as a value: any order of answers, resumption, what is asked and what is not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from runs import run_of
+from traindx.errors import TraindxError
+from traindx.interview import Session, read_script, start
+from traindx.questions import questions
+from traindx.questions.base import Question
+from traindx.symptoms.recipes import falling, flat
+
+
+def _value(question: Question) -> st.SearchStrategy[Any]:
+    ids = [choice.id for choice in question.choices]
+    if question.kind == "number":
+        return st.one_of(st.none(), st.floats(1e-9, 10))
+    return st.one_of(
+        st.none(), st.sampled_from(ids) if question.kind == "one" else st.lists(st.sampled_from(ids), unique=True)
+    )
+
+
+ANSWERS = st.fixed_dictionaries({}, optional={q.id: _value(q) for q in questions().values()})
+
+
+@settings(max_examples=25, deadline=None)
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_the_order_of_answers_does_not_matter(answers: dict[str, Any], chance: Any) -> None:
+    first, second = start(), start()
+    for name, value in answers.items():
+        first.answer(name, value)
+    shuffled = list(answers.items())
+    chance.shuffle(shuffled)
+    for name, value in shuffled:
+        second.answer(name, value)
+    one, other = first.evidence().probabilities(), second.evidence().probabilities()
+    assert one == pytest.approx(other)
+    assert sum(one.values()) == pytest.approx(1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(ANSWERS)
+def test_a_session_goes_through_json_unchanged(answers: dict[str, Any]) -> None:
+    session = start(settings={"lr": 0.1})
+    session.says("my loss went to NaN")
+    for name, value in answers.items():
+        session.answer(name, value)
+    again = Session.from_json(json.loads(json.dumps(session.to_json(), allow_nan=False)))
+    assert again.to_json() == session.to_json()
+    assert again.answers == session.answers
+    assert again.evidence().probabilities() == pytest.approx(session.evidence().probabilities())
+
+
+def test_it_begins_with_symptoms_and_ends_by_itself() -> None:
+    session = start()
+    asked = []
+    while (question := session.question()) is not None:
+        asked.append(question.id)
+        session.answer(question.id, None if question.id != "symptoms" else ["nan"])
+    assert asked[0] == "symptoms"
+    assert len(asked) == len(set(asked)) <= 12
+
+
+def test_answers_narrow_the_ranking_and_the_page_stays_modest() -> None:
+    session = start()
+    session.answer("symptoms", ["swings", "diverged"])
+    before = session.diagnosis()
+    assert before.verdict == "inconclusive"
+    assert before.hypotheses[0].confidence < 0.4
+    assert "traindx run" in before.next or "traindx " in before.next
+    session.answer("optimizer", "sgd")
+    session.answer("learning-rate", "5")
+    session.answer("rate-reaction", "lower-helps")
+    after = session.diagnosis()
+    assert after.hypotheses[0].cause == "lr-too-high"
+    assert after.hypotheses[0].confidence > before.hypotheses[0].confidence
+
+
+def test_with_nothing_at_all_it_says_so_and_names_a_command() -> None:
+    page = start().diagnosis()
+    assert page.verdict == "inconclusive"
+    assert "Nothing was measured" in page.headline
+    assert page.next.startswith("`traindx ")
+    assert max(h.confidence for h in page.hypotheses if h.cause not in ("healthy", "other")) < 0.1
+
+
+def test_what_a_run_shows_is_not_asked() -> None:
+    session = start(
+        run_of({"train_loss": flat(200, 2.303, 0.002)}, {"lr": 1e-3, "optimizer": "adam", "num_classes": 10})
+    )
+    question = session.question()
+    assert question is not None
+    assert question.id != "symptoms"
+    open_now = {question.id for question in session.open_questions()}
+    assert not open_now & {"learning-rate", "optimizer"}
+    assert "nan-when" not in open_now  # the log shows that there is none
+
+
+def test_a_measurement_is_not_overruled_by_an_answer() -> None:
+    session = start(run_of({"train_loss": falling(400, 2.3, 0.1)}))
+    session.answer("symptoms", ["nan", "flat"])
+    states = {symptom.id: symptom.state for symptom in session.diagnosis().symptoms}
+    assert states["nonfinite-loss"] == "absent"
+    assert states["flat-from-start"] == "absent"
+
+
+def test_a_script_answers_questions() -> None:
+    script = read_script("opt = torch.optim.SGD(model.parameters(), lr=0.1)\nloss.backward()\nopt.step()\n", "t.py")
+    session = start(script=script)
+    session.answer("symptoms", ["diverged"])
+    assert not {question.id for question in session.open_questions()} & {"learning-rate", "optimizer", "precision"}
+    page = session.diagnosis()
+    assert page.hypotheses[0].cause == "missing-zero-grad"
+    assert "t.py" in page.next
+
+
+def test_back_takes_the_last_answer_back() -> None:
+    session = start()
+    assert session.back() is None
+    session.answer("symptoms", ["nan"])
+    session.answer("precision", "fp32")
+    assert session.back() == "precision"
+    assert list(session.answers) == ["symptoms"]
+
+
+@pytest.mark.parametrize(
+    ("question", "value"),
+    [("precision", "fp64"), ("precision", ["fp32", "bf16"]), ("symptoms", ["nonsense"]), ("symptoms", 5.5),
+     ("learning-rate", "fast"), ("learning-rate", -1), ("learning-rate", True), ("nope", "x")],
+)  # fmt: skip
+def test_what_is_no_answer_is_refused(question: str, value: Any) -> None:
+    session = start()
+    with pytest.raises(TraindxError):
+        session.answer(question, value)
+    assert session.answers == {}
+
+
+def test_numbers_of_the_screen_and_none_are_answers() -> None:
+    session = start()
+    session.answer("symptoms", ["7", 1])
+    assert session.answers["symptoms"] == ("flat", "nan")
+    session.answer("symptoms", ["0"])
+    assert session.answers["symptoms"] == ()
+    session.answer("precision", "1")
+    assert session.answers["precision"] == "fp32"
+    session.answer("precision", "don't know")
+    assert session.answers["precision"] is None
+
+
+def test_not_knowing_says_nothing() -> None:
+    session = start()
+    before = session.evidence().probabilities()
+    for question in questions().values():
+        session.answer(question.id, None)
+    assert session.evidence().probabilities() == pytest.approx(before)
+
+
+@pytest.mark.parametrize(("question", "value"), [("symptoms", ["memory"]), ("symptoms", ["crash"]), ("task", "rl")])
+def test_out_of_scope_is_handed_over_instead_of_diagnosed(question: str, value: Any) -> None:
+    session = start()
+    session.answer(question, value)
+    page = session.diagnosis()
+    assert page.hypotheses == ()
+    assert "out of scope" in page.next
+    assert session.question() is None
+
+
+def test_a_crash_beside_a_real_symptom_is_noted_and_the_rest_diagnosed() -> None:
+    session = start()
+    session.answer("symptoms", ["memory", "nan"])
+    page = session.diagnosis()
+    assert page.hypotheses
+    assert any("memory" in note for note in page.notes)
+
+
+def test_a_foreign_document_is_refused() -> None:
+    with pytest.raises(TraindxError, match="no interview"):
+        Session.from_json({"schema": "something/1"})
