@@ -31,6 +31,7 @@ class Evidence:
 
     config: Mapping[str, object] = field(default_factory=dict)
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)  # symptom → file name and line
+    texts: Mapping[str, str] = field(default_factory=dict)  # symptom → what was seen, with its numbers
 
     @classmethod
     def of(cls, page: Diagnosis) -> Evidence:
@@ -39,7 +40,7 @@ class Evidence:
             found = _WHERE.search(f"{symptom.where or ''} {symptom.evidence}")
             if found:
                 places[symptom.id] = (Path(found.group(1)).name, int(found.group(2)))
-        return cls(page.run.config, places)
+        return cls(page.run.config, places, {symptom.id: symptom.evidence for symptom in page.present()})
 
 
 Edit = Callable[["libcst.Module", Setting, Evidence], "libcst.Module | None"]

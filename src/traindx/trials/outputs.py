@@ -50,7 +50,7 @@ def _inner(node: cst.BaseExpression) -> cst.BaseExpression:
 def _returned(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
     """In the return of `forward`, directly or by a name assigned just before, also through a layer held by the model."""
     found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
-    layers = _held_layers(module, names)
+    layers = frozenset(syntax.assigned(module, names))  # `self.act = nn.Sigmoid()`
     for function in m.findall(module, m.FunctionDef(name=m.Name("forward"))):
         assert isinstance(function, cst.FunctionDef)
         for line in m.findall(function, m.Return()):
@@ -81,17 +81,8 @@ def _last_assigned(
     return [(end, bare)] if bare is not None else []
 
 
-def _held_layers(module: cst.Module, names: frozenset[str]) -> frozenset[str]:
-    """`self.act = nn.Sigmoid()`: attributes of the model that are such an activation."""
-    return frozenset(
-        syntax.dotted(node.targets[0].target)
-        for node in m.findall(module, m.Assign())
-        if isinstance(node, cst.Assign) and len(node.targets) == 1 and syntax.called(node.value) in names
-    )
-
-
 def _through_layer(node: cst.BaseExpression, layers: frozenset[str]) -> cst.BaseExpression | None:
-    if isinstance(node, cst.Call) and syntax.dotted(node.func) in layers - {""} and len(node.args) == 1:
+    if isinstance(node, cst.Call) and syntax.dotted(node.func) in layers and len(node.args) == 1:
         return node.args[0].value
     return None
 

@@ -92,6 +92,11 @@ class Session:
             self._limit = arm.measured.steps
         return arm
 
+    def arm(self, candidate: Candidate | None, seed: int) -> Arm:
+        """One arm, run now or before."""
+        self._need([(candidate, seed)])
+        return self._arms[_key(candidate), seed]
+
     def length(self) -> int:
         """How many steps the unchanged script makes in a trial, as far as is known."""
         arm = self.baseline()
@@ -254,11 +259,13 @@ def _said(candidate: Candidate | None, seed: int, arm: Arm) -> str:
     return f"{what}, seed {seed}: {how}"
 
 
-def _standing(trial: Trial) -> tuple[float, int, int, float]:
-    """Best first: the larger effect, and among like ones what can be written down, the safer and the likelier."""
+def _standing(trial: Trial) -> tuple[float, bool, bool, int, float]:
+    """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down, the safer
+    and the likelier."""
     size = trial.effect.size if trial.effect is not None else LEAST
     return (
         -round(size / math.log(1.25)),
+        not set(trial.candidate.proofs) & set(trial.cleared),
         not trial.candidate.edits,
         SAFE[trial.candidate.safety],
         -trial.candidate.weight,

@@ -165,6 +165,15 @@ def insert(
     return changed if inserting.count else None
 
 
+def assigned(module: cst.Module, names: frozenset[str]) -> set[str]:
+    """What holds the result of calling one of these: 'self.criterion' of `self.criterion = nn.MSELoss()`."""
+    return {
+        dotted(node.targets[0].target)
+        for node in m.findall(module, m.Assign())
+        if isinstance(node, cst.Assign) and len(node.targets) == 1 and called(node.value) in names
+    } - {""}
+
+
 def constants(module: cst.Module) -> dict[str, float]:
     """Numbers that names of the module stand for, where a name is given one value only."""
     found: dict[str, float] = {}
