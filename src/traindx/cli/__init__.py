@@ -13,7 +13,24 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli import ask, cases, checkpoint, compare, diagnose, explain, fix, listing, mcp, plot, probe, run, trial
+from traindx.cli import (
+    ask,
+    cases,
+    checkpoint,
+    compare,
+    completion,
+    diagnose,
+    doctor,
+    explain,
+    fix,
+    listing,
+    mcp,
+    plot,
+    probe,
+    run,
+    trial,
+)
+from traindx.cli.manual import add_examples
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, is_terminal, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -34,7 +51,9 @@ app.command("ask")(ask.command)
 app.add_typer(cases.app, name="cases")
 app.command("checkpoint")(checkpoint.command)
 app.command("compare")(compare.command)
+app.command("completion")(completion.command)
 app.command("diagnose")(diagnose.command)
+app.command("doctor")(doctor.command)
 app.command("explain")(explain.command)
 app.command("list")(listing.command)
 app.command("mcp")(mcp.command)
@@ -43,6 +62,7 @@ app.command("run", context_settings={"allow_interspersed_args": False, "ignore_u
 app.command("fix", context_settings=fix.SCRIPT_OPTIONS)(fix.command)
 app.command("trial", context_settings={"allow_interspersed_args": True, "ignore_unknown_options": True})(trial.command)
 probe.register(app)
+add_examples(app)
 
 
 def _version(asked: bool) -> None:
@@ -69,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and give its exit code; every fault ends in one sentence on stderr."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _tolerate_narrow_encodings()
+    completion.prepare()
     try:
         code = app(args=arguments, prog_name="traindx", standalone_mode=False)
         sys.stdout.flush()

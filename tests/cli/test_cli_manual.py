@@ -1,0 +1,77 @@
+"""Help with examples that are real, completion that a shell can use, and a doctor that finds what is wrong."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from traindx.cli import app, doctor, main
+from traindx.cli.manual import EXAMPLES
+
+COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, command in COMMANDS.items() if not hasattr(command, "commands")))
+def test_every_command_shows_examples_whose_options_exist(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert COMMANDS[name].help
+    assert "Examples:" in shown
+    known = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    for line in EXAMPLES[name]:
+        assert line in shown
+        words = line.partition(f"traindx {name}")[2].split("   ")[0].split()
+        own = words[: next((place for place, word in enumerate(words) if word.endswith(".py") or word == "--"), None)]
+        assert {word for word in own if word.startswith("--") and len(word) > 2} <= known, line
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_prints_a_script_for_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", shell]) == 0
+    assert f"_TRAINDX_COMPLETE=complete_{shell}" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_commands_and_options(tmp_path: Path) -> None:
+    command = tmp_path / "traindx"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m traindx "$@"\n')
+    command.chmod(0o755)
+    asked = f"""
+    eval "$({command} completion bash)"
+    COMP_WORDS=({command} diagnose --fol); COMP_CWORD=2
+    _traindx_completion {command}
+    echo "${{COMPREPLY[@]}}"
+    """
+    done = subprocess.run(["bash", "-c", asked], capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["--follow"], done.stderr
+
+
+def test_doctor_finds_everything_here(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        doctor, "_ASK_TORCH", 'print(\'{"version": "9", "cuda": null, "devices": ["H1"], "mps": false}\')'
+    )
+    assert main(["doctor", "--format", "json"]) == 0
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)}
+    assert checks["diagnosis"]["state"] == checks["recorder"]["state"] == checks["numpy"]["state"] == "ok"
+    assert checks["torch"]["told"] == "9, H1"
+    assert {"working directory", "temporary files", "case book"} <= set(checks)
+
+
+def test_doctor_says_what_is_missing_and_how_to_get_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda name: None)
+    monkeypatch.setattr(doctor, "_requirements", lambda: [("numpy", ""), ("matplotlib", "png")])
+    monkeypatch.setattr(doctor, "_recorder", lambda: doctor.Check("pytorch", "recorder", "ok", ""))
+    assert main(["doctor"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "!! numpy not installed → pip install numpy" in shown
+    assert "-- png" in shown
+    assert "pip install 'traindx[png]'" in shown
+    assert "1 need attention" in shown
