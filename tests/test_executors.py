@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import sys
@@ -79,3 +80,13 @@ def test_ray_gives_the_same_results_and_loses_nothing_to_a_killed_worker(tmp_pat
         assert poison == {value: value for value in range(10) if value != 3}
     finally:
         ray.shutdown()
+
+
+def test_slurm_gives_every_result_and_names_what_failed(tmp_path: Path) -> None:
+    pytest.importorskip("submitit")
+    from traindx.executors.slurm import Slurm
+
+    results = dict(Slurm(tmp_path / "jobs", cluster="local").map(math.sqrt, [4.0, -1.0]))
+    assert results[0] == 2
+    assert isinstance(results[1], Lost)
+    assert "ValueError" in results[1].reason

@@ -25,6 +25,8 @@ Budget = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of all 
 Seeds = Annotated[int, typer.Option(metavar="N", min=2, help="Pairs of runs before a change is called helpful.")]
 Jobs = Annotated[int, typer.Option(metavar="N", min=1, help="Arms that run at the same time.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write diagnosis and verdicts as JSON here.")]
+Where = Annotated[str, typer.Option("--executor", metavar="NAME", help="local, ray or slurm: where the arms run.")]
+Address = Annotated[str | None, typer.Option(metavar="HOST", help="With --executor ray: the cluster.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -35,6 +37,8 @@ def command(
     budget: Budget = 900.0,
     seeds: Seeds = 3,
     jobs: Jobs = 1,
+    executor: Where = "local",
+    address: Address = None,
     json: Json = None,
     write: Annotated[bool, typer.Option("--write", help="Apply the best fix to the script, after asking.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --write: do not ask.")] = False,
@@ -50,7 +54,7 @@ def command(
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
     check_writable(json)
     with Progress(quiet) as progress:
-        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs)
+        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
         report, edits, interrupted = fix(asked, progress)
     show(report, json)
     if write and edits and not interrupted:

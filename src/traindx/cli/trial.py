@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli.fix import Budget, Jobs, Json, Progress, Quiet, Script, Seconds, Seeds, Steps, show
+from traindx.cli.fix import Address, Budget, Jobs, Json, Progress, Quiet, Script, Seconds, Seeds, Steps, Where, show
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit
 from traindx.errors import EXIT_OK
 
@@ -22,6 +22,8 @@ def command(
     budget: Budget = 900.0,
     seeds: Seeds = 3,
     jobs: Jobs = 1,
+    executor: Where = "local",
+    address: Address = None,
     json: Json = None,
     quiet: Quiet = False,
 ) -> int:
@@ -39,6 +41,7 @@ def command(
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
     check_writable(json)
     with Progress(quiet) as progress:
-        report, interrupted = trial(Asked(list(arguments), steps, seconds, budget, seeds, jobs), wanted, progress)
+        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
+        report, interrupted = trial(asked, wanted, progress)
     show(report, json)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK

@@ -17,10 +17,17 @@ CHUNK = 8  # items in a task: Ray needs about a millisecond for each
 class Ray:
     """`address` names an existing cluster ('auto', 'ray://head:10001'); without it Ray starts one on this machine."""
 
-    def __init__(self, address: str | None = None) -> None:
+    def __init__(self, address: str | None = None, chunk: int = CHUNK) -> None:
         if find_spec("ray") is None:
             raise TraindxError("--executor ray needs Ray, which is not installed.", 'Run: pip install "traindx[ray]"')
         self.address = address
+        self.chunk = chunk
+
+    def connect(self) -> None:
+        """Stay connected until the process ends, for several calls of `map`."""
+        ray = import_module("ray")
+        if not ray.is_initialized():
+            self._connect(ray)
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> Iterator[tuple[int, ResultT | Lost]]:
         ray = import_module("ray")  # typed by nobody, and not there for most
@@ -48,7 +55,7 @@ class Ray:
         # Ray itself runs a task again whose worker or node died; only crashes count, not what the function raises
         task = ray.remote(max_retries=TRIES, num_cpus=1)(_each)
         most = max(4, int(IN_FLIGHT * ray.cluster_resources().get("CPU", 1)))
-        starts = iter(range(0, len(items), CHUNK))
+        starts = iter(range(0, len(items), self.chunk))
         singly: list[
             range
         ] = []  # the items of a task that could not be done: one of them is to blame, the others are not
@@ -58,7 +65,7 @@ class Ray:
                 if singly:
                     places = singly.pop()
                 elif (start := next(starts, None)) is not None:
-                    places = range(start, min(start + CHUNK, len(items)))
+                    places = range(start, min(start + self.chunk, len(items)))
                 else:
                     break
                 running[task.remote(function, [items[place] for place in places])] = places

@@ -8,6 +8,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Protocol
 
+from traindx.executors import Executor as Workers
+from traindx.executors import Lost, executor_for
+from traindx.executors.ray import Ray
 from traindx.trials.job import Job, Result, end, perform
 
 
@@ -37,6 +40,27 @@ class Local:
                 future.cancel()
             running.stop()
             pool.shutdown(wait=True)
+
+
+class Elsewhere:
+    """Another executor's workers: a Ray cluster or Slurm, which see the project under the same path."""
+
+    def __init__(self, workers: Workers) -> None:
+        self.workers = workers
+
+    def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
+        for place, result in self.workers.map(perform, jobs):
+            yield place, Result(-1, "", {}, result.reason) if isinstance(result, Lost) else result
+
+
+def executor_named(name: str, at_once: int, address: str | None = None) -> Executor:
+    """'local', 'ray' or 'slurm'."""
+    if name == "local":
+        return Local(at_once)
+    workers = executor_for(name, address=address, chunk=1)
+    if isinstance(workers, Ray):
+        workers.connect()
+    return Elsewhere(workers)
 
 
 class _Running:

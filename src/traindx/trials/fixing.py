@@ -10,7 +10,7 @@ from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
 from traindx.live.launch import command_of, name_of
 from traindx.trials.editing import Evidence, diff_of, edited
-from traindx.trials.executors import Executor, Local
+from traindx.trials.executors import executor_named
 from traindx.trials.plan import Candidate, by_hand, plan
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
@@ -29,12 +29,15 @@ class Asked:
     budget: float = 900.0
     seeds: int = 3
     jobs: int = 1
-    executor: Executor | None = None
+    executor: str = "local"
+    address: str | None = None
 
     def session(self, tell: Callable[[str], None]) -> Session:
         limits = Limits(self.steps, self.seconds, self.budget, self.seeds)
         project = Project.of(self.arguments)
-        return Session(project, command_of(self.arguments), self.executor or Local(self.jobs), limits, tell)
+        return Session(
+            project, command_of(self.arguments), executor_named(self.executor, self.jobs, self.address), limits, tell
+        )
 
 
 def fix(asked: Asked, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]:
