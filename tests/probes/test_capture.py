@@ -13,9 +13,12 @@ torch = pytest.importorskip("torch")
 
 from probing import captured  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.distributed.fsdp import fully_shard  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+from traindx.errors import TraindxError  # noqa: E402
 from traindx.probes.capture import STEPS  # noqa: E402
+from traindx.probes.given import subject_of  # noqa: E402
 from traindx.probes.kinds import probes  # noqa: E402
 from traindx.probes.runner import run_probe  # noqa: E402
 
@@ -277,20 +280,37 @@ def test_the_scaler_of_half_precision_is_taken_out(tmp_path: Path) -> None:
         assert subject.loss(0).item() == pytest.approx(losses[0], rel=1e-6)
 
 
-def test_a_wrapped_model_is_replayed_without_its_wrapper(tmp_path: Path) -> None:
+@pytest.fixture
+def one_rank() -> Iterator[None]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     torch.distributed.init_process_group("gloo", init_method=address, rank=0, world_size=1)
-    try:
-        losses: Losses = []
-        model = nn.parallel.DistributedDataParallel(mlp(nn.BatchNorm1d(16)))
-        (subject,) = captured(lambda: supervised(model, losses), tmp_path)
-        assert next(iter(subject.parameters())) == "0.weight"
-        with subject.undisturbed():
-            assert subject.loss(0).item() == pytest.approx(losses[0], rel=1e-6)
-    finally:
-        torch.distributed.destroy_process_group()
+    yield
+    torch.distributed.destroy_process_group()
+
+
+@pytest.mark.usefixtures("one_rank")
+def test_a_wrapped_model_is_replayed_without_its_wrapper(tmp_path: Path) -> None:
+    losses: Losses = []
+    model = nn.parallel.DistributedDataParallel(mlp(nn.BatchNorm1d(16)))
+    (subject,) = captured(lambda: supervised(model, losses), tmp_path)
+    assert next(iter(subject.parameters())) == "0.weight"
+    with subject.undisturbed():
+        assert subject.loss(0).item() == pytest.approx(losses[0], rel=1e-6)
+
+
+@pytest.mark.usefixtures("one_rank")
+def test_a_sharded_model_is_refused_with_the_reason(tmp_path: Path) -> None:
+    losses: Losses = []
+    model = fully_shard(mlp())
+    (subject,) = captured(lambda: supervised(model, losses), tmp_path)
+    assert len(losses) == STEPS
+    reading = run_probe(subject, probes()["gradients"], 5.0)
+    assert reading.facts == ()
+    assert "sharded over ranks" in reading.summary
+    with pytest.raises(TraindxError, match="sharded over ranks"):
+        subject_of(model, next(batches()), F.cross_entropy)
 
 
 def test_a_later_step_is_captured_as_it_is_then(tmp_path: Path) -> None:

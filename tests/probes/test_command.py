@@ -36,6 +36,24 @@ print("the end")
 """
 
 
+RANKS = """
+import sys
+import torch
+from torch import nn
+from torch.distributed.fsdp import fully_shard
+
+torch.distributed.init_process_group("gloo")
+model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 3))
+model = fully_shard(model) if sys.argv[1] == "sharded" else nn.parallel.DistributedDataParallel(model)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(1000):
+    loss = nn.functional.cross_entropy(model(torch.randn(16, 8)), torch.randint(3, (16,)))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+"""
+
+
 def run(arguments: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TRAINDX_DEBUG": "1"}
     command = [sys.executable, "-m", "traindx", *arguments]
@@ -60,6 +78,15 @@ def test_a_script_is_probed_as_it_stands(tmp_path: Path) -> None:
     assert [reading["probe"] for reading in written["readings"]] == ["activations"]
     assert written["diagnosis"]["verdict"] == "unhealthy"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["flow.png", "out.json", "train.py"]
+
+
+@pytest.mark.parametrize(("way", "told"), [("copied", "4 of 4 parameters receive"), ("sharded", "sharded over ranks")])
+def test_two_ranks_are_probed_or_refused(way: str, told: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(RANKS)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = run(["gradients", "--", *torchrun, "train.py", way], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert told in " ".join(done.stdout.split())
 
 
 def test_findings_are_added_to_a_recording(tmp_path: Path) -> None:

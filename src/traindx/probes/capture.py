@@ -20,6 +20,7 @@ from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer
 from traindx.probes.held_out import fresh_steps, other_loaders, steps_from
 from traindx.probes.lingering import Lingering
+from traindx.probes.sharding import needs_other_ranks
 from traindx.probes.state import State
 from traindx.probes.subject import Clip, Part, Step, Subject
 from traindx.probes.tape import Tape, Unreplayable
@@ -114,6 +115,9 @@ class Capture(Observer):
             return
         try:
             tape = self.tracer.cut(loss)
+            for model in tape.models:
+                if (reason := needs_other_ranks(model)) is not None:
+                    raise Unreplayable(reason)
             with self._private(), _put_back(tape.models):
                 self._check(tape)
             tape.forget_buffers()

@@ -13,6 +13,7 @@ from traindx.errors import TraindxError
 from traindx.live.hub import CRITERIA
 from traindx.probes.held_out import readable
 from traindx.probes.nested import exchange, tensors
+from traindx.probes.sharding import needs_other_ranks
 from traindx.probes.state import State
 from traindx.probes.subject import Outcome, Part, Step, Subject, Swap
 from traindx.probes.tape import Unreplayable
@@ -63,6 +64,8 @@ def subject_of(
     of held-out data."""
     if not isinstance(model, torch.nn.Module):
         raise TraindxError(f"{type(model).__name__} is no torch module.", "Give the model first.")
+    if (reason := needs_other_ranks(model)) is not None:
+        raise TraindxError(f"This model cannot be probed: {reason}.", "Give the plain module.")
     batches, loader = _batches(batch_or_loader)
     if not batches:
         raise TraindxError("There is no batch in the data.", "Give a batch such as (x, y), or a DataLoader.")
