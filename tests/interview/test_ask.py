@@ -159,6 +159,12 @@ def test_a_sentence_is_answered(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Next" in told
 
 
+def test_a_sentence_that_says_nothing_is_not_diagnosed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ask", "the weather is nice"]) == 2
+    assert "not understood" in capsys.readouterr().err
+    assert main(["ask", "x" * 5000]) == 2
+
+
 def test_a_run_needs_no_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", str(EXAMPLES / "sick")]) == 1
     assert "divergence" in capsys.readouterr().out
@@ -224,6 +230,16 @@ def test_no_arguments_on_a_terminal_begin_the_interview_and_it_can_be_resumed(tm
     again.type("n")
     again.until("nothing more")
     assert again.end() == 0
+
+
+def test_pressure_on_a_terminal_leads_to_the_question_for_symptoms() -> None:
+    terminal = Terminal("ask", "quick fix please")
+    shown = terminal.until("\r\n> ")
+    assert "30-second check" in shown
+    assert "What do you see?" in shown
+    terminal.type("q")
+    terminal.until("nothing more")
+    assert terminal.end() == 0
 
 
 def test_a_named_state_file_is_kept_after_every_answer(tmp_path: Path) -> None:

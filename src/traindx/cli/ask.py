@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,11 +56,18 @@ def command(
         raise TraindxError(
             "`traindx ask` needs a terminal.", "Without one, give --answers FILE, a run, or a sentence in quotes."
         )
-    if replies and not _goes_on(session, replies):
+    if any(reply.kind == "hand-over" for reply in replies) or (replies and not asks and not _knows(session)):
         _show_replies(replies, session, json_file)
         return EXIT_OK
     if asks:
         return _hold(session, replies, state, json_file)
+    if given.sentences and not _knows(session):
+        raise TraindxError(
+            f"{given.sentences[0][:60]!r} was not understood.",
+            "Say what you see: the loss is flat, swings, became NaN, …",
+        )
+    if json_file != Path("-"):
+        _print_replies(replies)
     return _finish(session, replies, json_file)
 
 
@@ -84,7 +92,7 @@ def classified(words: Sequence[str]) -> Given:
     loose: list[str] = []
     for word in words:
         path = Path(word)
-        if len(word) < 1024 and path.exists():
+        if os.path.exists(word):  # unlike Path.exists it takes a whole sentence without an error
             if path.suffix == SCRIPT_SUFFIX:
                 given.scripts.append(path)
             elif path.suffix in CONFIG_SUFFIXES:
@@ -147,10 +155,8 @@ def _run(paths: Sequence[Path]) -> Run | None:
     return runs[0]
 
 
-def _goes_on(session: Session, replies: Sequence[Reply]) -> bool:
-    """A sentence about something else is answered and that is all; symptoms in it, a run or answers make it a diagnosis."""
-    if any(reply.kind == "hand-over" for reply in replies):
-        return False
+def _knows(session: Session) -> bool:
+    """There is anything to base a ranking on."""
     from traindx.engine.evidence import ANSWERS
 
     return bool(session.said or session.answers or session.run.format != ANSWERS or session.script.name)
@@ -185,8 +191,6 @@ def _finish(session: Session, replies: Sequence[Reply], json_file: Path | None) 
     if json_file is not None:
         _write_json(json_file, _document(session, replies))
     if json_file != Path("-"):
-        if not is_terminal(sys.stdin):
-            _print_replies(replies)
         report([page], reporters()["text"], None)
     return exit_code([page])
 
