@@ -32,13 +32,19 @@ from setup import Setup
 from torch import nn
 from training import fresh_model, make_optimizer, train
 
+from traindx.causes import causes
 from traindx.engine.context import hints
 from traindx.engine.observe import observe
+from traindx.fixes import fixes
+from traindx.live.hub import Hub
+from traindx.live.observers import observers
 from traindx.live.watching import Watch
+from traindx.probes.kinds import probes
 from traindx.probes.python import probe, run_of
 from traindx.readers.find import find_runs
 from traindx.run import Run
 from traindx.signals import Signals
+from traindx.symptoms import symptoms
 
 LIMIT = 120  # seconds a specimen may take
 TRACE_POINTS = 300
@@ -57,6 +63,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="names or causes")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    _load()
     arguments.out.mkdir(parents=True, exist_ok=True)
     results = arguments.out / "results.jsonl"
     done = (
@@ -70,6 +77,12 @@ def main() -> None:
             if s.name in arguments.only or set(s.causes) & set(arguments.only) or s.variant in arguments.only
         ]
     sweep(specs, results, arguments)
+
+
+def _load() -> None:
+    """Import once what every child needs."""
+    for collect in (symptoms, causes, fixes, probes, observers):
+        collect()
 
 
 def sweep(specs: list[Spec], results: Path, arguments: argparse.Namespace) -> None:
@@ -139,12 +152,21 @@ def _child(spec: Spec, folder: Path, arguments: argparse.Namespace) -> None:
         os._exit(code)
 
 
+class Glance(Watch):
+    """A look at a training that is still running, so that its length says nothing."""
+
+    def start(self) -> Hub:
+        hub = super().start()
+        hub.cut_short = True
+        return hub
+
+
 def specimen(spec: Spec, folder: Path, probed: bool) -> dict[str, Any]:
     """Train it and its twin and collect the evidence."""
     setup, twin, alternatives = build(spec)
     model = _pretrained(setup, spec)
     spare = torch.get_rng_state()
-    watch = Watch(to=folder / "run.traindx")
+    watch = (Watch if setup.steps is None else Glance)(to=folder / "run.traindx")
     outcome = train(setup, folder / "log", model=model, watch=watch)
     recording = find_runs([watch.folder])[0]
     twin_outcome = outcome
