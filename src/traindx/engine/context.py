@@ -21,6 +21,7 @@ TINY_BATCH = 2
 NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
 )  # what noise does
+NEVER_BETTER = 1.05  # of the first training loss: validation that begins above it and only gets worse is another task
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
 
 
@@ -232,11 +233,14 @@ def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
         return
     onset = val.clock_share(gap.steps[0])
     first = float(val.y[0] / max(abs(train.initial), 1e-300))
-    if onset < 0.03 and first > 1.5:
-        text = "validation is far worse than training from the first evaluation on"
+    never = int(np.argmin(val.y)) == 0 and first > NEVER_BETTER
+    if never or (onset < 0.03 and first > 1.5):
+        text = "validation is worse than training from the first evaluation on"
+        if never:
+            text = "validation was never better than an untrained model"
         for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch"):
             yield Hint(cause, 1.2, text)
-        yield Hint("overfitting", -0.8, text)
+        yield Hint("overfitting", -1.2, text)
     elif onset > 0.1:
         text = f"validation improved until {onset * 100:.0f} % of the run, so it is the same task"
         for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch", "train-mode-during-eval"):

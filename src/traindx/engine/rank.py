@@ -2,7 +2,7 @@
 
 A naive Bayes model with three amendments, each because the plain one is overconfident: symptoms of one family speak once,
 the log likelihood is tempered, and how clear an observation is scales what it says. `healthy` and `other` compete like
-any cause.
+any cause. How often a cause shows a symptom is its page's word and what the fault zoo counted (engine/fitted.py).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from traindx.causes.base import Cause
 from traindx.diagnosis import Observation
 from traindx.engine import words
 from traindx.engine.context import Hint
+from traindx.engine.fitted import CURVE, INSIDE, Level, level_of, levels
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
 
@@ -37,26 +38,33 @@ class Ranked:
     contradicts: list[tuple[float, str]] = field(default_factory=list)
 
 
-def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unfamiliar: bool = False) -> list[Ranked]:
+def rank(
+    observations: Sequence[Observation],
+    hints: Sequence[Hint] = (),
+    *,
+    unfamiliar: bool = False,
+    level: Level | None = None,
+) -> list[Ranked]:
     """All explanations, most probable first; probabilities sum to one. `unfamiliar`: a kind of training the causes were
-    not written for, so that 'other' weighs more."""
+    not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of evidence."""
+    level = levels()[level_of(observations)] if level is None else level
     known = symptoms()
     table = causes()
     faults = {identifier: cause for identifier, cause in table.items() if identifier != HEALTHY}
     total = sum(words.PRIOR_WEIGHT[cause.prior] for cause in faults.values()) or 1.0
     other = words.PRIOR_OTHER * (4 if unfamiliar else 1)
     mass = 1 - words.PRIOR_HEALTHY - other
-    silence = math.log(words.SILENT_FAULT) * (1 - _loudest(observations, known)) * _looked(observations, known)
+    silence = level.silence * quiet(observations)
     ranked: list[Ranked] = []
     for identifier, cause in faults.items():
         proven = _proven(cause, observations, known)
-        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, cause, proven), proven)
+        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, level, cause, proven), proven)
         entry.log_weight += math.log(mass * words.PRIOR_WEIGHT[cause.prior] / total)
         entry.log_weight += silence
         ranked.append(entry)
     healthy = table.get(HEALTHY)
-    entry = _weigh(Ranked(HEALTHY), observations, known, partial(_expected_healthy, healthy))
-    entry.log_weight += math.log(words.PRIOR_HEALTHY)
+    entry = _weigh(Ranked(HEALTHY), observations, known, partial(_expected_healthy, level, healthy))
+    entry.log_weight += math.log(words.PRIOR_HEALTHY) + level.healthy
     ranked.append(entry)
     entry = _weigh(Ranked(OTHER), observations, known, _expected_other)
     entry.log_weight += math.log(other) + silence
@@ -67,7 +75,7 @@ def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unf
             target = by_id[hint.cause]
             target.log_weight += hint.log_odds
             (target.supports if hint.log_odds > 0 else target.contradicts).append((abs(hint.log_odds), hint.sentence))
-    _normalise(ranked)
+    _normalise(ranked, level)
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
@@ -75,14 +83,22 @@ def rank(observations: Sequence[Observation], hints: Sequence[Hint] = (), *, unf
 
 
 def expectation(explanation: str, symptom: Symptom) -> float:
-    """P(present) of a symptom under one explanation; its background rate where the explanation says nothing about it."""
+    """P(present) of a symptom under one explanation; its background rate where the explanation says nothing about it. What is
+    seen directly is seen from inside."""
+    level = levels()[INSIDE if symptom.background <= words.DIRECT else CURVE]
     if explanation == OTHER:
         told = _expected_other(symptom)
     elif explanation == HEALTHY:
-        told = _expected_healthy(causes().get(HEALTHY), symptom)
+        told = _expected_healthy(level, causes().get(HEALTHY), symptom)
     else:
-        told = _expected(causes()[explanation], False, symptom)
+        told = _expected(level, causes()[explanation], False, symptom)
     return symptom.background if told is None else told
+
+
+def quiet(observations: Sequence[Observation]) -> float:
+    """How much of the evidence is silence, 0 to 1: nothing wrong was found, and much was looked at."""
+    known = symptoms()
+    return (1 - _loudest(observations, known)) * _looked(observations, known)
 
 
 def _loudest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
@@ -156,23 +172,28 @@ def _log_odds(observation: Observation, probability: float, background: float) -
     return math.pow(observation.clarity, words.CLARITY_POWER) * odds
 
 
-def _expected(cause: Cause, proven: bool, symptom: Symptom) -> float | None:
-    """What the page says of this symptom. Where the cause was seen itself, problems it does not rule out may be its doing."""
+def _expected(level: Level, cause: Cause, proven: bool, symptom: Symptom) -> float | None:
+    """How often the cause shows this symptom. Where the cause was seen itself, problems it does not rule out may be its doing."""
     word = cause.predicts.get(symptom.id)
+    rate = level.rate(cause.id, symptom, _told(word, symptom))
     if proven and word not in words.AGAINST and symptom.severity == "problem" and symptom.background > words.DIRECT:
-        return max(words.STRENGTH[word or "often"], words.STRENGTH["often"])
+        return max(rate or 0.0, words.STRENGTH["often"])
+    return rate
+
+
+def _told(word: str | None, symptom: Symptom) -> float | None:
+    """The number a page's word stands for."""
     if word is None:
         return None
     return min(words.STRENGTH[word], words.AGAINST.get(word, math.inf) * symptom.background)
 
 
-def _expected_healthy(healthy: Cause | None, symptom: Symptom) -> float | None:
-    told = _expected(healthy, False, symptom) if healthy is not None else None
-    if told is not None:
-        return told
-    if symptom.severity != "problem":
-        return None
-    return symptom.background * (words.HEALTHY_DIRECT if symptom.background <= words.DIRECT else words.HEALTHY_PROBLEM)
+def _expected_healthy(level: Level, healthy: Cause | None, symptom: Symptom) -> float | None:
+    told = _told(healthy.predicts.get(symptom.id), symptom) if healthy is not None else None
+    if told is None and symptom.severity == "problem":
+        direct = symptom.background <= words.DIRECT
+        told = symptom.background * (words.HEALTHY_DIRECT if direct else words.HEALTHY_PROBLEM)
+    return level.rate(HEALTHY, symptom, told)
 
 
 def _expected_other(symptom: Symptom) -> float | None:
@@ -181,14 +202,14 @@ def _expected_other(symptom: Symptom) -> float | None:
     return max(words.OTHER_PROBLEM, symptom.background)
 
 
-def _normalise(ranked: Sequence[Ranked]) -> None:
+def _normalise(ranked: Sequence[Ranked], level: Level) -> None:
     top = max(entry.log_weight for entry in ranked)
-    weights = [math.exp(entry.log_weight - top) for entry in ranked]
+    weights = [math.exp((entry.log_weight - top) / level.temperature) for entry in ranked]
     total = sum(weights)
     for entry, weight in zip(ranked, weights, strict=True):
         entry.probability = weight / total
     first = max(ranked, key=lambda entry: entry.probability)
-    if first.cause not in (HEALTHY, OTHER) and first.probability > words.CEILING:
-        spare = first.probability - words.CEILING
-        first.probability = words.CEILING
+    if first.cause not in (HEALTHY, OTHER) and first.probability > level.ceiling:
+        spare = first.probability - level.ceiling
+        first.probability = level.ceiling
         next(entry for entry in ranked if entry.cause == OTHER).probability += spare

@@ -1,4 +1,5 @@
-"""Words → probabilities. The cause files speak in words; these are the numbers meant by them until fitted ones exist."""
+"""Words → probabilities. The cause files speak in words; these are the numbers meant by them where the fault zoo has not
+counted (engine/fitted.py)."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ STRENGTH: Mapping[str, float] = {
 
 # 'rarely' and 'never' speak against a cause however rare the symptom is: at most this share of its background rate.
 AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
+
+AS_RUNS = 5.0  # a word weighs as much as so many counted runs; chosen by cross-validation over whole tasks
 
 # How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads, docs/how-it-ranks.md).
 PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}

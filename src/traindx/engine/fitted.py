@@ -1,0 +1,85 @@
+"""What the fault zoo measured: how often each symptom showed under each cause, and how far confidences had to be corrected.
+
+The words of the cause pages are the prior, these counts the data: a word speaks like a handful of runs, so that a pair the zoo
+never bred keeps its word and a pair it bred often is known by its frequency. `fitted.json` is generated; the command that made
+it stands in it. Logs and recordings see differently, so each level of evidence has numbers of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from traindx.diagnosis import Observation
+from traindx.engine import words
+from traindx.symptoms import symptoms
+from traindx.symptoms.base import Symptom
+
+DATA = "fitted.json"
+SCHEMA = "traindx.fitted/1"
+CURVE, INSIDE = "curve", "inside"
+INSIDE_FROM = 5  # things looked at directly from which the evidence comes from inside the training
+
+
+@dataclass(frozen=True)
+class Level:
+    """One level of evidence: counts by cause and symptom (runs in which it could be told, runs in which it was there) and the
+    calibration of what is made of them."""
+
+    counts: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    temperature: float = 1.0
+    healthy: float = 0.0  # added to the log weight of health
+    silence: float = math.log(words.SILENT_FAULT)  # log share of faults that show nothing at all
+    ceiling: float = words.CEILING
+
+    def rate(self, cause: str, symptom: Symptom, told: float | None) -> float | None:
+        """P(symptom | cause): the page's word, moved by what the zoo saw."""
+        known, present = self.counts.get(cause, {}).get(symptom.id, (0, 0))
+        if not known:
+            return told
+        prior = symptom.background if told is None else told
+        return (present + words.AS_RUNS * prior) / (known + words.AS_RUNS)
+
+    def to_json(self) -> dict[str, Any]:
+        names = sorted({name for row in self.counts.values() for name in row})
+        return {
+            "temperature": round(self.temperature, 3), "healthy": round(self.healthy, 3), "silence": round(self.silence, 3),
+            "ceiling": round(self.ceiling, 3), "symptoms": names,
+            "known": {cause: [row.get(name, (0, 0))[0] for name in names] for cause, row in sorted(self.counts.items())},
+            "present": {cause: [row.get(name, (0, 0))[1] for name in names] for cause, row in sorted(self.counts.items())},
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Level:
+        names = data["symptoms"]
+        counts = {
+            cause: {
+                name: (known, present)
+                for name, known, present in zip(names, row, data["present"][cause], strict=True)
+                if known
+            }
+            for cause, row in data["known"].items()
+        }
+        return cls(counts, data["temperature"], data["healthy"], data["silence"], data["ceiling"])
+
+
+@cache
+def levels() -> Mapping[str, Level]:
+    """The fitted levels that come with the package."""
+    import msgspec
+
+    data = msgspec.json.decode(files(__package__).joinpath(DATA).read_bytes())
+    return {name: Level.from_json(level) for name, level in data["levels"].items()}
+
+
+def level_of(observations: Sequence[Observation]) -> str:
+    """Evidence from inside the training, or a curve and perhaps settings."""
+    known = symptoms()
+    looked = sum(
+        o.state != "unknown" and o.id in known and known[o.id].background <= words.DIRECT for o in observations
+    )
+    return INSIDE if looked >= INSIDE_FROM else CURVE
