@@ -159,6 +159,7 @@ class Diagnosis:
     version: str
     notes: tuple[str, ...] = ()  # out of scope, objective recognised, what was lost
     curves: tuple[Curve, ...] = field(default=())
+    also: tuple[Hypothesis, ...] = ()  # a second cause at work beside the first; not exclusive with it
 
     def present(self) -> tuple[Observation, ...]:
         return tuple(symptom for symptom in self.symptoms if symptom.state == "present")
@@ -169,7 +170,7 @@ class Diagnosis:
             "run": self.run.to_json(), "symptoms": [symptom.to_json() for symptom in self.symptoms],
             "hypotheses": [hypothesis.to_json() for hypothesis in self.hypotheses],
             "missing": [missing.to_json() for missing in self.missing], "next": self.next, "notes": list(self.notes),
-            "curves": [curve.to_json() for curve in self.curves],
+            "curves": [curve.to_json() for curve in self.curves], "also": [hypothesis.to_json() for hypothesis in self.also],
         }  # fmt: skip
 
     @classmethod
@@ -186,6 +187,7 @@ class Diagnosis:
             missing=tuple(Missing(m["evidence"], tuple(m["would_decide"]), m["how"]) for m in data["missing"]),
             next=data["next"], version=data["traindx"], notes=tuple(data["notes"]),
             curves=tuple(Curve(c["name"], _floats(c["steps"]), _floats(c["values"])) for c in data["curves"]),
+            also=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data.get("also", ())),
         )  # fmt: skip
 
 

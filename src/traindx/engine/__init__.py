@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ from traindx.engine.context import Hint
 from traindx.engine.evidence import ANSWERS, gather
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
+from traindx.engine.together import second
 from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
 from traindx.run import Run, Series
@@ -27,7 +28,7 @@ LEAST = 0.01
 BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
 PLAIN = 0.7  # clarity from which a problem speaks for itself
 REST = "plateau"  # a training that has converged ends so too
-ALSO_WELL = {REST, "suspiciously-good"}  # and an easy task is learnt at once
+ALSO_WELL = {REST, "suspiciously-good", "slow-convergence", "negative-loss", "high-initial-loss"}  # what healthy runs show too
 PICTURE_POINTS = 120
 
 _SCOPE = {
@@ -55,6 +56,7 @@ def diagnose(
     hypotheses = _hypotheses(signals, ranked, verdict)
     found = sources(signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses))
     main = signals.main
+    beside = second(observations, evidence.hints, ranked, evidence.unfamiliar) if verdict == "unhealthy" else None
     return Diagnosis(
         verdict=verdict,
         headline=_headline(verdict, observations) if run.format != ANSWERS else _TOLD,
@@ -69,6 +71,7 @@ def diagnose(
         version=__version__,
         notes=_notes(signals),
         curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
+        also=() if beside is None else (_hypothesis(beside.cause, beside.probability, beside.supports, (), facts(signals)),),
     )  # fmt: skip
 
 
@@ -114,7 +117,6 @@ def picture(series: Series) -> Curve:
 
 def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tuple[Hypothesis, ...]:
     told = facts(signals)
-    table, remedies = causes(), fixes()
     shown: list[Hypothesis] = []
     rest = 0.0
     for entry in ranked:
@@ -124,23 +126,28 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tup
         if len(shown) >= SHOWN or entry.probability < LEAST:
             rest += entry.probability
             continue
-        cause = table.get(entry.cause)
-        proposals = tuple(remedies[fix].proposal(told) for fix in cause.fixes) if cause is not None else ()
-        shown.append(
-            Hypothesis(
-                entry.cause,
-                cause.title if cause is not None else entry.cause,
-                entry.probability,
-                tuple(text for _, text in entry.supports[:4]),
-                tuple(text for _, text in entry.contradicts[:3]),
-                proposals[0] if proposals else None,
-                proposals[1:],
-                cause.do_not if cause is not None else (),
-                f"docs/causes/{entry.cause}.md",
-            )
-        )
+        supports = tuple(text for _, text in entry.supports[:4])
+        contradicts = tuple(text for _, text in entry.contradicts[:3])
+        shown.append(_hypothesis(entry.cause, entry.probability, supports, contradicts, told))
     shown.append(Hypothesis(OTHER, "something else", rest))
     return tuple(sorted(shown, key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence)))
+
+
+def _hypothesis(
+    identifier: str,
+    probability: float,
+    supports: tuple[str, ...],
+    contradicts: tuple[str, ...],
+    told: Mapping[str, str],
+) -> Hypothesis:
+    """One explanation with its fixes, filled with what is known of the run."""
+    cause = causes()[identifier]
+    remedies = fixes()
+    proposals = tuple(remedies[fix].proposal(told) for fix in cause.fixes)
+    return Hypothesis(
+        identifier, cause.title, probability, supports, contradicts, proposals[0] if proposals else None, proposals[1:],
+        cause.do_not, f"docs/causes/{identifier}.md",
+    )  # fmt: skip
 
 
 def _headline(verdict: Verdict, observations: tuple[Observation, ...]) -> str:

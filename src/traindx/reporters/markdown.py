@@ -81,7 +81,7 @@ def _page(diagnosis: Diagnosis) -> str:
     parts = [f"## traindx: {VERDICT_WORD[diagnosis.verdict]} · {code(run_name(diagnosis))}{steps}"]
     if headline(diagnosis):
         parts.append(escaped(headline(diagnosis)))
-    sections = (_curves, _seen, _most_likely, _alternatives, _checked, _missing)
+    sections = (_curves, _seen, _most_likely, _also, _alternatives, _checked, _missing)
     parts += [section(diagnosis) for section in sections]
     notes = notes_of(diagnosis)
     if notes:
@@ -126,6 +126,18 @@ def _most_likely(diagnosis: Diagnosis) -> str:
     if first.do_not:
         parts.append(_bullets("Do not", [escaped(text) for text in first.do_not]))
     return "\n\n".join(part for part in parts if part)
+
+
+def _also(diagnosis: Diagnosis) -> str:
+    parts = []
+    for hypothesis in diagnosis.also:
+        parts.append(
+            f"**Also {percent(hypothesis.confidence)}: {escaped(title_of(hypothesis))}** ({code(hypothesis.cause)})"
+        )
+        parts.append("\n".join(f"- for: {escaped(text)}" for text in hypothesis.supports))
+        if hypothesis.fix is not None:
+            parts.append(f"**Fix:** {_named(hypothesis.fix)}; how: `traindx explain {hypothesis.fix.id}`")
+    return "\n\n".join(parts)
 
 
 def _fixes(hypothesis: Hypothesis) -> str:

@@ -80,7 +80,7 @@ class _Pages:
         if headline(diagnosis):
             lines += wrap(headline(diagnosis), self.width)
         for section in (
-            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.alternatives(diagnosis),
+            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.also(diagnosis), self.alternatives(diagnosis),
             self.closing(diagnosis),
         ):  # fmt: skip
             if section:
@@ -149,6 +149,18 @@ class _Pages:
         lines += self.labelled("against", [clean(text) for text in first.contradicts[: _MOST["against"]]])
         lines += self.fix(first)
         lines += self.labelled("do not", [clean(text) for text in first.do_not[: _MOST["do not"]]])
+        return lines
+
+    def also(self, diagnosis: Diagnosis) -> list[str]:
+        """What is at work beside the first cause."""
+        lines: list[str] = []
+        for hypothesis in diagnosis.also:
+            lines += self.explanation("Also", hypothesis)
+            lines += self.labelled("for", [clean(text) for text in hypothesis.supports[: _MOST["for"]]])
+            if hypothesis.fix is not None:
+                lines += self.labelled(
+                    "fix", [f"{clean(hypothesis.fix.title)}; how: traindx explain {hypothesis.fix.id}"]
+                )
         return lines
 
     def explanation(self, label: str, hypothesis: Hypothesis) -> list[str]:
