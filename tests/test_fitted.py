@@ -1,0 +1,94 @@
+"""What the fault zoo counted and what the engine makes of it: words where nothing was counted, frequencies where much was."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from traindx.causes import causes
+from traindx.diagnosis import Observation
+from traindx.engine.fitted import CURVE, INSIDE, SCHEMA, Level, level_of, levels
+from traindx.engine.rank import HEALTHY, rank
+from traindx.engine.together import second
+from traindx.engine.words import AS_RUNS, DIRECT
+from traindx.symptoms import symptoms
+
+
+def seen(*present: str, absent: tuple[str, ...] = ()) -> list[Observation]:
+    return [Observation(name, "present", name) for name in present] + [
+        Observation(name, "absent", name) for name in absent
+    ]
+
+
+def probability(ranked: list, cause: str) -> float:  # type: ignore[type-arg]
+    return float(next(entry.probability for entry in ranked if entry.cause == cause))
+
+
+def test_the_table_knows_only_what_the_catalogue_knows() -> None:
+    data = json.loads(files("traindx.engine").joinpath("fitted.json").read_text())
+    assert data["schema"] == SCHEMA
+    assert data["command"].startswith("python benchmarks/zoo/fit.py")
+    assert data["specimens"] > 500
+    for level in data["levels"].values():
+        assert set(level["known"]) <= set(causes())
+        assert set(level["symptoms"]) <= set(symptoms())
+        assert all(
+            p <= n
+            for cause in level["known"]
+            for n, p in zip(level["known"][cause], level["present"][cause], strict=True)
+        )
+        assert 0.5 < level["temperature"] < 5
+
+
+def test_a_level_survives_json() -> None:
+    level = levels()[INSIDE]
+    assert Level.from_json(json.loads(json.dumps(level.to_json()))) == level
+
+
+def test_a_word_gives_way_to_many_runs_and_stands_without_any() -> None:
+    plateau = symptoms()["plateau"]
+    level = Level({"lr-too-low": {"plateau": (100, 10)}})
+    assert level.rate("lr-too-low", plateau, 0.8) == pytest.approx((10 + AS_RUNS * 0.8) / (100 + AS_RUNS))
+    assert level.rate("lr-too-high", plateau, 0.8) == 0.8
+    assert level.rate("lr-too-high", plateau, None) is None
+
+
+def test_the_level_of_evidence_is_told_from_what_was_looked_at() -> None:
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    assert level_of(seen("plateau", absent=("divergence", "oscillation"))) == CURVE
+    assert level_of(seen(absent=direct[:8])) == INSIDE
+
+
+def test_less_evidence_is_less_confidence() -> None:
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    whole = seen(
+        "gradients-not-cleared",
+        "huge-updates",
+        "divergence",
+        absent=tuple(d for d in direct if d != "gradients-not-cleared"),
+    )
+    without = [o for o in whole if o.id != "gradients-not-cleared"]
+    assert probability(rank(whole), "missing-zero-grad") > 0.7
+    assert probability(rank(without), "missing-zero-grad") < 0.7 * probability(rank(whole), "missing-zero-grad")
+    assert probability(rank([]), HEALTHY) < 0.6
+
+
+def test_two_causes_at_once_are_both_named() -> None:
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    both = ("gradients-not-cleared", "data-in-order")
+    observations = seen(*both, "oscillation", "huge-updates", absent=tuple(d for d in direct if d not in both))
+    ranked = rank(observations)
+    beside = second(observations, (), ranked, False)
+    assert beside is not None
+    assert {ranked[0].cause, beside.cause} == {"missing-zero-grad", "not-shuffled"}
+    assert beside.probability <= ranked[0].probability
+
+
+def test_one_cause_that_explains_all_stays_alone() -> None:
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    observations = seen(
+        "gradients-not-cleared", "huge-updates", absent=tuple(d for d in direct if d != "gradients-not-cleared")
+    )
+    assert second(observations, (), rank(observations), False) is None
