@@ -50,7 +50,8 @@ def command_for(name: str | None) -> Callable[..., int]:
         ] = None,
         at_step: Annotated[int, typer.Option(metavar="N", min=0, help="Let it train N updates first.")] = 0,
         seconds: Annotated[
-            float | None, typer.Option(metavar="S", min=1, help="Time for the probes; 50 for all, less for one.")
+            float | None,
+            typer.Option(metavar="S", min=1, help="Time for the probes, more or less than they take by themselves."),
         ] = None,
         format: Format = None,
         output: Output = None,

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import torch
 
 from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_every_step
 from traindx.probes.held_out import fresh_steps, other_loaders, steps_from
 from traindx.probes.lingering import Lingering
 from traindx.probes.sharding import needs_other_ranks
@@ -100,16 +100,19 @@ class Capture(Observer):
 
     # --- events -------------------------------------------------------------------------------------------------------
 
+    @on_every_step
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         if self.hub.grad and self._first is None:
             self._loader = self._loader or loader
             self._batch = batch if loader is self._loader else None
 
+    @on_every_step
     def on_criterion(self, call: Criterion) -> None:
         if self.hub.grad and self._criterion is None and self._active:
             classified = call.name in ("cross_entropy", "nll_loss") and call.input.dim() > 1
             self._criterion = (call.name, call.input.shape[1] if classified else None)
 
+    @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
         if not self._active or self._done or (self._stepping and self._parts):
             return
@@ -127,6 +130,7 @@ class Capture(Observer):
         except Exception as error:  # a user's model that cannot be called twice
             self._problem(f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}")
 
+    @on_every_step
     def on_gradients(self, loss: torch.Tensor) -> None:
         """The gradient that arrived must be the one the replay gave."""
         expected, self._expected = self._expected, {}
@@ -142,11 +146,13 @@ class Capture(Observer):
                 self._problem(f"the replayed gradient differs from the script's by {off / max(size, 1e-30):.1%}")
                 return
 
+    @on_every_step
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         self._stepping = True
         if self._active and not self._done and id(optimizer) not in self._sides:
             self._know(optimizer)
 
+    @on_every_step
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._stepping = False
         if self._done:
@@ -231,7 +237,7 @@ class Capture(Observer):
         return Subject(
             models=tuple(models), steps=tuple(side.steps), optimizer=side.optimizer, step=self._at, source="script",
             loader=self._loader, loss_name=name, classes=classes, partial=len(sides) > 1,
-            held_out=self._held_out(side), held_out_loaders=self._others, pace=self.lingering.pace,
+            held_out=self._held_out(side), held_out_loaders=self._others, pace=self.lingering.pace if len(sides) == 1 else None,
             notes=tuple(dict.fromkeys(self._problems)), extra=tuple(loose), optimizers=tuple(one.optimizer for one in sides), clip=self._clip,
         )  # fmt: skip
 

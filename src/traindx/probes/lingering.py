@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
+from traindx.live.observer import Criterion, Observer, on_every_step
 from traindx.probes.subject import Pace, Step
 from traindx.probes.tape import Unreplayable
 from traindx.probes.tracer import Tracer
@@ -63,16 +63,19 @@ class Lingering(Observer):
 
     # --- events -------------------------------------------------------------------------------------------------------
 
+    @on_every_step
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         self._waited += seconds
         self._leave_if_late()
 
+    @on_every_step
     def on_criterion(self, call: Criterion) -> None:
         """A loss that no gradient is wanted of: the script evaluates."""
         if self._evaluation and not self.hub.grad and len(self.evaluated) < EVALUATIONS:
             self._keep(call.output)
         self._leave_if_late()
 
+    @on_every_step
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self._then is None:
             return

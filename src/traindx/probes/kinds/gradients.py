@@ -185,7 +185,7 @@ def _charts(totals: dict[str, _Total], sizes: dict[str, float], rate: Rate | Non
             ),
         )
     ]  # fmt: skip
-    if sizes:
+    if len(sizes) > 1:
         x = tuple(float(i) for i in range(len(sizes)))
         lines = [Line("norm at the layer's output", x, tuple(size or None for size in sizes.values()))]
         if rate is not None:
