@@ -32,7 +32,7 @@ def test_over_a_pipe_a_client_finds_the_tools_and_gets_a_diagnosis_within_a_seco
 
     tools, result, took = piped([EXAMPLES], talk)
     notes = {tool.name: tool.annotations for tool in tools}
-    assert {"compare", "diagnose", "explain", "list", "probe", "trial"} <= set(notes)
+    assert {"ask", "compare", "diagnose", "explain", "list", "probe", "trial"} <= set(notes)
     assert [name for name, note in notes.items() if not note.read_only_hint] == ["probe", "trial"]
     assert all(tool.description and tool.output_schema for tool in tools)
     run = result.structured_content["runs"][0]
@@ -151,6 +151,34 @@ def test_long_readings_report_their_progress(tmp_path: Path) -> None:
     inside([tmp_path], lambda client: client.call_tool("diagnose", {"path": "long.csv"}, progress_callback=note))
     assert told
     assert all(0 <= done <= (total or 1) for done, total in told)
+
+
+def test_the_interview_goes_from_call_to_call_to_a_cause() -> None:
+    told: dict[str, Any] = {"symptoms": ["nan"], "precision": "unscaled"}
+
+    async def talk(client: Client) -> list[Any]:
+        steps = [(await client.call_tool("ask", {"says": "my loss became nan after a few steps"})).structured_content]
+        while steps[-1]["question"] is not None and len(steps) < 20:
+            question = steps[-1]["question"]
+            value = told.get(question["id"])
+            asked = {"session": steps[-1]["session"], "answers": {question["id"]: value}}
+            result = await client.call_tool("ask", asked)
+            assert not result.is_error, said(result)
+            steps.append(result.structured_content)
+        wrong = await client.call_tool("ask", {"session": steps[0]["session"], "path": "sick"})
+        gone = await client.call_tool("ask", {"session": "none"})
+        with_run = await client.call_tool("ask", {"path": "sick"})
+        return [*steps, wrong, gone, with_run]
+
+    *steps, wrong, gone, with_run = inside([EXAMPLES], talk)
+    assert steps[0]["replies"]
+    assert len({step["session"] for step in steps}) == 1
+    assert [step["answered"] for step in steps] == list(range(len(steps)))
+    assert steps[-1]["question"] is None
+    assert steps[-1]["diagnosis"]["hypotheses"][0]["cause"] == "fp16-overflow"
+    assert "Begin again" in said(wrong)
+    assert "not known" in said(gone)
+    assert with_run.structured_content["diagnosis"]["run"] == "sick/metrics.csv"
 
 
 def test_runs_are_compared_within_the_roots(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_commands_and_tools_it_names_exist() -> None:
 
     known = {command.name for command in app.registered_commands}
     text = files()["SKILL.md"]
-    assert set(re.findall(r"`traindx ([a-z-]+)", text)) - {"ask"} <= known
+    assert set(re.findall(r"`traindx ([a-z-]+)", text)) <= known
     assert set(re.findall(r"\| `([a-z]+)`(?: with `path`)? \|", text)) <= set(tools())
 
 
