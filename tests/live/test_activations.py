@@ -126,6 +126,7 @@ def test_the_healthy_twin_shows_nothing(name: str, tmp_path: Path) -> None:
 def test_dead_units_are_counted_by_layer(model: Callable[[], nn.Module], layer: str, tmp_path: Path) -> None:
     dead = watch(tmp_path, lambda: train(model(), lambda layer: nn.init.constant_(layer.bias, -9.0)), Activations)
     assert dead.series[f"dead/{layer}"].values[-1] == 1.0
+    assert present(dead) == {"dead-units"}
     alive = watch(tmp_path / "alive", lambda: train(model()), Activations)
     assert alive.series[f"dead/{layer}"].values.max() < 0.3
 

@@ -54,6 +54,11 @@ def test_origin(tmp_path: Path, training: str, origin: str | None, budget: float
     assert present(facts) & ORIGINS == ({origin} if origin else set())
 
 
+def test_finite_data_is_ruled_out(tmp_path: Path) -> None:
+    facts = facts_of(script(loss="F.cross_entropy(out, t) + out.detach().mean() * float('nan')"), tmp_path, 0.0)
+    assert not facts["nonfinite-inputs"]["present"]
+
+
 def test_place_and_batch_of_bad_data(tmp_path: Path) -> None:
     fact = facts_of(script(data="X[137, 2] = float('nan')"), tmp_path, 0.0)["nonfinite-inputs"]
     assert "row 9, column 2" in fact["evidence"]

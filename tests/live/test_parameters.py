@@ -69,6 +69,22 @@ def frozen() -> None:
     fit(model, torch.optim.Adam(p for p in model.parameters() if p.requires_grad))
 
 
+def early_frozen() -> None:
+    """Two of three layers, with few of the weights."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 30))
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    fit(model, sgd(model))
+
+
+def early_frozen_trained() -> None:
+    """The same after training elsewhere, which leaves no weight evenly spread."""
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 30))
+    for p in list(model.parameters())[:-2]:
+        nn.init.normal_(p, std=0.2).requires_grad_(False)
+    fit(model, sgd(model))
+
+
 def fine_tuned() -> None:
     model = mlp()
     model.load_state_dict(mlp().state_dict())
@@ -192,6 +208,7 @@ FAULTS = {
     "layers in a list": (lambda: train(Listed()), "parameters-not-optimized"),
     "head replaced after the optimiser": (head_replaced_after, "parameters-not-optimized"),
     "only the last bias learns": (frozen, "frozen-weights"),
+    "early layers frozen": (early_frozen, "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
     "zero_grad forgotten": (lambda: fit(m := mlp(), sgd(m), clear=lambda: None), "gradients-not-cleared"),
     "bf16 weights": (bf16_weights, "updates-lost-to-rounding"),
@@ -205,6 +222,7 @@ TWINS = {
     "plain": lambda: train(mlp()),
     "encoder and head": lambda: train(Parts(detach=False)),
     "frozen with loaded weights": fine_tuned,
+    "early layers frozen after training elsewhere": early_frozen_trained,
     "zero_grad on the model": lambda: fit(m := mlp(), sgd(m), clear=m.zero_grad),
     "cleared by hand": by_hand,
     "accumulated and divided": lambda: accumulate(4),

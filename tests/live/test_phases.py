@@ -79,6 +79,7 @@ ABOUT = {"val-inputs-differ", "val-labels-differ", "validation-seen-in-training"
     [
         ("pass", set()),
         ("V = V / 255", {"val-inputs-differ"}),
+        ("V = 2.5 * V + 1", {"val-inputs-differ"}),
         ("w = (w + 1) % 4", {"val-labels-differ"}),
         ("V[::2], w[::2] = X[:80], y[:80]", {"validation-seen-in-training"}),
     ],

@@ -17,6 +17,14 @@ from traindx.live.observer import Criterion
 from traindx.live.rows import Rows, measure
 
 REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+CLASSIFYING = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
+USUAL = REGRESSION | CLASSIFYING
+ONLY_IN = {
+    "scores-as-log-probabilities": frozenset({"nll_loss"}),
+    "sigmoid-as-logits": frozenset({"cross_entropy", "binary_cross_entropy_with_logits"}),
+    "probabilities-as-logits": frozenset({"cross_entropy", "binary_cross_entropy_with_logits"}),
+    "classes-regressed": REGRESSION,
+}
 SOFTMAXES = ("Softmax", "LogSoftmax")
 NEARLY_ALL = 0.999
 NO_LOG_PROBABILITY = {torch.float16: 0.2, torch.bfloat16: 0.2}  # log of the summed exp; 0.05 in single precision
@@ -56,6 +64,7 @@ def check(call: Criterion, site: Site) -> Iterator[Finding]:
     """All that one training call shows."""
     end = ending(call.input)
     yield from _single_output(call, end)
+    yield from _of_other_losses(call)
     if call.name in ("cross_entropy", "nll_loss", "kl_div"):
         dim = 1 if call.name != "kl_div" and call.input.dim() > 1 else -1
         if call.input.dim() and call.input.shape[dim if call.input.dim() > 1 else 0] > 1:
@@ -70,6 +79,13 @@ def check(call: Criterion, site: Site) -> Iterator[Finding]:
         yield from _shapes(call)
         yield from _reach(call, end, site)
         yield from _class_codes(call, end, site)
+
+
+def _of_other_losses(call: Criterion) -> Iterator[Finding]:
+    """Faults that only another loss function can have. One that is found at another place outweighs this."""
+    for name, losses in ONLY_IN.items():
+        if call.name in USUAL and call.name not in losses:
+            yield Finding(name, False, f"The loss is {call.name}.")
 
 
 def _single_output(call: Criterion, end: Ending) -> Iterator[Finding]:
@@ -173,7 +189,7 @@ def _binary_logits(call: Criterion, end: Ending, site: Site) -> Iterator[Finding
 def _squeezed(call: Criterion, end: Ending) -> Iterator[Finding]:
     """An activation between the last layer and a loss that wants logits."""
     if end.kind == "Relu":
-        sure = 1.0 if call.name == "binary_cross_entropy_with_logits" else 0.7
+        sure = 1.0 if call.name == "binary_cross_entropy_with_logits" else 0.85
         yield Finding(
             "relu-cuts-output",
             True,
@@ -196,6 +212,7 @@ def _squeezed(call: Criterion, end: Ending) -> Iterator[Finding]:
         )
     elif not end.opaque:
         yield Finding("relu-cuts-output", False, f"The logits given to {call.name} do not come out of a ReLU.")
+        yield Finding("sigmoid-as-logits", False, f"The logits given to {call.name} do not come out of a sigmoid.")
         yield Finding("targets-beyond-output-range", False, f"The logits given to {call.name} are not bounded.")
 
 

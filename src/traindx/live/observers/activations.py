@@ -24,6 +24,7 @@ from traindx.live.rows import watchable
 WINDOW = 5  # looks over which a unit must be off to count as dead
 LOOKS = 3
 ROWS = 96  # samples (and positions) seen in the window before a unit is called dead
+LAYER_ROWS = 24  # before a layer of which every unit is off is
 FLAT_TANH = 0.97
 FLAT = 0.6  # of a hidden layer's outputs at the flat ends in the first looks: it starts saturated
 FLAT_SIGMOID = 0.03  # and its mirror image: both leave a tenth of the slope
@@ -41,6 +42,7 @@ class Activations(Observer):
         self._models = -1
         self._alive: dict[str, deque[tuple[int, torch.Tensor]]] = {}
         self._flat: dict[str, list[torch.Tensor]] = {}  # by layer, in the first looks
+        self._off: tuple[str, ...] = ()  # layers all of whose units were off from the start
         self._kinds: set[str] = set()
         self._looked = 0
         self._linear: list[int] = []
@@ -113,6 +115,10 @@ class Activations(Observer):
             self._looked += 1
             if self._looked == LOOKS:
                 self._judge_kinds()
+                names = [name for name, window in self._alive.items() if sum(rows for rows, _ in window) >= LAYER_ROWS]
+                self._ask_units(names, self._judge_layers)
+            elif self._off:
+                self._ask_units([name for name in self._off if name in alive], self._judge_again)
 
     def _judge_kinds(self) -> None:
         """What cannot be, since there is no such function, and layers that start saturated; what comes later shows in the
@@ -138,6 +144,27 @@ class Activations(Observer):
             f"From the first step, {len(flat)} of {len(names)} hidden layers have more than {FLAT * 100:.0f} % of their outputs at the flat "
             f"ends of their function; {worst[0]} has {worst[1] * 100:.0f} %.", where=worst[0], clarity=1.0 if worst[1] > 0.8 else 0.7,
         )  # fmt: skip
+
+    def _ask_units(self, names: list[str], then: Callable[[list[str], list[float]], None]) -> None:
+        """How many units of each of these layers were on in the last looks."""
+        if names:
+            on = [torch.stack([on for _, on in self._alive[name]]).any(0).sum() for name in names]
+            self._later.ask(torch.stack(on).float(), partial(then, names))
+
+    def _judge_layers(self, names: list[str], on: list[float]) -> None:
+        """A layer without a single unit that is on gets no gradient, nor do those before it."""
+        self._off = tuple(name for name, count in zip(names, on, strict=True) if not count)
+        if self._off:
+            self.hub.fact(
+                "dead-units", True,
+                f"From the first step, every unit of {listed(self._off)} is zero for every sample: no gradient passes.",
+                where=self._off[0],
+            )  # fmt: skip
+
+    def _judge_again(self, names: list[str], on: list[float]) -> None:
+        if any(on):
+            self._off = ()
+            self.hub.fact("dead-units", False, f"Units of {listed(names)} that were off at the start came on.")
 
     def _note_units(self, name: str, look: tuple[int, torch.Tensor]) -> None:
         window = self._alive.setdefault(name, deque(maxlen=WINDOW))

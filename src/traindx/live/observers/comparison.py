@@ -19,6 +19,8 @@ from traindx.live.tensors import first_input, wants_gradients
 SAMPLES = 12  # batches of each side that are summed up
 LEAST_BATCHES = 2
 OTHER_SCALE = 3.0  # ratio of standard deviations, or distance of means in training deviations
+SEEN_SCALE = 2.0  # the same beside many training batches, where it is
+BEYOND = 1.5  # times farther than any of them
 PLAIN_SCALE = 10.0
 MOST_CLASSES = 200
 LEAST_LABELS = 40
@@ -131,13 +133,16 @@ class Comparison(Observer):
         if len(train.batches) < LEAST_BATCHES or len(held.batches) < LEAST_BATCHES or train.rows[-1:] != held.rows[-1:]:
             return
         mean, std = (_middle([batch[k] for batch in train.batches]) for k in (0, 1))
-        other = [batch for batch in held.batches if scale_distance(batch, mean, std) > OTHER_SCALE]
+        usual = max(scale_distance(batch, mean, std) for batch in train.batches)
+        other = [b for b in held.batches if scale_distance(b, mean, std) > max(SEEN_SCALE, BEYOND * usual)]
         if std <= 0:
             return
         if len(other) >= max(LEAST_BATCHES, 0.5 * len(held.batches)):
             there = tuple(_middle([batch[k] for batch in other]) for k in (0, 1))
             size = scale_distance((there[0], there[1]), mean, std)
-            clearness = min(1.0, 0.5 + 0.5 * math.log(size / OTHER_SCALE) / math.log(PLAIN_SCALE / OTHER_SCALE))
+            sure = math.log(size / SEEN_SCALE) / math.log(PLAIN_SCALE / SEEN_SCALE)
+            least = 0.7 if len(other) == len(held.batches) else 0.5
+            clearness = min(1.0, least + (1 - least) * sure)
             self._findings.add(Finding(
                 "val-inputs-differ", True,
                 f"Inputs in evaluation have mean {there[0]:.3g} and standard deviation {there[1]:.3g}, in training {mean:.3g} and "
@@ -197,7 +202,10 @@ class Comparison(Observer):
         mapping = held.mapping()
         moved = {label: guess for label, guess in mapping.items() if label != guess}
         distinct = len(set(mapping.values())) == len(mapping)
-        if len(moved) >= 2 and distinct and len(mapping) >= 0.7 * train.classes and held.accuracy() < 0.5:
+        known = train.mapping()  # the model must know in training what it names otherwise in validation
+        moved = {label: guess for label, guess in moved.items() if known.get(label, label) == label}
+        sure = sum(label in known for label in moved) >= max(2, 0.5 * len(moved))
+        if sure and distinct and len(mapping) >= 0.7 * train.classes and held.accuracy() < 0.5:
             pairs = ", ".join(f"{label} for {guess}" for label, guess in sorted(moved.items())[:3])
             self._findings.add(Finding(
                 "val-labels-differ", True,

@@ -11,7 +11,7 @@ from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.outputs import Site, check
 from traindx.live.rows import watchable
 
-FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
+FIRST_LOOKS = 8  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
 MOST_SITES = 32
 

@@ -289,6 +289,8 @@ class NonFinite(Observer):
             self._findings.add(Finding(identifier, True, f"{head}: {evidence}.{kept}"), where)
             for other in ALL:
                 self._findings.add(Finding(other, False, f"{head} for another reason: {evidence}."))
+        elif inputs and step.calls:
+            self._findings.add(Finding("nonfinite-inputs", False, f"{head}, but inputs and targets are."))
         self._steps.clear()
         self._steps.append(_Step(0))
 

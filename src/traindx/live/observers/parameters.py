@@ -22,6 +22,7 @@ SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.RNNBase, torch.nn.MultiheadAttention)
 FROZEN = 0.5  # of the weights in layers
 FROZEN_PLAIN = 0.9
+UNIFORM = 0.15  # by which the spread of weights may differ from that of an even distribution: small layers scatter
 SILENT = 0.2  # of the trainable weights: less is a head or a pooler that nobody uses
 SAMPLE = 64  # numbers of a parameter that are compared to see it move
 _PRETRAINED = ("transformers", "timm", "peft", "open_clip", "sentence_transformers")
@@ -139,7 +140,7 @@ class Parameters(Observer):
 
     def _frozen(self, named: dict[int, tuple[str, torch.nn.Parameter]]) -> None:
         """Most of the weights of layers are frozen although no weights were loaded: they stay random."""
-        frozen, total, names = 0, 0, []
+        frozen, total, names, layers, fresh = 0, 0, [], 0, True
         for model in self.hub.models.values():
             inside = list(model.parameters())
             if all(not p.requires_grad for p in inside) or not any(id(p) in self._reached for p in inside):
@@ -151,12 +152,16 @@ class Parameters(Observer):
                     if parameter.dim() < 2 or id(parameter) not in self._called:
                         continue
                     total += parameter.numel()
+                    layers += 1
                     if not parameter.requires_grad:
                         frozen += parameter.numel()
+                        fresh = fresh and _untrained(parameter)
                         names.append(named[id(parameter)][0] if id(parameter) in named else "")
         if not total:
             return
         share = frozen / total
+        if fresh:  # early layers have few weights and matter all the same
+            share = max(share, len(names) / layers)
         trainable = [name for name, p in named.values() if p.requires_grad]
         if share < FROZEN or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
             why = " (weights were loaded: fine-tuning)" if share >= FROZEN else ""
@@ -164,9 +169,9 @@ class Parameters(Observer):
             return
         self._tell(
             "frozen-weights", True,
-            f"{share * 100:.0f} % of the weights in layers have requires_grad=False ({listed(names)}), and no weights were "
+            f"{frozen / total * 100:.0f} % of the weights in layers have requires_grad=False ({listed(names)}), and no weights were "
             f"loaded: they stay at their random start. Trainable: {listed(trainable)}.",
-            names[0], 1.0 if share >= FROZEN_PLAIN else 0.7,
+            names[0], 1.0 if share >= FROZEN_PLAIN else 0.9 if fresh else 0.7,
         )  # fmt: skip
 
     def _without_gradient(self, named: dict[int, tuple[str, torch.nn.Parameter]], looks: int) -> None:
@@ -207,6 +212,14 @@ class Parameters(Observer):
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
             if present:
                 self.hub.fact("unchanged-weights", True, evidence, where=where, clarity=clarity)
+
+
+def _untrained(weight: torch.Tensor) -> bool:
+    """Still spread evenly up to the limit of torch's default initialisation, 1 / sqrt(fan-in): training leaves no weight so."""
+    few = weight.detach().float()
+    limit = (weight.numel() / weight.shape[0]) ** -0.5
+    most, spread = torch.stack([few.abs().max(), few.std()]).tolist()
+    return bool(0.9 * limit < most <= 1.001 * limit and abs(spread * 3**0.5 / limit - 1) < UNIFORM)
 
 
 OBSERVER = Parameters

@@ -19,6 +19,7 @@ from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, wants_gradients
 
 MOST_DROPPED = 0.8  # a rate nobody means
+USUAL_DROPPED = 0.5  # a rate many mean: between the two nothing is said
 _DROPOUT = torch.nn.modules.dropout._DropoutNd
 _BATCHNORM = torch.nn.modules.batchnorm._BatchNorm
 _RECURRENT = (torch.nn.RNNBase, torch.nn.RNNCellBase)
@@ -147,7 +148,8 @@ class Phases(Observer):
             rate, name = max(layers)
             settings = {"dropout": rate}
             text = f"The strongest dropout layer, {name or type(model).__name__}, drops {rate:.0%} of its inputs."
-            self.hub.fact("dropout-drops-most", rate >= MOST_DROPPED, text, where=name or None)
+            if not USUAL_DROPPED < rate < MOST_DROPPED:
+                self.hub.fact("dropout-drops-most", rate >= MOST_DROPPED, text, where=name or None)
         weights = list(model.parameters())
         if weights:
             settings["device"] = weights[0].device.type

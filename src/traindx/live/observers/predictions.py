@@ -31,7 +31,7 @@ RECENT = 0.3  # of the steps so far: older looks do not tell what is predicted n
 SPREAD = 0.01  # spread of the outputs over that of the targets
 IMBALANCE = 10.0  # most frequent class over the rarest that occurs
 MAJORITY = 0.5  # and its least share: in text the blank leads by far and is no imbalance
-ONE_LABEL_LOOKS, ONE_LABEL_TARGETS = 8, 200
+ONE_LABEL_LOOKS, ONE_LABEL_TARGETS = 8, 100
 
 
 @dataclass
