@@ -28,6 +28,7 @@ from traindx.cli import (
     plot,
     probe,
     run,
+    serve,
     trial,
 )
 from traindx.cli.manual import add_examples
@@ -58,6 +59,7 @@ app.command("explain")(explain.command)
 app.command("list")(listing.command)
 app.command("mcp")(mcp.command)
 app.command("plot")(plot.command)
+app.command("serve")(serve.command)
 app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run.command)
 app.command("fix", context_settings=fix.SCRIPT_OPTIONS)(fix.command)
 app.command("trial", context_settings={"allow_interspersed_args": True, "ignore_unknown_options": True})(trial.command)

@@ -19,21 +19,21 @@ def page(
     diagnosis: Diagnosis, run: Run | None = None, extras: Extras | None = None, settings: Settings | None = None
 ) -> str:
     """The report of one run. Without the run it shows what the diagnosis itself carries."""
-    from traindx.reporters.html.page import page as whole
+    from traindx.reporters.html.report import page as whole
 
     return whole(diagnosis, run, extras, settings)
 
 
 def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
     """Diagnoses without their runs (colour and width do not matter)."""
-    from traindx.reporters.html.page import Case, report
+    from traindx.reporters.html.report import Case, report
 
     return report([Case(diagnosis) for diagnosis in diagnoses])
 
 
 def illustrate(pairs: Sequence[tuple[Run, Diagnosis]], settings: Settings) -> str:
     """Diagnoses with the runs they speak of."""
-    from traindx.reporters.html.page import Case, report
+    from traindx.reporters.html.report import Case, report
 
     return report([Case(diagnosis, run) for run, diagnosis in pairs], settings)
 

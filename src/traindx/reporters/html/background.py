@@ -81,7 +81,7 @@ def table_html(table: Table) -> Html:
         tag(
             "tr",
             [
-                tag("td", _cell(cell), class_="number" if right else "wrap")
+                tag("td", _cell(cell), class_="number" if right else "cell")
                 for cell, right in zip(row, numeric, strict=True)
             ],
         )

@@ -37,7 +37,7 @@ def _hash(text: str) -> str:
 
 
 def document(
-    title: str, body: Html, *, script: str, style: str, navigation: Sequence[tuple[str, str]] = (), home: str = "#top", connect: str = "'none'"
+    title: str, body: Html, *, script: str, style: str, navigation: Sequence[tuple[str, str]] = (), home: str = "#top", connect: str = "'none'", footer: str = ""
 ) -> str:  # fmt: skip
     """A whole page. `navigation` names sections by their anchors; `connect` is where the script may fetch from."""
     bar = tag(
@@ -71,7 +71,10 @@ def document(
         tag("a", "to the content", href="#top", class_="skip"),
         bar,
         tag("main", body, id="top", tabindex=-1),
-        tag("footer", f"Made by traindx {__version__}. Nothing in this file is loaded from or sent to anywhere."),
+        tag(
+            "footer",
+            footer or f"Made by traindx {__version__}. Nothing in this file is loaded from or sent to anywhere.",
+        ),
         Html(f"<script>{script}</script>"),
     )
     return f'<!doctype html>\n<html lang="en">\n{tag("head", head)}\n{tag("body", whole)}\n</html>\n'

@@ -16,7 +16,7 @@ SMOOTH = 60  # percent at which the slider begins where a curve is long enough t
 SMOOTH_FROM = 100  # values of a curve
 
 
-def curves(diagnosis: Diagnosis, plots: Plots) -> Html | None:
+def curves(plots: Plots, diagnosis: Diagnosis | None = None) -> Html | None:
     """The curves on one step axis."""
     if not plots.panels:
         return None
@@ -42,7 +42,7 @@ def curves(diagnosis: Diagnosis, plots: Plots) -> Html | None:
         "section",
         tag("h2", "Curves"),
         _tools(SMOOTH if longest >= SMOOTH_FROM else 0),
-        _lane(diagnosis, plots),
+        _lane(diagnosis, plots) if diagnosis is not None else None,
         figures,
         _picker(plots),
         tag("p", class_="unseen", aria_live="polite", data_speaker=True),

@@ -61,12 +61,15 @@ class Body:
     navigation: tuple[tuple[str, str], ...]
 
 
-def run_section(case: Case, run_id: str, heading: str, settings: Settings | None = None) -> Body:
-    """Everything about one run."""
+def run_section(
+    case: Case, run_id: str, heading: str, settings: Settings | None = None, plots: Plots | None = None
+) -> Body:
+    """Everything about one run; `plots` where what is drawn of it is known already."""
     diagnosis, run, extras = case.diagnosis, case.run, case.extras
-    plots = plots_of(run, diagnosis, settings) if run is not None and run.series else plots_of_curves(diagnosis)
+    if plots is None:
+        plots = plots_of(run, diagnosis, settings) if run is not None and run.series else plots_of_curves(diagnosis)
     named: list[tuple[str, str, Html | None]] = [
-        ("Curves", "curves", curves(diagnosis, plots)),
+        ("Curves", "curves", curves(plots, diagnosis)),
         ("Layers", "layers", heats(plots)),
         ("Trials", "trials", inner(*sections(extras.trials, f"{run_id}-trial")) if extras.trials else None),
         ("Comparison", "more", inner(*sections(extras.sections, f"{run_id}-more")) if extras.sections else None),
@@ -119,6 +122,3 @@ def _summary(cases: Sequence[Case], shown: int) -> Html:
         tag("div", tag("table", tag("thead", head), tag("tbody", rows)), class_="table", tabindex=0, role="region", aria_label="runs"),
         class_="card",
     )  # fmt: skip
-
-
-__all__ = ["Case", "Plots", "page", "report", "run_section"]
