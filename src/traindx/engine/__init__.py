@@ -54,7 +54,9 @@ def diagnose(
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
     hypotheses = _hypotheses(signals, ranked, verdict)
-    found = sources(signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses))
+    found = sources(
+        signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
+    )
     main = signals.main
     beside = second(observations, evidence.hints, ranked, evidence.unfamiliar) if verdict == "unhealthy" else None
     return Diagnosis(

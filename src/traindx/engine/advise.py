@@ -53,9 +53,9 @@ def facts(signals: Signals) -> dict[str, str]:
     return told
 
 
-def sources(signals: Signals, evidence: Evidence, *, simulate: bool) -> list[Gain]:
-    """What could still be looked at in this run, best first."""
-    return gains(evidence, _gone(signals), simulate=simulate)
+def sources(signals: Signals, evidence: Evidence, *, simulate: bool, asked: bool = False) -> list[Gain]:
+    """What could still be looked at in this run, best first; somebody who was `asked` is not sent to be asked."""
+    return gains(evidence, _gone(signals) | ({"ask"} if asked else set()), simulate=simulate)
 
 
 def missing(signals: Signals, found: Sequence[Gain]) -> tuple[Missing, ...]:

@@ -233,4 +233,4 @@ def _is_set(name: str, config: Mapping[str, Any]) -> bool:
 
 def _pointer(what: str) -> str:
     problem = next(problem for problem in HAND_OVERS if problem.what == what)
-    return f"{problem.what} is out of scope here. Go to: {problem.go_to}."
+    return f"{problem.what[0].upper()}{problem.what[1:]} is out of scope here. Go to: {problem.go_to}."
