@@ -116,7 +116,7 @@ def test_probes_cost_what_they_say() -> None:
 def test_information_is_the_drop_of_entropy() -> None:
     assert bound({"a": 0.5, "b": 0.5}, [{"a": 1, "b": 0}, {"a": 0, "b": 1}]) == pytest.approx(1.0)
     assert bound({"a": 0.5, "b": 0.5}, [{"a": 0.5, "b": 0.5}] * 2) == pytest.approx(0.0)
-    evidence = seen("flat-from-start")
+    evidence = seen("divergence")
     nothing = [Outcome((), (), 1.0)]
     assert expected_information(evidence, nothing) == pytest.approx(0.0)
     proof = [Outcome((Observation("gradients-not-cleared", "present", ""),), (), 1.0)]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from runs import run_of
+from traindx.engine.fitted import CURVE, level_of
 from traindx.errors import TraindxError
 from traindx.interview import Session, read_script, start
 from traindx.questions import questions
@@ -118,6 +119,14 @@ def test_a_script_answers_questions() -> None:
     page = session.diagnosis()
     assert page.hypotheses[0].cause == "missing-zero-grad"
     assert "t.py" in page.next
+
+
+def test_a_list_of_answers_is_not_a_recording() -> None:
+    """The numbers fitted on recordings are for what was looked at from inside."""
+    session = start()
+    session.answer("training-loop", ["no-zero-grad"])
+    session.answer("output-and-loss", [])
+    assert level_of(session.evidence().observations) == CURVE
 
 
 def test_back_takes_the_last_answer_back() -> None:

@@ -28,7 +28,13 @@ LEAST = 0.01
 BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
 PLAIN = 0.7  # clarity from which a problem speaks for itself
 REST = "plateau"  # a training that has converged ends so too
-ALSO_WELL = {REST, "suspiciously-good", "slow-convergence", "negative-loss", "high-initial-loss"}  # what healthy runs show too
+ALSO_WELL = {
+    REST,
+    "suspiciously-good",
+    "slow-convergence",
+    "negative-loss",
+    "high-initial-loss",
+}  # what healthy runs show too
 PICTURE_POINTS = 120
 
 _SCOPE = {

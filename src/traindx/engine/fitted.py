@@ -77,9 +77,11 @@ def levels() -> Mapping[str, Level]:
 
 
 def level_of(observations: Sequence[Observation]) -> str:
-    """Evidence from inside the training, or a curve and perhaps settings."""
+    """Evidence from inside the training, or a curve and perhaps settings. What somebody merely told (less clear than what
+    proves) was not looked at."""
     known = symptoms()
     looked = sum(
-        o.state != "unknown" and o.id in known and known[o.id].background <= words.DIRECT for o in observations
+        o.state != "unknown" and o.clarity >= words.PROVES and o.id in known and known[o.id].background <= words.DIRECT
+        for o in observations
     )
     return INSIDE if looked >= INSIDE_FROM else CURVE
