@@ -52,6 +52,9 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert best["effect"]["after"] < best["effect"]["before"] / 2
     assert "gradients-not-cleared" in best["cleared"]
     assert best["seeds"] >= 2
+    assert set(document) == {"schema", "diagnosis", "trials", "best", "diff"}
+    assert set(best) == {"fix", "cause", "verdict", "effect", "cleared", "steps", "seeds"}
+    assert set(best["effect"]) == {"metric", "before", "after", "interval"}
     assert "+        opt.zero_grad()" in document["diff"]
     assert "opt.zero_grad()" in script.read_text()
     assert not (tmp_path / "log.txt").exists()  # outputs went to the trials' own directories
@@ -71,6 +74,17 @@ def test_a_change_of_ones_own_is_measured(
     assert "worse" in page
     assert main(["trial", "train.py", "--set", "colour=blue"]) == 2
     assert "nothing a trial can set" in capsys.readouterr().err
+
+
+def test_a_healthy_script_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(
+        SCRIPT.replace("loss.backward()", "opt.zero_grad(); loss.backward()").replace("0.2", "0.05")
+    )
+    assert main(["fix", "train.py"]) == 0
+    assert "Nothing to fix" in capsys.readouterr().out
 
 
 def test_a_script_that_cannot_be_trialled_says_why(

@@ -23,7 +23,9 @@ Steps = Annotated[int, typer.Option(metavar="N", min=10, help="Optimiser steps o
 Seconds = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of an arm at most.")]
 Budget = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of all trials together.")]
 Seeds = Annotated[int, typer.Option(metavar="N", min=2, help="Pairs of runs before a change is called helpful.")]
-Jobs = Annotated[int, typer.Option(metavar="N", min=1, help="Arms that run at the same time.")]
+Jobs = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Arms that run at the same time.", show_default="by cores")
+]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write diagnosis and verdicts as JSON here.")]
 Where = Annotated[str, typer.Option("--executor", metavar="NAME", help="local, ray or slurm: where the arms run.")]
 Address = Annotated[str | None, typer.Option(metavar="HOST", help="With --executor ray: the cluster.")]
@@ -36,7 +38,7 @@ def command(
     seconds: Seconds = 120.0,
     budget: Budget = 900.0,
     seeds: Seeds = 3,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
     executor: Where = "local",
     address: Address = None,
     json: Json = None,
@@ -57,11 +59,12 @@ def command(
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
         report, edits, interrupted = fix(asked, progress)
     show(report, json)
+    remember(report)
     if write and edits and not interrupted:
         _write(edits, yes)
     if interrupted:
         return EXIT_INTERRUPTED
-    return EXIT_OK if report.page.verdict == "healthy" else EXIT_PROBLEM_FOUND
+    return EXIT_PROBLEM_FOUND if report.best is not None or report.page.verdict == "unhealthy" else EXIT_OK
 
 
 class Progress:
@@ -98,6 +101,19 @@ def show(report: Report, json: Path | None) -> None:
         import json as encoder
 
         emit(encoder.dumps(report.to_json(), indent=2) + "\n", json)
+
+
+def remember(report: Report) -> None:
+    """Put the verdicts into the case book."""
+    from traindx.casebook.beside import record_trial
+    from traindx.trials.report import outcome_of
+
+    for trial in report.trials:
+        if trial.candidate.cause and not trial.open:
+            record_trial(
+                report.before or report.page, fix=trial.candidate.fix, cause=trial.candidate.cause, verdict=trial.verdict,
+                effect=f"{trial.candidate.change}: {outcome_of(trial)}", tell=say,
+            )  # fmt: skip
 
 
 def _write(edits: dict[Path, dict[str, str]], yes: bool) -> None:

@@ -21,7 +21,7 @@ def command(
     seconds: Seconds = 120.0,
     budget: Budget = 900.0,
     seeds: Seeds = 3,
-    jobs: Jobs = 1,
+    jobs: Jobs = None,
     executor: Where = "local",
     address: Address = None,
     json: Json = None,

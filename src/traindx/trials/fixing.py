@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from traindx.diagnosis import Diagnosis
@@ -18,6 +19,7 @@ from traindx.trials.session import Limits, Session, Trial
 from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 
+MOST_AT_ONCE = 4
 Edits = dict[Path, dict[str, str]]
 
 
@@ -28,15 +30,25 @@ class Asked:
     seconds: float = 120.0
     budget: float = 900.0
     seeds: int = 3
-    jobs: int = 1
+    jobs: int | None = None
     executor: str = "local"
     address: str | None = None
+
+    @property
+    def at_once(self) -> int:
+        """As asked; else half of the cores, and one where a GPU is shared."""
+        if self.jobs is not None:
+            return self.jobs
+        if Path("/dev/nvidia0").exists():
+            return 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(MOST_AT_ONCE, cores // 2))
 
     def session(self, tell: Callable[[str], None]) -> Session:
         limits = Limits(self.steps, self.seconds, self.budget, self.seeds)
         project = Project.of(self.arguments)
         return Session(
-            project, command_of(self.arguments), executor_named(self.executor, self.jobs, self.address), limits, tell
+            project, command_of(self.arguments), executor_named(self.executor, self.at_once, self.address), limits, tell
         )
 
 
@@ -50,7 +62,7 @@ def fix(asked: Asked, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]
         script = _script(asked.arguments)
         candidates = plan(page, session.project.root, script, asked.arguments[1:], session.length())
         try:
-            session.screen(candidates, asked.jobs)
+            session.screen(candidates, asked.at_once)
             session.confirm()
         except KeyboardInterrupt:
             interrupted = True
@@ -84,11 +96,17 @@ def _baseline(session: Session, asked: Asked) -> Diagnosis:
             f"{name_of(asked.arguments)} cannot be trialled: {arm.failed or 'nothing was recorded'}.",
             f"Diagnose it where it runs: traindx run {' '.join(asked.arguments)}",
         )
-    return arm.page
+    name = name_of(asked.arguments)
+    where = _script(asked.arguments) or session.project.root
+    return replace(arm.page, run=replace(arm.page.run, source=str(where), name=name))
 
 
 def _script(arguments: Sequence[str]) -> Path | None:
+    """The file that is run, where it can be told."""
     found = next((argument for argument in arguments if argument.endswith(".py")), None)
+    if found is None and arguments[0] == "-m" and len(arguments) > 1:
+        parts = Path(*arguments[1].split("."))
+        found = next((str(p) for p in (parts.with_suffix(".py"), parts / "__main__.py") if p.is_file()), None)
     return None if found is None else Path(found).resolve()
 
 
@@ -97,7 +115,11 @@ def _conclude(
 ) -> tuple[Report, Edits]:
     trials = sorted(session.trials.values(), key=_order)
     best = trials[0] if trials and trials[0].verdict == "helped" else None
-    tests = [Proof(t.candidate.cause, t.candidate.fix, t.verdict, _sentence(t), t.candidate.rank) for t in trials]
+    tests = [
+        Proof(t.candidate.cause, t.candidate.fix, t.verdict, _sentence(t), t.candidate.rank)
+        for t in trials
+        if not t.open
+    ]
     root = session.project.root
     edits = dict(best.candidate.edits) if best is not None else {}
     notes = ["Stopped by Ctrl-C: the verdicts are those of the trials that were done."] if interrupted else []

@@ -17,6 +17,7 @@ from traindx.trials.setting import Setting, at_run_time, combined
 
 LEAST_LIKELY = 0.03  # a cause less probable than this is not worth a trial
 LATER = 0.6  # what each place in a cause's list of fixes takes off
+MOST_BY_HAND = 2
 EXCUSED = ("healthy", "other")
 
 
@@ -104,7 +105,7 @@ def by_hand(page: Diagnosis) -> list[Manual]:
         at = next((places[s] for s in proofs_of(hypothesis.cause) if s in places), None)
         where = None if at is None else f"{at[0]}:{at[1]}"
         steps.append(Manual(hypothesis.fix.id, hypothesis.fix.title, hypothesis.cause, hypothesis.fix.code, where))
-    return steps[:3]
+    return list({step.fix: step for step in reversed(steps)}.values())[::-1][:MOST_BY_HAND]
 
 
 def _given(settings: Sequence[Setting], arguments: Sequence[str]) -> bool:

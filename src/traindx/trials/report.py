@@ -10,7 +10,7 @@ from typing import Any
 from traindx.diagnosis import Diagnosis
 from traindx.reporters.layout import Ink, Style, ends, hanging, shorten, table, wrap
 from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
-from traindx.trials.judge import LEAST, Effect
+from traindx.trials.judge import Effect
 from traindx.trials.plan import Manual
 from traindx.trials.session import Trial
 
@@ -49,8 +49,7 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
     return {
         "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict,
         "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
-        "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change,
-        "edited": bool(trial.candidate.edits), "cost": round(trial.cost, 2), "note": trial.note,
+        "steps": trial.steps, "seeds": trial.seeds,
     }  # fmt: skip
 
 
@@ -120,13 +119,13 @@ def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
             before, after = _short(effect.before), _short(effect.after)
             interval = "" if effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
         rows.append([
-            "   ", trial.candidate.fix, trial.candidate.change, verdict_in_words(trial), before, after, interval, str(trial.seeds),
+            "   ", trial.candidate.fix, trial.candidate.change, _word(trial), before, after, interval, str(trial.seeds),
             _cleared(trial),
         ])  # fmt: skip
     lines = table(rows, right=frozenset({"before", "after", "seeds"}))
     coloured = [ink(lines[0], "dim")]
     for line, trial in zip(lines[1:], trials, strict=True):
-        word = verdict_in_words(trial)
+        word = _word(trial)
         coloured.append(line.replace(f"  {word}", f"  {ink(word, _STYLES[trial.verdict])}", 1))
     metrics = {trial.effect.metric for trial in trials if trial.effect is not None}
     if metrics:
@@ -144,10 +143,8 @@ def _cleared(trial: Trial) -> str:
     return f"{trial.cleared[0]}{more}" if trial.cleared else "-"
 
 
-def verdict_in_words(trial: Trial) -> str:
-    """A change that looked good in its only pair was not followed up: that is neither help nor the lack of it."""
-    once = trial.verdict == "no-effect" and trial.effect is not None and trial.effect.pairs == 1
-    return "better once" if once and trial.effect is not None and trial.effect.size >= LEAST else trial.verdict
+def _word(trial: Trial) -> str:
+    return "better once" if trial.open else trial.verdict
 
 
 def _short(value: float) -> str:
@@ -170,13 +167,12 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
         lines += hanging(
             f"  {ink('Nothing to fix', 'heading')}", ["No change was tried, and none is recommended."], 19, width
         )
+    elif any(trial.open for trial in report.trials):
+        told = "What looked better did so in one pair of runs, which may be chance; more time (--budget) settles it."
+        lines += hanging(f"  {ink('Not settled', 'heading')}", [told], _LABEL, width)
     elif report.trials:
-        lines += hanging(
-            f"  {ink('No fix helped', 'heading')}",
-            ["None of the changes made the training measurably better."],
-            19,
-            width,
-        )
+        told = "None of the changes made the training measurably better."
+        lines += hanging(f"  {ink('No fix helped', 'heading')}", [told], _LABEL + 2, width)
     if best is None or not report.diff:
         for step in report.by_hand:
             where = f" at {step.where}" if step.where else ""

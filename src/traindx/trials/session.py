@@ -59,6 +59,16 @@ class Trial:
     cost: float = 1.0  # seconds of a step, in those of the unchanged script
     note: str = ""  # why it failed, what came besides
 
+    @property
+    def open(self) -> bool:
+        """It looked good in its only pair and was not followed up: that is neither help nor the lack of it."""
+        return (
+            self.verdict == "no-effect"
+            and self.effect is not None
+            and self.effect.pairs == 1
+            and self.effect.size >= LEAST
+        )
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -163,7 +173,11 @@ class Session:
             enough = count > self.limits.seeds and (trial.effect is None or not undecided(trial.effect))
             if enough or self.left <= 0:
                 break
-            self._need([(None, count - 1), (candidate, count - 1)])
+            pair = [(None, count - 1), (candidate, count - 1)]
+            for together in (
+                [[one] for one in pair] if candidate.judged == "speed" else [pair]
+            ):  # clocks want to be alone
+                self._need(together)
             trial = self.judge(candidate)
         return trial
 

@@ -17,6 +17,8 @@ from traindx.errors import TraindxError
 LARGE_FILE = 8 << 20
 MOST_FILES = 3000  # in a folder, with all below it, that is copied
 MOST_BYTES = 200 << 20
+HASHED = 1 << 20  # a file up to this size is known by its content
+MOST_HASHED = 5000
 LINKED = frozenset(
     {".git", ".venv", "venv", "env", "node_modules", ".tox", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
 )
@@ -49,12 +51,12 @@ class Project:
             yield from (Path(folder) / name for name in sorted(files))
 
     def fingerprint(self) -> dict[str, str]:
-        """Content of every small file, size and time of every large one."""
+        """Content of small files, size and time of the others."""
         found: dict[str, str] = {}
         for path in self.files():
             try:
                 status = path.stat()
-                if status.st_size > LARGE_FILE:
+                if status.st_size > HASHED or len(found) > MOST_HASHED:
                     found[str(path)] = f"{status.st_size} {status.st_mtime_ns}"
                 else:
                     found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -84,7 +86,7 @@ class Copy:
 
     def make(self, edits: Mapping[str, str]) -> None:
         """`edits`: new contents of source files, by their path below the root."""
-        _copy(self.project.root, self.root)
+        _copy(self.project.root, self.root, _Allowance())
         if not self.folder.exists():
             self.folder.mkdir()
             for entry in self.project.folder.iterdir():
@@ -109,7 +111,31 @@ class Copy:
         return self.moved(text)
 
 
-def _copy(source: Path, target: Path) -> None:
+class _Allowance:
+    """What may still be copied."""
+
+    def __init__(self) -> None:
+        self.files, self.bytes = MOST_FILES, MOST_BYTES
+
+    def grants(self, folder: Path) -> bool:
+        """Whether a folder, with everything below it but what is linked anyway, is small enough; it then counts as copied."""
+        count = size = 0
+        for inner, names, files in os.walk(folder):
+            names[:] = [name for name in names if name not in LINKED | _LEFT_OUT]
+            for name in files:
+                try:
+                    length = os.lstat(os.path.join(inner, name)).st_size
+                except OSError:
+                    continue
+                count, size = count + 1, size + (length if length <= LARGE_FILE else 0)
+                if count > self.files or size > self.bytes:
+                    return False
+        self.files, self.bytes = self.files - count, self.bytes - size
+        return True
+
+
+def _copy(source: Path, target: Path, allowance: _Allowance | None) -> None:
+    """Folders directly below the root are granted or not; what is in a granted one is copied with it."""
     target.mkdir(parents=True)
     for entry in os.scandir(source):
         path, there = Path(entry.path), target / entry.name
@@ -122,23 +148,9 @@ def _copy(source: Path, target: Path) -> None:
                 there.symlink_to(path)
             else:
                 shutil.copy2(path, there)
-        elif _is_data(path):
-            there.symlink_to(path)
+        elif allowance is None or allowance.grants(path):
+            _copy(path, there, None)
+        elif any(path.glob("*.py")) or any(path.glob("*/*.py")):
+            _copy(path, there, allowance)  # sources beside data: look further down
         else:
-            _copy(path, there)
-
-
-def _is_data(folder: Path) -> bool:
-    """Too much to copy: with everything below it but what is linked anyway."""
-    count = size = 0
-    for inner, names, files in os.walk(folder):
-        names[:] = [name for name in names if name not in LINKED | _LEFT_OUT]
-        for name in files:
-            try:
-                length = os.lstat(os.path.join(inner, name)).st_size
-            except OSError:
-                continue
-            count, size = count + 1, size + (length if length <= LARGE_FILE else 0)
-            if count > MOST_FILES or size > MOST_BYTES:
-                return True
-    return False
+            there.symlink_to(path)
