@@ -32,6 +32,7 @@ from traindx.cli import (
     trial,
 )
 from traindx.cli.manual import add_examples
+from traindx.cli.script_options import SCRIPT_OPTIONS, ScriptCommand
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, is_terminal, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -60,9 +61,9 @@ app.command("list")(listing.command)
 app.command("mcp")(mcp.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
-app.command("run", context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})(run.command)
-app.command("fix", context_settings=fix.SCRIPT_OPTIONS)(fix.command)
-app.command("trial", context_settings={"allow_interspersed_args": True, "ignore_unknown_options": True})(trial.command)
+app.command("run", context_settings=SCRIPT_OPTIONS)(run.command)
+app.command("fix", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(fix.command)
+app.command("trial", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(trial.command)
 probe.register(app)
 add_examples(app)
 

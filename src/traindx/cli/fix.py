@@ -14,7 +14,6 @@ from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 if TYPE_CHECKING:
     from traindx.trials.report import Report
 
-SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 Script = Annotated[
     list[str] | None,
     typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py"),

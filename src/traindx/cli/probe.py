@@ -12,6 +12,7 @@ import typer
 from traindx.cli.diagnose import Format, Output, exit_code, reporter_for
 from traindx.cli.readings import AddTo, Json, Plot, as_json, check_places, draw, show
 from traindx.cli.remembering import remembered
+from traindx.cli.script_options import SCRIPT_OPTIONS, ScriptCommand
 from traindx.cli.talk import emit
 from traindx.errors import EXIT_OK, TraindxError
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 KINDS = Path(__file__).parents[1] / "probes" / "kinds"
 START = "traindx.probes.script:start"
-SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 
 
 def kinds() -> dict[str, str]:
@@ -37,9 +37,9 @@ def kinds() -> dict[str, str]:
 def register(app: typer.Typer) -> None:
     """One command a probe, and one for all of them."""
     everything = "Measure what a script trains with every probe, change nothing, and diagnose it."
-    app.command("probe", help=everything, context_settings=SCRIPT_OPTIONS)(command_for(None))
+    app.command("probe", help=everything, cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(command_for(None))
     for name, summary in kinds().items():
-        app.command(name, help=summary, context_settings=SCRIPT_OPTIONS)(command_for(name))
+        app.command(name, help=summary, cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(command_for(name))
 
 
 def command_for(name: str | None) -> Callable[..., int]:

@@ -1,0 +1,79 @@
+"""Options that stand behind the script: `traindx fix train.py --json page.json` means traindx's option, unless the script has one
+of that name itself.
+
+Everything behind a script is the script's, as it should be. Only a long option that traindx knows and that the script's source
+never names is taken for traindx's own; `--` before it leaves it to the script in any case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer.core
+
+SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
+WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MOST = 1_000_000  # bytes of source worth reading
+
+
+class ScriptCommand(typer.core.TyperCommand):
+    """A command that takes a script and the script's arguments."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        takes = {
+            name: not getattr(option, "is_flag", False)
+            for option in self.params
+            for name in option.opts
+            if name.startswith("--")
+        }
+        return super().parse_args(ctx, own_first(args, takes))
+
+
+def own_first(arguments: Sequence[str], options: Mapping[str, bool]) -> list[str]:
+    """The same arguments with traindx's own options before the script. `options`: name → whether it takes a value."""
+    place = _script(arguments, options)
+    if place is None:
+        return list(arguments)
+    words = _words(Path(arguments[place]))
+    own: list[str] = []
+    theirs: list[str] = []
+    rest = list(arguments[place + 1 :])
+    while rest:
+        argument = rest.pop(0)
+        if argument == "--":
+            theirs += [argument, *rest]
+            break
+        name = argument.split("=", 1)[0]
+        if name not in options or name.lstrip("-").replace("-", "_") in words:
+            theirs.append(argument)
+            continue
+        own.append(argument)
+        if options[name] and "=" not in argument and rest:
+            own.append(rest.pop(0))
+    return [*arguments[:place], *own, arguments[place], *theirs]
+
+
+def _script(arguments: Sequence[str], options: Mapping[str, bool]) -> int | None:
+    """Where the script stands: the first argument that is neither an option nor an option's value."""
+    skip = False
+    for place, argument in enumerate(arguments):
+        if skip:
+            skip = False
+        elif argument == "--":
+            return None
+        elif argument.startswith("-") and len(argument) > 1:
+            skip = options.get(argument, False)
+        else:
+            return place if argument.endswith(".py") and Path(argument).is_file() else None
+    return None
+
+
+def _words(script: Path) -> set[str]:
+    try:
+        with script.open(encoding="utf-8", errors="replace") as file:
+            return set(WORD.findall(file.read(MOST)))
+    except OSError:
+        return set()
