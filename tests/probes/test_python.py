@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
+from torch.nn.modules import module as torch_module  # noqa: E402
 
 import traindx  # noqa: E402
 from traindx.errors import TraindxError  # noqa: E402
@@ -173,6 +174,21 @@ def test_a_loss_function_may_take_the_model(data: list[tuple[torch.Tensor, torch
 def test_what_cannot_be_used_is_said(batch: Any, loss: Any, told: str) -> None:
     with pytest.raises(TraindxError, match=told):
         traindx.probe(nn.Linear(3, 3), batch, loss)
+
+
+def test_no_hook_stays_behind(data: list[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    def hooks() -> dict[str, int]:
+        names = [
+            name
+            for name in vars(torch_module)
+            if name.startswith("_global") and name.endswith(("hooks", "called", "kwargs"))
+        ]
+        return {name: len(getattr(torch_module, name)) for name in names}
+
+    before = hooks()
+    assert "_global_forward_hooks" in before
+    traindx.probe(Net(), data, F.cross_entropy, probes=["gradients", "activations"])
+    assert hooks() == before
 
 
 def test_unknown_probes_are_named() -> None:

@@ -17,6 +17,14 @@ HOOK_SECONDS = (
 )
 
 
+def remove_hooks(handles: list[Any]) -> None:
+    """Remove global hooks, and the note of torch's that one wants keyword arguments, which their own removal leaves behind."""
+    while handles:
+        handle = handles.pop()
+        handle.remove()
+        getattr(torch_module, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
+
+
 class Calls:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -33,8 +41,7 @@ class Calls:
 
     def forget(self) -> None:
         self._depth = 0
-        while self._hooks:
-            self._hooks.pop().remove()
+        remove_hooks(self._hooks)
 
     def _enter(self, module: torch.nn.Module, args: Any) -> None:
         hub = self._hub

@@ -15,6 +15,7 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.overrides import TorchFunctionMode
 
+from traindx.live.calls import remove_hooks
 from traindx.live.places import user_line
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.tape import Constant, Live, Node, Setting, Tape, Unreplayable, Value, refs
@@ -59,8 +60,7 @@ class Tracer(TorchFunctionMode):
         self._push()
 
     def stop(self) -> None:
-        while self._unhook:
-            self._unhook.pop().remove()
+        remove_hooks(self._unhook)
         self._pop()
         self._clear()
 
