@@ -6,6 +6,7 @@ A loader's batch takes the place of the training batch in a captured step, where
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Sequence
 from itertools import islice
 from typing import Any
@@ -18,6 +19,7 @@ from traindx.probes.state import Noise
 from traindx.probes.subject import Outcome, Part, Step, Swap
 
 BATCHES = 4
+SECONDS = 1.0  # after which no further one is read
 SEED = 20260104
 
 
@@ -90,9 +92,12 @@ def steps_from(loaders: Sequence[Any], step: Step, batch: Any) -> tuple[Step, ..
     for loader in loaders if places else ():
         noise = Noise()
         try:
-            batches = [list(tensors(one)) for one in islice(reread(loader, step.size), BATCHES)]
-            made = [_fed(part, places, one) for one in batches]
-            return tuple(Step((one,), number) for number, one in enumerate(made))
+            began, made = time.monotonic(), list[Step]()
+            for number, other in enumerate(islice(reread(loader, step.size), BATCHES)):
+                made.append(Step((_fed(part, places, list(tensors(other))),), number))
+                if time.monotonic() - began > SECONDS:
+                    break
+            return tuple(made)
         except Exception:  # the user's data set, or a model that these batches do not fit
             continue
         finally:

@@ -17,8 +17,8 @@ from traindx.probes.nested import tensors
 from traindx.probes.subject import Subject
 
 MOST_HELD_OUT, MOST_TRAINED = 1_000, 100_000  # samples
-BATCH = 256
-TWICE = 32  # samples that are read two times, to see whether they are the same both times
+BATCH = 32  # between two looks at the time: a sample may take long to read
+TWICE = 8  # samples that are read two times, to see whether they are the same both times
 LEAST_SHARED = 10
 DISTINCT = 0.9  # of the samples
 SMALLER = 0.9  # of the training data: as large and all of it is a metric of the training

@@ -38,7 +38,8 @@ def _draw(on: Axes, chart: Chart) -> None:
         on.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
         on.xaxis.set_minor_formatter(NullFormatter())
     if chart.log_y:
-        style.scale(on, [_floats(line.y) for line in chart.lines])
+        marked = [mark.at for mark in chart.marks if mark.axis == "y"]
+        style.scale(on, [*(_floats(line.y) for line in chart.lines), _floats(marked)])
     for mark in chart.marks:
         color = style.PROBLEM if mark.urgent else style.QUIET
         (on.axvline if mark.axis == "x" else on.axhline)(mark.at, color=color, linewidth=1.1, linestyle="--")
