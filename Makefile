@@ -4,6 +4,7 @@
 # make test-frameworks   the tests of callbacks with JAX, optax and Hugging Face Transformers installed as well (750 MB more)
 # make lint     ruff, mypy --strict and the layers
 # make docs     write the catalogue's pages into docs/ and the skill for agents
+# make site     the docs as web pages, in build/site
 # make clean    remove everything that was made
 
 VENV := .venv
@@ -11,7 +12,7 @@ export PYTHON
 PYTHON_IN := $(VENV)/bin/python
 PIP := $(PYTHON_IN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup dev demo test test-frameworks lint docs clean
+.PHONY: setup dev demo test test-frameworks lint docs site clean
 
 setup: $(VENV)/.installed
 
@@ -54,6 +55,11 @@ lint: dev
 docs: setup
 	@$(PYTHON_IN) -m traindx.reporters.pages docs
 	@$(PYTHON_IN) -m traindx.reporters.skill skills/traindx
+	@$(PYTHON_IN) -m traindx.reporters.api docs
+
+site: dev docs
+	@$(PYTHON_IN) -m mkdocs build --strict --quiet
+	@echo 'build/site/index.html'
 
 clean:
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
