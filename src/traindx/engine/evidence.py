@@ -25,7 +25,8 @@ class Evidence:
     unfamiliar: bool = False
 
     def ranked(self) -> list[Ranked]:
-        return rank(self.observations, self.hints, unfamiliar=self.unfamiliar)
+        known = [observation for observation in self.observations if observation.state != "unknown"]
+        return rank(known, self.hints, unfamiliar=self.unfamiliar)  # unknown says nothing and costs time
 
     def probabilities(self) -> dict[str, float]:
         return {entry.cause: entry.probability for entry in self.ranked()}

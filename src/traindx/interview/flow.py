@@ -31,7 +31,8 @@ FIRST = "symptoms"
 REINFORCEMENT = "reward or exploration in reinforcement learning"
 MOST_QUESTIONS = 12  # nobody answers more with care
 SURE = 0.8  # a leading explanation this likely needs no further question
-SAID = 0.5  # clarity of a symptom mentioned in passing
+SAID = 0.6  # clarity of a symptom mentioned in passing
+PLAINLY = 0.5  # clarity from which a symptom need not be asked about again
 # Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer, and of
 # those who describe a problem perhaps one in fifteen.
 ASKS, COMPLAINS = -1.8, -2.4
@@ -166,7 +167,7 @@ class Session:
     def open_questions(self) -> list[Question]:
         """Questions neither answered nor answered by the run, its settings or the script."""
         observations = self.evidence().observations
-        known = {o.id for o in observations if o.state != "unknown" and o.clarity >= SAID}
+        known = {o.id for o in observations if o.state != "unknown" and o.clarity >= PLAINLY}
         ruled_out = {o.id for o in observations if o.state == "absent"}
         config = self._with(self.told().settings).config
         return [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from traindx.questions.base import Choice, Question
 
+SEEN = 0.75  # clarity of a shape somebody sees in a curve: plainer than what is known of code, less than a measurement
+
 QUESTION = Question(
     id="symptoms",
     text="What do you see? Select all that apply.",
@@ -15,6 +17,7 @@ QUESTION = Question(
             "flat",
             "the loss does not move, from the first epoch on",
             present=("flat-from-start",),
+            clarity=SEEN,
             cues=(
                 r"(not|n't|isn.t|never) (learn|decreas|improv|mov|train|converg|go(ing)? down)",
                 r"\bstuck (at|from)",
@@ -26,12 +29,14 @@ QUESTION = Question(
             "stopped",
             "the loss fell and then stopped (plateau)",
             present=("plateau",),
+            clarity=SEEN,
             cues=(r"plateau", r"stop(s|ped)? (decreas|improv|learn|falling|going down)", r"stuck after"),
         ),
         Choice(
             "slow-fall",
             "the loss falls, but very slowly",
             present=("slow-convergence",),
+            clarity=SEEN,
             cues=(
                 r"(decreas|fall|converg|improv|learn)\w* (very |too |so |extremely )?slow",
                 r"slow(ly)? (converg|learn|decreas)",
@@ -41,18 +46,21 @@ QUESTION = Question(
             "swings",
             "the loss swings up and down without getting anywhere",
             present=("oscillation",),
+            clarity=SEEN,
             cues=(r"oscillat", r"\bunstable\b", r"instability", r"\bswing", r"up and down", r"bounc"),
         ),
         Choice(
             "spikes",
             "the loss jumps up suddenly, once or again and again",
             present=("loss-spike",),
+            clarity=SEEN,
             cues=(r"\bspik", r"\bjump(s|ed|ing)?\b(?!.*valid)"),
         ),
         Choice(
             "diverged",
             "the loss was good once, then rose for good",
             present=("divergence",),
+            clarity=SEEN,
             cues=(r"diverg", r"blow(s|n)? up", r"loss (is )?(increas|ris|explod|go(es|ing)? up)", r"got worse"),
         ),
         Choice(
@@ -66,6 +74,7 @@ QUESTION = Question(
             "large-gradients",
             "the gradients are very large",
             present=("exploding-gradients", "huge-updates"),
+            clarity=SEEN,
             overlooked=True,
             cues=(r"explod\w* grad", r"grad\w* (are |is )?(explod|huge|very large|too large)", r"gradient explosion"),
         ),
@@ -73,6 +82,7 @@ QUESTION = Question(
             "small-gradients",
             "the gradients are close to zero",
             present=("vanishing-gradients", "tiny-updates"),
+            clarity=SEEN,
             overlooked=True,
             cues=(r"vanish", r"grad\w* (are |is )?(zero|near zero|tiny|very small|too small|none)"),
         ),
@@ -80,6 +90,7 @@ QUESTION = Question(
             "val-worse",
             "train is good, validation is bad or gets worse",
             present=("overfitting-gap",),
+            clarity=SEEN,
             cues=(
                 r"overfit",
                 r"(val|validation|test)\w*( loss| acc\w*| accuracy)? (is |are |gets |got )?(bad|wors|poor|increas|ris|go(es|ing)? up|much (lower|higher|worse))",
@@ -91,12 +102,14 @@ QUESTION = Question(
             "val-jumps",
             "validation jumps about while train is calm",
             present=("val-noisy", "val-spike"),
+            clarity=SEEN,
             cues=(r"(val|validation)\w* (loss |acc\w* )?(jump|scatter|nois|fluctuat|spik)",),
         ),
         Choice(
             "both-bad",
             "train and validation are both bad",
             present=("underfitting",),
+            clarity=SEEN,
             cues=(
                 r"underfit",
                 r"both (train|are|losses)",
@@ -107,6 +120,7 @@ QUESTION = Question(
             "same-output",
             "it predicts the same thing for everything",
             present=("prediction-collapse",),
+            clarity=SEEN,
             cues=(
                 r"(always|only) predict",
                 r"predict\w* (the same|one class|a single|only)",
@@ -117,18 +131,21 @@ QUESTION = Question(
             "too-good",
             "the result is better than the task allows",
             present=("suspiciously-good",),
+            clarity=SEEN,
             cues=(r"too good", r"suspicious", r"\bleak", r"\b(99|100) ?% (val|acc|test)"),
         ),
         Choice(
             "unfinished",
             "it was still improving when it ended",
             present=("still-improving",),
+            clarity=SEEN,
             cues=(r"still (improv|decreas|falling|learning)",),
         ),
         Choice(
             "slow-time",
             "a step or an epoch takes too long",
             present=("slow-step",),
+            clarity=SEEN,
             leans={
                 "slow-data-loading": 1.5,
                 "too-few-workers": 1.5,
