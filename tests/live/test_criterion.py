@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from live_scripts import facts_of
 from torch import Tensor, nn
 
 from traindx.live.hub import Hub
@@ -332,3 +333,17 @@ def test_a_custom_or_compiled_function_hides_its_graph_but_not_its_numbers(tmp_p
         return F.binary_cross_entropy_with_logits(Hidden.apply(out), (X[part, :CLASSES] > 0).float())
 
     assert present(recorded(tmp_path, train_with(loss, steps=30))) == {"sigmoid-as-logits"}
+
+
+def test_class_numbers_in_small_batches_within_the_usual_budget(tmp_path: Path) -> None:
+    training = """
+    X, y = torch.randn(96, 4), torch.arange(96) % 3
+    net = nn.Linear(4, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.01)
+    for _ in range(3):
+        for b in torch.randperm(96).split(8):
+            loss = F.mse_loss(net(X[b]).squeeze(1), {target}); opt.zero_grad(); loss.backward(); opt.step()
+    """
+    assert facts_of(training.format(target="y[b].float()"), tmp_path / "codes", 0.0)["classes-regressed"]["present"]
+    numbers = facts_of(training.format(target="y[b] + X[b, 0]"), tmp_path / "numbers", 0.0)
+    assert not numbers["classes-regressed"]["present"]

@@ -58,6 +58,7 @@ class Site:
     highest: float = float("-inf")
     codes: list[float] = field(default_factory=lambda: [0.0] * (MOST_CLASSES + 1))
     mixed: bool = False  # one call held more than one code
+    open: bool = False  # all targets were codes so far, but too few to say so
 
 
 def check(call: Criterion, site: Site) -> Iterator[Finding]:
@@ -293,6 +294,11 @@ def _reach(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
         )
 
 
+def codes_again(call: Criterion, site: Site) -> Iterator[Finding]:
+    """One more look at targets that may be class codes."""
+    return _class_codes(call, ending(call.input), site)
+
+
 def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     """A regression loss on class numbers or on one-hot rows."""
     name = "classes-regressed"
@@ -317,8 +323,10 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     target = target.reshape(-1)[:4096]
     found = (target.unsqueeze(1) == torch.arange(MOST_CLASSES + 1, device=target.device)).sum(0).tolist()
     if sum(found) < target.numel():
+        site.open = False
         yield Finding(name, False, f"The targets of {call.name} are no class codes.")
         return
+    site.open = sum(site.codes) + sum(found) < CODED_SAMPLES
     site.mixed = site.mixed or sum(count > 0 for count in found) > 1
     site.codes = [old + new for old, new in zip(site.codes, found, strict=True)]
     total, classes = sum(site.codes), sum(count > 0 for count in site.codes)

@@ -8,10 +8,10 @@ from traindx.live.findings import Findings
 from traindx.live.hub import Hub
 from traindx.live.losses import Losses
 from traindx.live.observer import Criterion, Observer, on_deep_steps
-from traindx.live.outputs import Site, check
+from traindx.live.outputs import Site, check, codes_again
 from traindx.live.rows import watchable
 
-FIRST_LOOKS = 8  # calls of each place that are looked at on deep steps, and after that
+FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
 MOST_SITES = 32
 
@@ -21,16 +21,15 @@ class OutputsAndLoss(Observer):
         super().__init__(hub)
         self._findings = Findings(hub)
         self._sites: dict[tuple[str, str], Site] = {}
+        self._open: set[tuple[str, str]] = set()  # sites that one more look may decide
         self._losses = Losses()
 
-    @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
-        if (
-            not self.hub.deep
-            or not call.output.requires_grad
-            or not watchable(call.input)
-            or not watchable(call.target)
-        ):
+        if not self.hub.deep:
+            if self._open:
+                self._look_again(call)
+            return
+        if not call.output.requires_grad or not watchable(call.input) or not watchable(call.target):
             return
         self._losses.criterion(call)
         key = (call.name, call.where)
@@ -44,6 +43,16 @@ class OutputsAndLoss(Observer):
             return
         for finding in check(call, site):
             self._findings.add(finding, call.where)
+        (self._open.add if site.open and call.target.is_cpu else self._open.discard)(key)
+
+    def _look_again(self, call: Criterion) -> None:
+        """Small batches show too few targets on deep steps alone."""
+        key = (call.name, call.where)
+        if key in self._open and call.output.requires_grad and watchable(call.target):
+            for finding in codes_again(call, self._sites[key]):
+                self._findings.add(finding, call.where)
+            if not self._sites[key].open:
+                self._open.discard(key)
 
     def on_forward(
         self, model: torch.nn.Module, args: tuple[object, ...], kwargs: dict[str, object], output: object
