@@ -30,6 +30,7 @@ from traindx.cli import (
     run,
     serve,
     trial,
+    watch,
 )
 from traindx.cli.manual import add_examples
 from traindx.cli.script_options import SCRIPT_OPTIONS, ScriptCommand
@@ -61,6 +62,7 @@ app.command("list")(listing.command)
 app.command("mcp")(mcp.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
+app.command("watch")(watch.command)
 app.command("run", context_settings=SCRIPT_OPTIONS)(run.command)
 app.command("fix", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(fix.command)
 app.command("trial", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(trial.command)

@@ -106,7 +106,7 @@ def confidence(reliability: Reliability | None) -> Html:
     how = (
         "Every cause of the catalogue, healthy and something else are explanations that exclude each other. What was seen raises "
         "those that predict it, what was looked for and not seen lowers them, and what could not be measured moves nothing; the "
-        "percentages add up to 100. No evidence gives a cause more than 90 %, and below 40 % no change is proposed."
+        "percentages add up to 100. No evidence makes a cause certain, and below 40 % no change is proposed."
     )
     parts = [tag("p", how, class_="small")]
     if reliability is not None and reliability.bins:

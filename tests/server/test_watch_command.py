@@ -1,0 +1,81 @@
+"""`traindx watch`: lines where there is no terminal, a screen that keys drive where there is one, and the terminal as it was after it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from traindx.cli import main
+
+SICK = Path(__file__).parents[2] / "examples"
+PATIENCE = 40.0
+
+
+def test_once_tells_one_line_a_run_and_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["watch", str(SICK), "--once"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "sick/metrics.csv  UNHEALTHY" in lines[0]
+    assert "healthy/metrics.csv  HEALTHY" in lines[1]
+    assert main(["watch", str(SICK / "healthy"), "--once"]) == 0
+    assert main(["watch", "no-such-place"]) == 2
+
+
+def test_without_a_terminal_every_change_is_a_line(tmp_path: Path) -> None:
+    log = tmp_path / "metrics.csv"
+    falling = [2 * 0.97**i + 0.3 for i in range(120)]
+    log.write_text("step,train_loss\n" + "".join(f"{i},{loss}\n" for i, loss in enumerate(falling)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "traindx", "watch", str(log)], stdout=subprocess.PIPE, text=True
+    ) as watch:
+        assert watch.stdout is not None
+        try:
+            assert "119 steps" in watch.stdout.readline()
+            with log.open("a") as file:
+                file.writelines(f"{120 + i},{0.5 * i}\n" for i in range(80))
+            assert "UNHEALTHY" in watch.stdout.readline()
+        finally:
+            watch.terminate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_on_a_terminal_keys_choose_open_and_end() -> None:
+    import fcntl
+    import pty
+    import struct
+    import termios
+
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
+    before = termios.tcgetattr(theirs)
+    environment = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": "1"}
+    command = [sys.executable, "-m", "traindx", "watch", str(SICK)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as watch:
+        seen = ""
+
+        def until(pattern: str) -> None:
+            nonlocal seen
+            deadline = time.monotonic() + PATIENCE
+            while not re.search(pattern, seen):
+                assert time.monotonic() < deadline, seen[-2000:]
+                seen += os.read(ours, 65536).decode("utf-8", "replace")
+
+        try:
+            until("1 unhealthy, 1 healthy")
+            until("learning rate too high")
+            os.write(ours, b"\r")
+            until("Symptoms")
+            os.write(ours, b"q")
+            assert watch.wait(timeout=PATIENCE) == 1
+        finally:
+            watch.kill()
+    assert termios.tcgetattr(theirs) == before
+    assert "\x1b[?1049h" in seen  # the other screen, so that what was there comes back
+    assert "\x1b[31m" not in seen
+    os.close(ours)
+    os.close(theirs)
