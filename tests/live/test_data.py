@@ -48,6 +48,14 @@ def test_data(tmp_path: Path, change: str, found: set[str]) -> None:
     assert facts["config"]["target_max"] == 3
 
 
+@pytest.mark.parametrize(("change", "unrelated"), [("y = y[torch.randperm(512)]", True), ("pass", False)])
+def test_labels_are_compared_with_slices_of_the_evaluation_data(tmp_path: Path, change: str, unrelated: bool) -> None:
+    """A loader for training, and evaluation data that is cut from a tensor, within the usual budget."""
+    script = LEARNT.replace("DataLoader(TensorDataset(V, v), 64)", "zip(V.split(64), v.split(64))")
+    facts = facts_of(script.format(change=change, lr=5e-3, epochs=6, batch=32), tmp_path, 0.01)
+    assert facts["labels-unrelated"]["present"] is unrelated
+
+
 @pytest.mark.parametrize(("batch", "rate", "found"), [(512, 1e-6, True), (512, 0.05, False), (32, 1e-6, False)])
 def test_passes_without_updates(tmp_path: Path, batch: int, rate: float, found: bool) -> None:
     facts = facts_of(LEARNT.format(change="", lr=rate, epochs=12, batch=batch), tmp_path, ended=True)

@@ -59,7 +59,8 @@ class Alignment(Observer):
             None  # a batch of which it is not known what it is for
         )
         self._given: torch.Tensor | None = None  # what the model was called with last
-        self._loaded = False  # batches come from a loader
+        self._loaded = False  # training batches come from a loader,
+        self._fresh = False  # which has handed one out since the last update
         self._right = self._asked = 0.0  # predictions of the last evaluation
         self._evaluations = 0
         self._between = False
@@ -71,7 +72,7 @@ class Alignment(Observer):
     # --- samples come in ----------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        self._loaded = True
+        self._loaded = self._fresh = True
         if self._full:
             return
         self._was_evaluated()
@@ -79,7 +80,9 @@ class Alignment(Observer):
         self._waiting = (tensors[0], tensors[1]) if len(tensors) == 2 and _usable(tensors[0], tensors[1]) else None
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        self._given = None if self._loaded or self._full else first_input(args, kwargs)
+        # what is trained on comes from the loader, what is evaluated on may still be cut from a tensor
+        elsewhere = self._loaded and (self._fresh or self.hub.grad)
+        self._given = None if elsewhere or self._full else first_input(args, kwargs)
 
     on_glance = on_forward
 
@@ -107,7 +110,7 @@ class Alignment(Observer):
         self._between = False
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
-        self._between = True
+        self._between, self._fresh = True, False
 
     def on_end(self) -> None:
         self._was_evaluated()
