@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from traindx.cli.talk import is_terminal, say
 from traindx.errors import EXIT_OK, TraindxError
 
 
@@ -28,5 +30,10 @@ def command(
     from traindx.mcp.roots import Roots
     from traindx.mcp.server import serve
 
-    serve(Roots.of(root or [Path.cwd()]))
+    roots = Roots.of(root or [Path.cwd()])
+    if is_terminal(sys.stdin):
+        say(
+            "speaks the Model Context Protocol on stdin and stdout; agents start it, see docs/agents.md. Ctrl-C ends it."
+        )
+    serve(roots)
     return EXIT_OK

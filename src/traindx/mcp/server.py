@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import ToolAnnotations
 
 from traindx.errors import TraindxError
+from traindx.mcp.answers import short
 from traindx.mcp.base import Function, Tool
 from traindx.mcp.desk import Desk
 from traindx.mcp.roots import Roots
@@ -42,18 +42,16 @@ def build(roots: Roots) -> MCPServer:
 def serve(roots: Roots) -> None:
     """Answer on stdin and stdout until the client leaves."""
     server = build(roots)
-    threading.Thread(target=_warm_up, daemon=True).start()
+    _warm_up()
     server.run("stdio")
 
 
 def _warm_up() -> None:
-    """Load what the first diagnosis needs while the client still introduces itself."""
-    from traindx.engine import diagnose as diagnose
-    from traindx.readers import readers
+    """Load what a diagnosis needs before the client can ask for one: the first answer should be as quick as the others."""
+    from traindx.engine import diagnose
+    from traindx.readers.specimen import diverging
 
-    readers()
-    for part in PARTS:
-        entries(part)
+    short(diagnose(diverging()))
 
 
 def _annotations(tool: Tool) -> ToolAnnotations:

@@ -197,7 +197,15 @@ def write(folder: Path) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    return fresh.run(arguments, "traindx.reporters.pages", all_pages, OWNED)
+    """The pages, and with them the skill that lies beside them: both come from the catalogue."""
+    from traindx.reporters import skill
+
+    code = fresh.run(arguments, "traindx.reporters.pages", all_pages, OWNED)
+    folder = next((Path(word) for word in arguments if not word.startswith("-")), Path())
+    beside = folder.resolve().parent / "skills" / "traindx"
+    if code == 2 or not beside.is_dir():
+        return code
+    return max(code, skill.main([*(word for word in arguments if word == "--check"), str(beside)]))
 
 
 def _index(title: str, lead: str, units: Iterable[tuple[str, str, str]]) -> str:
