@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from traindx.casebook.case import Case, Trial, case_of
+from traindx.casebook.case import LONGEST, Case, Trial, case_of
 from traindx.casebook.places import book_path
 from traindx.casebook.prior import prior_hints
 from traindx.casebook.similar import Likeness, similar
@@ -68,7 +68,7 @@ def record_trial(
         if book is None:
             return None
         case = book.remember(case_of(diagnosis, "fix"))
-        return book.add_trial(case.id, Trial(fix, cause, verdict, effect[:400])).id
+        return book.add_trial(case.id, Trial(fix, cause, verdict, effect[:LONGEST])).id
     except (sqlite3.Error, OSError, ValueError, TraindxError) as error:
         _complain(error, tell)
         return None

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from traindx.diagnosis import Diagnosis, Verdict
+from traindx.diagnosis import Diagnosis, Observation, Verdict
 from traindx.run import Axis, Run
-from traindx.signals import Settings, Signals
+from traindx.signals import Signals
 from traindx.signals.curve import END_SHARE, Curve
 from traindx.signals.stats import noise_sigma
+from traindx.symptoms import symptoms
 
 Role = Literal["named", "reward", "validation loss", "score", "training loss", "training score"]
 POINTS = 40  # of a curve that are kept
@@ -67,7 +68,6 @@ class Summary:
     verdict: Verdict
     cause: str
     confidence: float
-    headline: str
     problems: tuple[str, ...]  # symptoms present that make a run unhealthy
     present: tuple[str, ...]
     absent: tuple[str, ...]
@@ -78,23 +78,27 @@ class Summary:
         return f"{self.source} ({self.name})" if self.name else self.source
 
 
+def summary_of(run: Run, diagnosis: Diagnosis) -> Summary:
+    """The summary of a run whose whole diagnosis is at hand."""
+    fault = next((h for h in diagnosis.hypotheses if h.cause not in ("healthy", "other")), None)
+    cause, confidence = ("", 0.0) if fault is None else (fault.cause, fault.confidence)
+    return summarise(Signals(run), diagnosis.symptoms, diagnosis.verdict, cause, confidence)
+
+
 def summarise(
-    run: Run, diagnosis: Diagnosis, severities: Mapping[str, str], settings: Settings | None = None
+    signals: Signals, observations: Sequence[Observation], verdict: Verdict, cause: str, confidence: float
 ) -> Summary:
-    """The summary of a run and its diagnosis; `severities` says which symptoms are problems and which are notes."""
-    signals = Signals(run, settings)
-    present = tuple(sys.intern(symptom.id) for symptom in diagnosis.present())
-    first = next((h for h in diagnosis.hypotheses if h.cause not in ("healthy", "other")), None)
-    broken = _broken_from(diagnosis)
-    told = first is not None and diagnosis.verdict == "unhealthy"
+    """The summary of a run that was judged; `cause` is the likeliest fault."""
+    known = symptoms()
+    run = signals.run
+    present = tuple(sys.intern(symptom.id) for symptom in observations if symptom.state == "present")
+    broken = _broken_from(observations, run.steps)
+    told = verdict == "unhealthy"
     return Summary(
         source=run.source, name=run.name, format=run.format, steps=run.steps, axis=run.axis,
-        config=_bounded(run.config, signals), verdict=diagnosis.verdict,
-        cause=first.cause if told and first is not None else "",
-        confidence=first.confidence if told and first is not None else 0.0,
-        headline=diagnosis.headline if diagnosis.verdict == "unhealthy" else "",
-        problems=tuple(i for i in present if severities.get(i) == "problem"), present=present,
-        absent=tuple(sys.intern(s.id) for s in diagnosis.symptoms if s.state == "absent"),
+        config=_bounded(run.config, signals), verdict=verdict, cause=sys.intern(cause) if told else "",
+        confidence=confidence if told else 0.0, problems=tuple(i for i in present if i in known and known[i].severity == "problem"), present=present,
+        absent=tuple(sys.intern(s.id) for s in observations if s.state == "absent"),
         measures={role: _measure(role, curve, broken) for role, curve in _curves(signals).items() if len(curve)},
     )  # fmt: skip
 
@@ -109,15 +113,10 @@ def _curves(signals: Signals) -> dict[Role, Curve]:
     return {role: curve for role, curve in found.items() if curve is not None}
 
 
-def _broken_from(diagnosis: Diagnosis) -> float:
+def _broken_from(observations: Sequence[Observation], steps: int) -> float:
     """The step from which the loss is not a number for good, whatever the log prints then: some trainers print 0."""
-    found = next((s for s in diagnosis.present() if s.id == "nonfinite-loss"), None)
-    if (
-        found is None
-        or found.steps is None
-        or found.clarity < PLAIN
-        or found.steps[1] < END_REACHED * diagnosis.run.steps
-    ):
+    found = next((s for s in observations if s.id == "nonfinite-loss" and s.state == "present"), None)
+    if found is None or found.steps is None or found.clarity < PLAIN or found.steps[1] < END_REACHED * steps:
         return math.inf
     return found.steps[0]
 

@@ -13,11 +13,15 @@ from traindx.comparison.settings import Table, Value, shown
 from traindx.comparison.statistics import welch_interval
 from traindx.comparison.summary import Measure, Summary
 from traindx.diagnosis import Verdict
+from traindx.symptoms import symptoms
 
 NORMAL95 = 1.96
-# What another seed alone does to the level that a run reaches, as a share of its progress. Between seeds of the benchmark's
-# small trainings (benchmarks/compare/seeds.py) the 95 % point of the difference is near this; single runs cannot know their own.
-SEED_SHARE = 0.05
+FELL_APART = frozenset({"nonfinite-loss", "nonfinite-weight", "divergence"})
+SEEN_DIRECTLY = 0.003  # background of a symptom that is a fact (engine/words.py: DIRECT)
+# What another seed alone does to where a run ends, which a single run cannot know: these shares of its progress and of its
+# level (for a score between 0 and 1, of what is missing to 1), and what it lost again after its best. How often that is too
+# little, benchmarks/compare/honesty.py measures.
+SEED_PROGRESS, SEED_LEVEL = 0.05, 0.1
 
 
 def versus(
@@ -66,18 +70,26 @@ def _improvement(
         return -difference, half, f"interval over {len(olds)} and {len(news)} seeds"
     known = [measures[i] for i in (*before, *after)]
     errors = [m.best_error if outcome == "best" else m.final_error for m in known if m is not None]
-    progress = max((abs(m.initial - m.best) for m in known if m is not None), default=0.0)
+    allowance = max((_allowance(m) for m in known if m is not None), default=0.0)
     noise = math.sqrt(sum(error**2 for error in errors if math.isfinite(error)))
-    half = math.hypot(NORMAL95 * noise, SEED_SHARE * progress)
+    half = math.hypot(NORMAL95 * noise, allowance)
     cautions.append(
-        f"One run on a side: the interval is the noise of the curves and {SEED_SHARE * 100:.0f} % of the progress for what another seed may "
-        "do. Two or more seeds on each side would measure it."
+        "One run on a side: the interval is the noise of the curves and an allowance for what another seed may do. Two or more seeds "
+        "on each side would measure it."
     )
     return (
         float(np.mean(olds) - np.mean(news)),
         half,
         "interval from the curves' own noise and an allowance for the seed",
     )
+
+
+def _allowance(measure: Measure) -> float:
+    level = abs(measure.final)
+    if measure.kind == "score" and 0 <= measure.final <= 1:
+        level = 1 - measure.final
+    progress, rise = abs(measure.initial - measure.best), abs(measure.final - measure.best)
+    return SEED_PROGRESS * progress + SEED_LEVEL * level + min(rise, progress)
 
 
 def _verdict(
@@ -88,11 +100,18 @@ def _verdict(
         if improvement > 0:
             return "cannot tell" if new and health[1] == "unhealthy" and not cleared else "helped"
         return "cannot tell" if health == ("unhealthy", "healthy") else "worse"
-    if health[0] == "unhealthy" and health[1] == "healthy" and cleared and not new:
+    if health[0] == "unhealthy" and health[1] == "healthy" and _decisive(cleared):
         return "helped"
-    if health[0] == "healthy" and health[1] == "unhealthy" and new:
+    if health[0] == "healthy" and health[1] == "unhealthy" and _decisive(new):
         return "worse"
     return "no difference" if math.isfinite(improvement) and math.isfinite(interval) else "cannot tell"
+
+
+def _decisive(identifiers: Sequence[str]) -> bool:
+    """Symptoms that do not come and go with the seed: what a recording sees directly, and a training that fell apart. A spike or
+    a plateau more or less is chance."""
+    known = symptoms()
+    return any(i in FELL_APART or (i in known and known[i].background <= SEEN_DIRECTLY) for i in identifiers)
 
 
 def _symptoms(

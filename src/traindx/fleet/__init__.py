@@ -13,7 +13,9 @@ from traindx.comparison.compare import compare as compare_summaries
 from traindx.comparison.result import Alignment
 from traindx.comparison.result import Comparison as Findings
 from traindx.comparison.summary import Summary, summarise
-from traindx.engine import diagnose
+from traindx.engine import judge
+from traindx.engine.evidence import gather
+from traindx.engine.rank import HEALTHY, OTHER
 from traindx.errors import TraindxError
 from traindx.executors import Executor, Lost, executor_for
 from traindx.readers.units import Unit, runs_of, units_in
@@ -21,8 +23,8 @@ from traindx.reporters.comparison.html import as_html
 from traindx.reporters.comparison.json import as_json
 from traindx.reporters.comparison.markdown import as_markdown
 from traindx.reporters.comparison.text import as_text
-from traindx.signals import Settings
-from traindx.symptoms import symptoms
+from traindx.run import Run
+from traindx.signals import Settings, Signals
 
 Progress = Callable[[str, int, int], None]
 
@@ -114,13 +116,22 @@ def survey(
 def look_at(
     unit: Unit, settings: Settings, allowed: Callable[[Path], bool] | None = None
 ) -> tuple[list[Summary], list[str]]:
-    """Read and diagnose the runs of one unit; what cannot be used is said, never raised."""
-    runs, problems = runs_of(unit, allowed)
-    severities = {identifier: symptom.severity for identifier, symptom in symptoms().items()}
+    """Read and judge the runs of one unit; what cannot be used is said, never raised."""
+    runs, complaints = runs_of(unit, allowed)
     summaries = []
     for run in runs:
         try:
-            summaries.append(summarise(run, diagnose(run, settings), severities, settings))
+            summaries.append(_summary(run, settings))
         except TraindxError as error:
-            problems.append(str(error))
-    return summaries, problems
+            complaints.append(str(error))
+    return summaries, complaints
+
+
+def _summary(run: Run, settings: Settings) -> Summary:
+    """What the engine makes of a run, without the advice that a page of its own would give."""
+    signals = Signals(run, settings)
+    evidence = gather(signals)
+    ranked = evidence.ranked()
+    fault = next(entry for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    verdict = judge(evidence.observations, ranked)
+    return summarise(signals, evidence.observations, verdict, fault.cause, fault.probability)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isfinite, log10
 from typing import Any
 
-from traindx.comparison.summary import Summary, summarise
+from traindx.comparison.summary import Summary, summary_of
 from traindx.diagnosis import Diagnosis, Verdict
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
@@ -15,7 +15,6 @@ from traindx.readers.units import Unit, runs_of
 from traindx.reporters.sparkline import is_log
 from traindx.reporters.wording import amount, clean, leading, main_symptom, run_name, title_of
 from traindx.run import Run
-from traindx.symptoms import symptoms
 
 SPARK_POINTS = 40
 _ENDS = ("finished", "traceback", "killed", "oom", "early-stop")
@@ -68,13 +67,12 @@ def look(unit: Unit) -> tuple[list[Card], list[str]]:
 
 def card_of(unit: Unit, place: int, run: Run, diagnosis: Diagnosis) -> Card:
     first = leading(diagnosis)
-    severities = {identifier: symptom.severity for identifier, symptom in symptoms().items()}
     return Card(
         id=identifier_of(unit, place, run.name), place=place, name=run_name(diagnosis), verdict=diagnosis.verdict,
         headline=clean(diagnosis.headline), length=amount(run.steps, run.axis) if run.steps else "", cause=title_of(first) if first is not None else "",
         confidence=first.confidence if first is not None else 0.0,
         symptom=main_symptom(diagnosis) if diagnosis.verdict != "healthy" else "",
-        ended=any(event.kind in _ENDS for event in run.events), spark=_spark(diagnosis), summary=summarise(run, diagnosis, severities),
+        ended=any(event.kind in _ENDS for event in run.events), spark=_spark(diagnosis), summary=summary_of(run, diagnosis),
     )  # fmt: skip
 
 
