@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from traindx.fleet import compare as compare
     from traindx.live.watching import watch as watch
     from traindx.probes.python import probe as probe
+    from traindx.testing import assert_trains as assert_trains
 
 
 def __getattr__(name: str) -> Any:
-    """`traindx.watch` and `traindx.probe` bring torch along, `traindx.compare` numpy: imported when asked for and not before."""
+    """`traindx.watch`, `traindx.probe` and `traindx.assert_trains` bring torch along, `traindx.compare` numpy: imported when asked for and not before."""
     if name == "watch":
         from traindx.live.watching import watch
 
@@ -22,6 +23,10 @@ def __getattr__(name: str) -> Any:
         from traindx.probes.python import probe
 
         return probe
+    if name == "assert_trains":
+        from traindx.testing import assert_trains
+
+        return assert_trains
     if name == "compare":
         from traindx.fleet import compare
 

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+import traindx
 from traindx.testing import assert_gradients_reach, assert_no_leak, assert_overfits, assert_trains
 
 X, Y = torch.randn(32, 6, generator=torch.Generator().manual_seed(0)), torch.arange(32) % 3
@@ -48,6 +49,7 @@ def test_a_healthy_model_passes_and_is_left_as_it_was() -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
     before = [parameter.clone() for parameter in model.parameters()]
     state = torch.get_rng_state()
+    assert traindx.assert_trains is assert_trains
     probing = assert_trains(model, (X, Y), nn.functional.cross_entropy, optimizer, validation=(X + 1, Y))
     assert "sanity" in probing.readings
     assert all(torch.equal(old, new) for old, new in zip(before, model.parameters(), strict=True))

@@ -16,7 +16,7 @@ Function = Callable[..., "CallToolResult | Any"]
 @dataclass(frozen=True)
 class Tool:
     """`make` gives the function the client calls: its signature and docstring are the tool's. `runs_code` is for tools that
-    run the user's script: those are not read-only, and nobody knows what the script does outside."""
+    run the user's script: those are not read-only, and nobody but the user knows what the script writes or sends."""
 
     id: str
     title: str

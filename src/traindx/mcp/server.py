@@ -36,7 +36,18 @@ def build(roots: Roots) -> MCPServer:
     for tool in tools().values():
         server.tool(name=tool.id, title=tool.title, annotations=_annotations(tool))(told(tool.make(desk)))
     _add_resources(server)
+    server.prompt("find-cause", title="Find out why a training fails")(find_cause)
     return server
+
+
+def find_cause(path: str) -> str:
+    """Find the cause of a failing training, step by step, before anything is changed."""
+    return (
+        f"Find out why the training at {path} fails. Diagnose it with traindx before you suggest anything. If the answer is "
+        "inconclusive, get the evidence it says is missing. Read the page of the first cause with its look-alikes and do-nots. "
+        "Then report: the cause with its probability, the evidence for and against, the fix, what not to do, what was not "
+        "measured. Ask me before you run my script or change a file, and prove the fix with a trial."
+    )
 
 
 def serve(roots: Roots) -> None:
@@ -56,7 +67,7 @@ def _warm_up() -> None:
 
 def _annotations(tool: Tool) -> ToolAnnotations:
     return ToolAnnotations(
-        title=tool.title, read_only_hint=not tool.runs_code, destructive_hint=False,
+        title=tool.title, read_only_hint=not tool.runs_code, destructive_hint=tool.runs_code,
         idempotent_hint=not tool.runs_code, open_world_hint=tool.runs_code,
     )  # fmt: skip
 
