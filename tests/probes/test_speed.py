@@ -56,6 +56,19 @@ def fed(reading: Reading) -> dict[int, tuple[float, float]]:
     return {row[0]: (row[1], row[2]) for row in table.rows}  # type: ignore[misc]
 
 
+@pytest.fixture(autouse=True)
+def to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times are taken as if nothing else ran on the machine."""
+    monkeypatch.setattr("traindx.probes.kinds.speed.OURS", 0.0)
+
+
+def test_nothing_is_claimed_on_a_machine_that_others_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("traindx.probes.kinds.speed.OURS", 1e3)
+    reading = read(Slow(0.01), 1.0)
+    assert reading.facts == ()
+    assert any("other programs" in sentence for sentence in reading.unknown)
+
+
 @pytest.fixture
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting needs no core, so the trials make sense on any machine."""

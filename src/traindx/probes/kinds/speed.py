@@ -7,6 +7,7 @@ as they do in the training. Gains come with an interval; what is not clearly fas
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -35,6 +36,7 @@ FREE, PLAIN_FREE = 1.25, 1.05  # times the time for twice the samples, on an acc
 USUAL_SECONDS, USUAL_SHARE = 8.0, 0.2  # of the time for everything but compiling
 ELSEWHERE = 0.1  # of the script's own step: what it does besides is worth a word
 LEAST_ELSEWHERE = 2e-4  # seconds: a replay costs about that much itself
+OURS = 0.7  # of the time in which a step computes on the processor: less, and times say more about other programs
 LEAST_TRIED = 3  # numbers of workers above the script's before "more do not help" means anything
 
 
@@ -48,6 +50,7 @@ class Found:
     waits: list[str] = field(default_factory=list)
     half: Gain | None = None
     compiled: Gain | None = None
+    contended: bool = False  # others had the processor for much of the time
     own: Timed | None = None  # the script's step, as it runs by itself
     own_wait: float = 0.0  # of it waiting for data
     reads: tuple[tuple[str, float], ...] = ()
@@ -85,7 +88,11 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     usual = Deadline(whole)
     device = subject.device
     update = _updates(subject)
+    began, worked = time.perf_counter(), time.process_time()
     found = Found(_parts(subject, update, device, Deadline(STEP_SHARE * whole)))
+    if device.type == "cpu" and time.process_time() - worked < OURS * (time.perf_counter() - began):
+        found.contended = True
+        found.unknown.append("Whether loading is too slow: other programs took much of the processor meanwhile.")
     if subject.pace is not None:
         found.own = Timed(subject.pace.seconds)
         found.reads = (
@@ -203,7 +210,7 @@ def _resized(subject: Subject, size: int, count: int) -> Callable[[], object]:
 def _facts(subject: Subject, found: Found) -> list[Fact]:
     facts: list[Fact] = []
     now, knee = found.workers, found.knee
-    if now is not None and knee is not None and now in found.fed:
+    if now is not None and knee is not None and now in found.fed and not found.contended:
         facts += feeding_facts(found, now, knee)
     larger = found.samples.get(2 * subject.steps[0].size)
     if larger is not None and subject.device.type == "cuda":
