@@ -1,10 +1,10 @@
 """Fits what symptoms say about causes on the zoo, calibrates the confidences and scores both on what was left out.
 
-    python benchmarks/zoo/fit.py RESULTS… [--write]
+    python benchmarks/zoo/fit.py RESULTS… [--write] [--plot docs/images/reliability.png] [--verbose]
 
 RESULTS are the results.jsonl (or .gz) that make.py wrote. Every figure is of specimens whose whole task (or whole optimiser) was left
 out, both from the counts and from the calibration. `--write` puts the counts of all specimens and the calibration into
-src/traindx/engine/fitted.json, and the reliability of the confidences into docs/reliability.json beside it.
+src/traindx/engine/fitted.json, with the reliability of the confidences; `--plot` draws that.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--plot", type=Path)
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     known = list(specimens(arguments.results))
@@ -69,6 +70,7 @@ def main() -> None:
         f"{len(known)} specimens: "
         + ", ".join(f"{sum(s.kind == k for s in known)} {k}" for k in ("healthy", "fault", "harmless", "pair"))
     )
+    drawn = {}
     for key in ("task", "optimizer"):
         print(f"\nleft out: whole {key}s" if key == "task" else "\nleft out: whole optimisers")
         print(HEADER)
@@ -76,8 +78,11 @@ def main() -> None:
             answers = left_out(known, level, key)
             if answers:
                 print(row(level, answers))
+                drawn.setdefault(level, reliability(answers))
                 if arguments.verbose and key == "task":
                     print(details(level, answers))
+    if arguments.plot:
+        draw(drawn, arguments.plot)
     if arguments.write:
         write(known)
 
@@ -203,6 +208,28 @@ def calibration_error(answers: Sequence[tuple[Specimen, list[Ranked]]]) -> float
     table = reliability(answers)
     total = sum(number for _, _, number in table)
     return sum(number * abs(said - right) for said, right, number in table) / max(total, 1)
+
+
+def draw(tables: dict[str, list[tuple[float, float, int]]], path: Path) -> None:
+    """Said against right, a panel for each level; the number of answers under each point."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    titles = {"curve": "from a log", "live": "from a recording"}
+    figure, axes = pyplot.subplots(1, len(titles), figsize=(8, 4), sharey=True)
+    for axis, (level, title) in zip(axes, titles.items(), strict=True):
+        said, right, number = zip(*tables[level], strict=True)
+        axis.plot([0, 1], [0, 1], color="0.7", linewidth=1)
+        axis.plot(said, right, marker="o", color="#1f6feb")
+        for x, y, count in zip(said, right, number, strict=True):
+            axis.annotate(str(count), (x, y), xytext=(5, -12), textcoords="offset points", fontsize=7, color="0.35")
+        axis.set(title=title, xlabel="confidence in the first explanation", xlim=(0, 1), ylim=(0, 1))
+    axes[0].set_ylabel("share of right answers")
+    figure.tight_layout()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
 
 
 def details(level: str, answers: Sequence[tuple[Specimen, list[Ranked]]]) -> str:

@@ -38,6 +38,7 @@ class Specimen:
     evidence: dict[str, Any]
     trace: dict[str, Any]
     told: bool
+    spec: dict[str, Any]
 
     def observations(self, level: str) -> tuple[Observation, ...]:
         return tuple(
@@ -86,5 +87,5 @@ def _specimen(result: dict[str, Any], source: str) -> Specimen:
         right.add("healthy")
     return Specimen(
         f"{source}/{spec['name']}", causes, frozenset(right), kind, spec["task"], spec["optimizer"], spec["level"], spec["variant"],
-        result["levels"], result["trace"], result["told"],
+        result["levels"], result["trace"], result["told"], spec,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TRAINDX_CASES", "off")
 
+import numpy as np
 import torch
 from plan import Spec, build, of_degree, plan
 from setup import Setup
@@ -233,13 +234,19 @@ def evidence(run: Run) -> dict[str, Any]:
 
 
 def trace(run: Run, setup: Setup) -> dict[str, Any]:
-    """Series that other tools ask for, thinned: losses, gradient norm, learning rate."""
-    kept: dict[str, Any] = {"batch": setup.batch, "lr": setup.lr, "optimizer": setup.optimizer}
+    """What other tools ask for, thinned: losses, gradient norm, learning rate, a number a layer, the range of the inputs."""
+    kept: dict[str, Any] = {"batch": setup.batch, "rate": setup.lr, "optimizer": setup.optimizer, "layers": {}}
+    kept["inputs"] = [run.config.get("input_min"), run.config.get("input_max")]
     for name in ("train_loss", "val_loss", "lr", "grad_norm"):
-        series = next((s for key, s in run.series.items() if key == name), None)
+        series = run.series.get(name)
         if series is not None and len(series):
             pick = range(0, len(series), max(1, len(series) // TRACE_POINTS))
             kept[name] = [[float(series.steps[i]), float(f"{series.values[i]:.5g}")] for i in pick]
+    for kind in ("grad_norm", "dead", "saturated", "update_ratio"):
+        found = {name.split("/", 1)[1]: s for name, s in run.series.items() if name.startswith(f"{kind}/") and len(s)}
+        kept["layers"][kind] = {
+            name: float(f"{np.nanmedian(s.values):.4g}") for name, s in found.items() if np.isfinite(s.values).any()
+        }
     return kept
 
 

@@ -1,0 +1,172 @@
+"""traindx beside other tools on the same specimens of the zoo.
+
+    python benchmarks/zoo/versus.py RESULTS… --venvs DIR [--most 600] [--only TOOL…]
+
+Every tool gets its own environment below DIR (made on the first run; that needs a package index) and the same traces: loss of every step,
+validation losses, learning rate, gradient norm. torchdiag looks at the live model instead. The published rules of four systems run here,
+from their thresholds (rules.py). A tool is right where the first thing it says stands for a right cause, in the sense most favourable to
+it (MEANS); it raises a false alarm where it says anything about a healthy training. traindx's rows are predictions for tasks that were
+left out of its counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import venv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from fit import left_out
+from labels import Specimen, specimens
+from rules import RULES
+
+from traindx.engine import judge
+from traindx.engine.rank import HEALTHY, OTHER
+
+HERE = Path(__file__).resolve().parent
+NAN = {"lr-too-high", "exploding-gradients", "nan-in-data", "log-of-zero", "division-by-zero", "fp16-overflow"}
+STUCK = {
+    "lr-too-low",
+    "lr-too-high",
+    "detached-graph",
+    "frozen-params",
+    "params-not-in-optimizer",
+    "labels-misaligned",
+    "wrong-loss",
+}
+SPIKES = {"lr-too-high", "corrupt-samples", "grad-clip-missing", "warmup-missing"}
+BLOWN = {"exploding-gradients", "lr-too-high", "init-too-large", "missing-zero-grad"}
+FADED = {"vanishing-gradients", "lr-too-low", "saturation", "init-too-small"}
+REST = {"lr-decay-missing", "lr-too-low", "lr-decayed-too-early", "model-too-small"}
+LEAK = {"train-val-leak", "causal-mask-missing", "target-not-shifted"}
+# what each tool's words stand for
+MEANS: dict[str, dict[str, set[str]]] = {
+    "runmedic": {
+        "non_finite": NAN, "divergence": {"lr-too-high", "missing-zero-grad"}, "loss_spikes": SPIKES, "no_learning": STUCK,
+        "overfitting": {"overfitting"}, "val_below_train": LEAK, "grad_spikes": BLOWN, "constant_lr_plateau": {"lr-decay-missing"},
+        "input_bound": {"slow-data-loading"}, "slow_steps": {"slow-data-loading"}, "slowdown": {"slow-data-loading"},
+    },
+    "runwise": {
+        "nan:critical": NAN, "spike:warning": SPIKES, "spike:critical": SPIKES, "overfit:warning": {"overfitting"},
+        "overfit:critical": {"overfitting"}, "plateau:warning": REST, "gradient:vanish": FADED, "gradient:warning": BLOWN,
+        "gradient:critical": BLOWN,
+    },
+    "training-doctor": {
+        "gradient_instability": BLOWN, "mixed_precision_instability": {"fp16-overflow"}, "lr_too_high": {"lr-too-high"},
+        "lr_too_low": {"lr-too-low"}, "overfitting": {"overfitting"}, "train_eval_mismatch": {"train-mode-during-eval", "val-preprocessing-mismatch"},
+        "plateau": REST, "early_plateau": REST,
+    },
+    "sk-autod": {
+        "Data leakage": LEAK, "Dying ReLU proxy": {"dead-relu"}, "Missed early stopping": {"overfitting"}, "Exploding gradient": BLOWN | NAN,
+        "Label noise floor": {"labels-misaligned"}, "LR too high": {"lr-too-high"}, "LR too low": {"lr-too-low"},
+        "Noisy training": {"batch-too-small", "lr-too-high"}, "Classic overfitting": {"overfitting"}, "Underfitting": {"model-too-small", "lr-too-low"},
+    },
+    "trainpulse": {
+        "nan_detector:critical": NAN, "loss_spike:warning": SPIKES, "gradient:critical": BLOWN, "gradient:vanish": FADED,
+        "learning_rate:warning": {"lr-decayed-too-early"}, "plateau:warning": REST,
+    },
+    "mldoct": {
+        "missing_zero_grad": {"missing-zero-grad"}, "Exploding Gradients": BLOWN, "Vanishing Gradients": FADED, "overfitting": {"overfitting"},
+        "underfitting": {"model-too-small", "lr-too-low"}, "Severe Label Noise / Corrupted Labels": {"labels-misaligned", "label-encoding-wrong"},
+    },
+    "torchdiag": {
+        "not-finite": NAN, "nothing-changed": STUCK, "EXPLODE": BLOWN, "VANISH": FADED, "no_grad": {"detached-graph", "frozen-params"},
+        "dead": {"dead-relu", "lr-too-high", "constant-init"},
+    },
+}  # fmt: skip
+NEEDS = {"torchdiag": ["torch", "numpy"], "mldoct": ["scikit-learn", "pandas", "numpy"]}
+
+
+@dataclass(frozen=True)
+class Answer:
+    fires: bool
+    right: bool
+    confidence: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path, nargs="+")
+    parser.add_argument("--venvs", type=Path, required=True)
+    parser.add_argument("--most", type=int, default=600)
+    parser.add_argument("--only", nargs="*", default=[])
+    arguments = parser.parse_args()
+    known = [s for s in specimens(arguments.results) if s.kind in ("healthy", "fault")]
+    shown = known[:: max(1, len(known) // arguments.most)]
+    print(f"{len(shown)} specimens, {sum(s.kind == 'fault' for s in shown)} with one fault\n")
+    print("| tool | fires on faults | right cause first | false alarms | calibration error |\n|---|---|---|---|---|")
+    for level, title in (("live", "traindx, recording"), ("curve", "traindx, log alone")):
+        answers = {s.name: _own(s, ranked, level) for s, ranked in left_out(known, level, "task")}
+        print(row(title, shown, answers), flush=True)
+    for name, rule in RULES.items():
+        print(row(name, shown, {s.name: _published(s, rule(s.trace)) for s in shown}), flush=True)
+    for tool, means in MEANS.items():
+        if not arguments.only or tool in arguments.only:
+            print(row(tool, shown, _asked(tool, means, shown, arguments.venvs)), flush=True)
+
+
+def _own(specimen: Specimen, ranked: list, level: str) -> Answer:  # type: ignore[type-arg]
+    fires = judge(specimen.observations(level), ranked) == "unhealthy"
+    first = next(entry for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    return Answer(fires, first.cause in specimen.right, first.probability)
+
+
+def _published(specimen: Specimen, found: list[tuple[str, frozenset[str]]]) -> Answer:
+    return Answer(bool(found), bool(found) and bool(found[0][1] & specimen.right), 1.0)
+
+
+def _asked(tool: str, means: dict[str, set[str]], shown: Sequence[Specimen], venvs: Path) -> dict[str, Answer]:
+    python = _environment(tool, venvs)
+    asked = "".join(json.dumps({"name": s.name, "spec": s.spec, **s.trace}) + "\n" for s in shown)
+    script = HERE / "peers" / f"ask_{tool.replace('-', '_')}.py"
+    done = subprocess.run([str(python), str(script)], input=asked, capture_output=True, text=True, cwd=HERE)
+    told = {line["name"]: line["findings"] for line in map(json.loads, done.stdout.splitlines())}
+    if len(told) < len(shown):
+        print(f"{tool} answered {len(told)} of {len(shown)}: {done.stderr[-500:]}", file=sys.stderr)
+    answers = {}
+    for specimen in shown:
+        found = told.get(specimen.name, [])
+        right = bool(found) and bool(means.get(found[0][0], set()) & specimen.right)
+        answers[specimen.name] = Answer(bool(found), right, found[0][1] if found else 1.0)
+    return answers
+
+
+def _environment(tool: str, venvs: Path) -> Path:
+    folder = venvs / tool
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *NEEDS.get(tool, []), tool], check=True)
+    return python
+
+
+def row(title: str, shown: Sequence[Specimen], answers: dict[str, Answer]) -> str:
+    faults = [answers[s.name] for s in shown if s.kind == "fault"]
+    healthy = [answers[s.name] for s in shown if s.kind == "healthy"]
+    said = [(answer.confidence, answer.right) for answer in [*faults, *healthy] if answer.fires]
+    error = _error(said) if said else float("nan")
+    share = [
+        np.mean([a.fires for a in faults]),
+        np.mean([a.fires and a.right for a in faults]),
+        np.mean([a.fires for a in healthy]),
+    ]
+    return f"| {title} | {share[0]:.0%} | {share[1]:.0%} | {share[2]:.0%} | {error:.2f} |"
+
+
+def _error(said: Sequence[tuple[float, bool]]) -> float:
+    """Expected calibration error of the first answer where a tool fires, in ten bins."""
+    total = 0.0
+    for index in range(10):
+        inside = [pair for pair in said if min(int(pair[0] * 10), 9) == index]
+        if inside:
+            total += len(inside) * abs(np.mean([p for p, _ in inside]) - np.mean([ok for _, ok in inside]))
+    return float(total / len(said))
+
+
+if __name__ == "__main__":
+    main()
