@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat
 
@@ -28,6 +30,9 @@ def detect(signals: Signals) -> Observation:
             return Observation(
                 ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it."
             )
+    before = trained_before(signals)
+    if before:
+        return Observation(ID, "unknown", before)
     gain = curve.initial - curve.best
     scatter = max(curve.level_noise, 1e-300)
     share = gain / max(abs(curve.initial), 1e-300)
@@ -87,7 +92,7 @@ From the first value to the last the loss stays where it began, up to its noise.
 The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the initial
 loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score that
 clearly rose (15 % of its best value and five times its noise) speaks against it. A log that begins in the middle of a
-run cannot tell.
+run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before.
 
 ## Healthy range
 Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
@@ -103,6 +108,11 @@ units died at once, or the loss cannot see the labels (wrong pairing, wrong acti
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(200, 2.3, 0.4)}),
         Case("loss rests while accuracy climbs", "absent",
              lambda: {"train_loss": flat(60, 0.70, 0.004), "val_accuracy": 1 - falling(60, 0.5, 0.1)}),
+        Case("fine-tuning", "unknown", lambda: {"train_loss": flat(60, 0.5, 0.01), "val_loss": flat(6, 0.5, 0.01)},
+             {"mse_target_variance": 1.0}, facts=(Fact("no-gradient", False, "All receive one."),)),
+        Case("far below chance in training only", "present",
+             lambda: {"train_loss": flat(60, 0.5, 0.004), "val_loss": flat(6, 1.0, 0.004)},
+             {"mse_target_variance": 1.0}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("resumed in the middle", "unknown", lambda: {"train_loss": (range(9000, 10000, 10), flat(100, 0.5))}),
         Case("three values", "unknown", lambda: {"train_loss": [2.3, 2.3, 2.3]}),
     ),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.started import trained_before
 from traindx.signals.stats import theil_sen
 from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -25,6 +27,9 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the fast part may be missing."
         )
+    before = trained_before(signals)
+    if before:
+        return Observation(ID, "unknown", before)
     x, y = curve.bins.x, curve.bins.median
     half = len(y) // 2
     early, late = theil_sen(x[:half], y[:half]), theil_sen(x[half:], y[half:])
@@ -73,6 +78,8 @@ scales that force small steps, clipping that cuts every step, or a schedule that
         Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
         Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
+        Case("fine-tuning", "unknown", lambda: {"train_loss": ramp(300, 0.6, 0.5, 0.005), "val_loss": ramp(10, 0.6, 0.5)},
+             {"num_classes": 10}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("returns", "unknown", lambda: {"ep_rew_mean": ramp(100, -400, -200)}),
     ),
 )  # fmt: skip

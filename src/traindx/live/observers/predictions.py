@@ -59,6 +59,7 @@ class Predictions(Observer):
         self._right: list[
             tuple[torch.Tensor, torch.Tensor]
         ] = []  # right and counted predictions since the last training step
+        self._variances: list[float] = []  # of the targets of a regression, by look
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
         self._classes = 0
@@ -113,6 +114,8 @@ class Predictions(Observer):
         self._later.poll(wait=True)
         self._flush()
         self._judge()
+        if self._variances and len(self._spreads) == 1:
+            self.hub.config(mse_target_variance=sum(self._variances) / len(self._variances))
 
     def _look(self, call: Criterion, site: _Site) -> None:
         if site.classes > COUNTED_CLASSES:
@@ -173,6 +176,8 @@ class Predictions(Observer):
         past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
         step = self.hub.step
         self._later.ask(torch.stack(spreads), lambda found: past.append((step, found[0], found[1])))
+        if call.name == "mse_loss":
+            self._later.ask(target[:few].float().var(0).mean(), self._variances.append)
 
     def _judge(self) -> None:
         if self.hub.step < SETTLED or len(self._optimizers) > 1:

@@ -1,0 +1,27 @@
+"""Had the model been trained before this run began? Then there is little left to gain, and it is gained slowly."""
+
+from __future__ import annotations
+
+import math
+
+from traindx.signals import Signals
+
+TRAINED = 0.6  # of chance level: no fresh model starts there
+VARIANCE = "mse_target_variance"  # told by a recording: what a constant answer reaches
+
+
+def trained_before(signals: Signals) -> str:
+    """A sentence where a recording's first losses, in training and in validation, lie far below what guessing gives."""
+    train, val = signals.train, signals.val
+    if not signals.run.facts or train is None or val is None or train.initial <= 0 or val.initial <= 0:
+        return ""
+    variance = signals.run.config.get(VARIANCE)
+    if isinstance(variance, (int, float)):
+        level, name = float(variance), "the variance of the targets"
+    elif signals.classes is not None:
+        level, name = math.log(max(2, signals.classes[0])), f"ln({signals.classes[0]})"
+    else:
+        return ""
+    if max(train.initial, val.initial) > TRAINED * level:
+        return ""
+    return f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained before."
