@@ -69,6 +69,15 @@ def test_nothing_is_claimed_on_a_machine_that_others_use(monkeypatch: pytest.Mon
     assert any("other programs" in sentence for sentence in reading.unknown)
 
 
+def test_the_scripts_own_wait_has_the_last_word() -> None:
+    busy = found(0.001, w0=0.1, w1=0.02)
+    assert {fact.id: fact.present for fact in feeding_facts(busy, 0, 1)} == {"more-workers-help": True}
+    busy.own, busy.own_wait = Timed((0.002,) * 5), 0.0002
+    assert not any(fact.present for fact in feeding_facts(busy, 0, 1))
+    busy.own_wait = 0.0015
+    assert any(fact.present for fact in feeding_facts(busy, 0, 1))
+
+
 @pytest.fixture
 def four_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting needs no core, so the trials make sense on any machine."""

@@ -70,6 +70,13 @@ class Found:
         least = max(SURE * math.hypot(self.own.error, self.step.error), ELSEWHERE * self.own.median, LEAST_ELSEWHERE)
         return rest if rest > least else None
 
+    @property
+    def served(self) -> str | None:
+        """That the script itself hardly waits for data, in words; None where it does or was not timed."""
+        if self.own is None or self.own_wait >= STARVED / 2 * self.own.median:
+            return None
+        return f"the script itself waits for data for {percent(self.own_wait / self.own.median)} of its step"
+
     def waiting(self, workers: int) -> float:
         """The share of a step's time that is not its own."""
         return max(0.0, 1 - self.step.median / self.fed[workers].median)
@@ -229,6 +236,9 @@ def _facts(subject: Subject, found: Found) -> list[Fact]:
 
 
 def feeding_facts(found: Found, now: int, knee: int) -> list[Fact]:
+    if found.served is not None:
+        told = f"{found.served[0].upper()}{found.served[1:]} ({num(found.own_wait)} s)."
+        return [Fact(symptom, False, told) for symptom in ("more-workers-help", "loader-at-its-limit")]
     share, seconds = found.waiting(now), found.fed[now].median
     told = f"With {now} workers a step takes {num(seconds)} s, of which {percent(share)} is waiting for data"
     if share < IN_TIME or seconds < LEAST_SECONDS:
@@ -252,7 +262,9 @@ def _summary(subject: Subject, found: Found) -> str:
     size = subject.steps[0].size
     text = f"A step of {size} samples takes {num(found.step.median)} s on the {subject.device.type}"
     now, knee = found.workers, found.knee
-    if now is None or knee is None or now not in found.fed:
+    if found.served is not None:
+        text += f"; {found.served}."
+    elif now is None or knee is None or now not in found.fed:
         text += "."
     elif found.waiting(now) < IN_TIME:
         text += f", and data arrives in time with {now} workers."
