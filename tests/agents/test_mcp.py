@@ -166,7 +166,8 @@ def test_the_interview_goes_from_call_to_call_to_a_cause() -> None:
         while steps[-1]["question"] is not None and len(steps) < 20:
             question = steps[-1]["question"]
             value = told.get(question["id"])
-            asked = {"session": steps[-1]["session"], "answers": {question["id"]: value}}
+            either = {"answers": {question["id"]: value}} if len(steps) % 2 else {"id": question["id"], "value": value}
+            asked = {"session": steps[-1]["session"], **either}
             result = await client.call_tool("ask", asked)
             assert not result.is_error, said(result)
             steps.append(result.structured_content)
@@ -196,6 +197,7 @@ def test_runs_are_compared_within_the_roots(tmp_path: Path) -> None:
 
     async def talk(client: Client) -> tuple[Any, Any, Any]:
         two = await client.call_tool("compare", {"path": "sick.csv", "others": ["healthy.csv"]})
+        assert (await client.call_tool("compare", {"path": ["sick.csv", "healthy.csv"]})).content == two.content
         page = await client.call_tool("compare", {"path": ".", "limit": 1})
         cursor = page.structured_content["next_cursor"]
         return two, page, await client.call_tool("compare", {"path": ".", "limit": 1, "cursor": cursor})

@@ -64,6 +64,8 @@ def make(desk: Desk) -> Function:
             dict[str, Any] | None,
             Field(description="Question id → the chosen id, a list of ids, a number, or null for: don't know."),
         ] = None,
+        id: Annotated[str | None, Field(description="For a single answer: the question's id, with `value`.")] = None,
+        value: Annotated[Any, Field(description="The answer to the question `id`; null for: don't know.")] = None,
         says: Annotated[str | None, Field(description="What the user says in their own words.")] = None,
         path: Annotated[
             str | None, Field(description="A log or run directory, if there is one; only to begin.")
@@ -83,8 +85,8 @@ def make(desk: Desk) -> Function:
                 raise TraindxError("`path` and `script` belong to the first call.", "Begin again without `session`.")
             token, held = session, cast("Session", desk.interviews.get(session))
         replies = [reply] if says and (reply := held.says(says)) is not None else []
-        for name, value in (answers or {}).items():
-            held.answer(name, value)
+        for name, told in {**(answers or {}), **({id: value} if id is not None else {})}.items():
+            held.answer(name, told)
         question, page = held.question(), held.diagnosis()
         structure = AskAnswer(
             session=token, question=None if question is None else _question(question), answered=len(held.answers),

@@ -75,7 +75,10 @@ class CompareAnswer(TypedDict):
 def make(desk: Desk) -> Function:
     async def compare(
         context: Context,
-        path: Annotated[str, Field(description="A run (the one before a change), or a directory with all runs.")],
+        path: Annotated[
+            str | list[str],
+            Field(description="A run (the one before a change), a directory with all runs, or a list of runs."),
+        ],
         others: Annotated[
             list[str] | None, Field(description="More runs; with one, it is taken for the one after.")
         ] = None,
@@ -90,7 +93,7 @@ def make(desk: Desk) -> Function:
         two runs whether the change helped and which symptoms it cleared. Says so when these runs cannot tell. Reads only."""
         token, start = ("", 0) if cursor is None else place_of(cursor)
         if cursor is None:
-            paths = [path, *(others or [])]
+            paths = [*([path] if isinstance(path, str) else path), *(others or [])]
             found = await anyio.to_thread.run_sync(lambda: _compared(desk.roots, paths, metric, goal, context))
         else:
             found = cast("Sequence[Comparison]", desk.answers.get(token))[0]
