@@ -6,7 +6,8 @@ import math
 
 from traindx.signals import Signals
 
-TRAINED = 0.6  # of chance level: no fresh model starts there
+TRAINED = 0.6  # of chance level: no fresh model starts there,
+HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
 VARIANCE = "mse_target_variance"  # told by a recording: what a constant answer reaches
 
 
@@ -22,6 +23,6 @@ def trained_before(signals: Signals) -> str:
         level, name = math.log(max(2, signals.classes[0])), f"ln({signals.classes[0]})"
     else:
         return ""
-    if max(train.initial, val.initial) > TRAINED * level:
+    if train.initial > TRAINED * level or val.initial > HELD_OUT * level:
         return ""
     return f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained before."
