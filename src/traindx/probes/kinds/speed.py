@@ -50,7 +50,9 @@ class Found:
     waits: list[str] = field(default_factory=list)
     half: Gain | None = None
     compiled: Gain | None = None
-    contended: bool = False  # others had the processor for much of the time
+    contended: bool = (
+        False  # others had the processor for much of the time, and the script itself does not wait for data
+    )
     own: Timed | None = None  # the script's step, as it runs by itself
     own_wait: float = 0.0  # of it waiting for data
     reads: tuple[tuple[str, float], ...] = ()
@@ -97,15 +99,16 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     update = _updates(subject)
     began, worked = time.perf_counter(), time.process_time()
     found = Found(_parts(subject, update, device, Deadline(STEP_SHARE * whole)))
-    if device.type == "cpu" and time.process_time() - worked < OURS * (time.perf_counter() - began):
-        found.contended = True
-        found.unknown.append("Whether loading is too slow: other programs took much of the processor meanwhile.")
+    ours = (time.process_time() - worked) / (time.perf_counter() - began)
     if subject.pace is not None:
         found.own = Timed(subject.pace.seconds)
-        found.reads = (
-            subject.pace.reads if device.type != "cpu" else ()
-        )  # where nothing runs behind, reading costs nothing
+        # where nothing runs behind, reading costs nothing
+        found.reads = subject.pace.reads if device.type != "cpu" else ()
         found.own_wait = Timed(subject.pace.waiting).median
+    starved = found.own is not None and found.own_wait >= STARVED * found.own.median
+    if device.type == "cpu" and ours < OURS and not starved:
+        found.contended = True
+        found.unknown.append("Whether loading is too slow: other programs took much of the processor meanwhile.")
     _feed(subject, found, update, device, Deadline(max(usual.left - BATCH_SHARE * whole, 0.5)))
     _sizes(subject, found, device, Deadline(min(usual.left, BATCH_SHARE * whole)))
     if device.type == "cuda":
