@@ -6,6 +6,8 @@ import math
 import os
 import signal
 import sys
+import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +30,11 @@ def die_once(value: int, folder: Path) -> int:
     if value % 5 == 0 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    return value
+
+
+def slowly(value: int) -> int:
+    time.sleep(0.3)
     return value
 
 
@@ -90,3 +97,20 @@ def test_slurm_gives_every_result_and_names_what_failed(tmp_path: Path) -> None:
     assert results[0] == 2
     assert isinstance(results[1], Lost)
     assert "ValueError" in results[1].reason
+
+
+def test_a_killed_node_of_a_ray_cluster_loses_no_item() -> None:
+    ray = pytest.importorskip("ray")
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    node = cluster.add_node(num_cpus=2)
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": {"PYTHONPATH": paths}})
+    try:
+        cluster.wait_for_nodes()
+        threading.Timer(4, cluster.remove_node, (node,), {"allow_graceful": False}).start()
+        assert dict(executor_for("ray").map(slowly, range(60))) == {value: value for value in range(60)}
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
