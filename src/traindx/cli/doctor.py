@@ -31,7 +31,7 @@ ABOUT = {
     "mcp": "tools for agents: traindx mcp",
     "fix": "patches of scripts: traindx fix",
     "ray": "many runs on a cluster: --executor ray",
-    "web": "the dashboard: traindx serve",
+    "slurm": "trials on a Slurm cluster",
 }
 _ASK_TORCH = """
 import json, torch

@@ -8,6 +8,12 @@ UNWRAPPED = "\b\n"  # what typer and click leave as it is laid out
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "activations": ("traindx activations train.py", "traindx activations --at-step 100 --plot layers.png train.py"),
     "ask": ("traindx ask", "traindx ask runs/exp1", "traindx ask --answers answers.json"),
+    "cases": (
+        "traindx cases                             what was diagnosed here",
+        "traindx cases show 12",
+        "traindx cases confirm 12 --help           say what it really was",
+        "traindx cases similar runs/exp1",
+    ),
     "checkpoint": ("traindx checkpoint model.safetensors", "traindx checkpoint checkpoint-500 checkpoint-1000"),
     "compare": (
         "traindx compare before.csv after.csv      did the change help?",
@@ -57,6 +63,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 def add_examples(app: typer.Typer) -> None:
     """Examples at the end of each command's help, where the command has not said anything there itself."""
     for command in app.registered_commands:
-        lines = EXAMPLES.get(command.name or "")
-        if lines and command.epilog is None:
-            command.epilog = f"{UNWRAPPED}Examples:\n" + "\n".join(f"  {line}" for line in lines)
+        if command.name in EXAMPLES and command.epilog is None:
+            command.epilog = _epilog(command.name)
+    for group in app.registered_groups:
+        if group.name in EXAMPLES:
+            group.epilog = _epilog(group.name)
+
+
+def _epilog(name: str) -> str:
+    return f"{UNWRAPPED}Examples:\n" + "\n".join(f"  {line}" for line in EXAMPLES[name])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -33,7 +34,7 @@ async def result_of(command: Sequence[str], cwd: Path, seconds: float, context: 
         with talk.open("wb") as sink:
             process = await anyio.open_process(
                 [sys.executable, "-m", "traindx", *arguments],
-                stdin=-3, stdout=sink, stderr=sink, cwd=cwd, start_new_session=True,  # -3: subprocess.DEVNULL
+                stdin=subprocess.DEVNULL, stdout=sink, stderr=sink, cwd=cwd, start_new_session=True,
             )  # fmt: skip
             try:
                 code = await _waited(process, talk, seconds, command[0], context)

@@ -66,7 +66,7 @@ def make(desk: Desk) -> Function:
         command = ["fix"] if not change else ["trial", *(word for one in change for word in ("--set", one))]
         limits = {"--steps": steps, "--seconds": seconds, "--budget": budget, "--seeds": seeds}
         command += [word for name, value in limits.items() for word in (name, str(value))]
-        command += ["--json", "{json}", str(script), *(arguments or [])]
+        command += ["--json", "{json}", "--", str(script), *(arguments or [])]
         result = await result_of(command, desk.roots.home_of(script), budget + seconds + LEEWAY, context)
         result["diagnosis"]["run"]["source"] = path  # not the copy, which is gone
         page = Diagnosis.from_json(result["diagnosis"])
