@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from typing import Protocol
@@ -12,6 +12,7 @@ from traindx.executors import Executor as Workers
 from traindx.executors import Lost, executor_for
 from traindx.executors.ray import Ray
 from traindx.trials.job import Job, Result, end, perform
+from traindx.trials.starting import Child, Nursery, Starter
 
 
 class Executor(Protocol):
@@ -22,13 +23,15 @@ class Executor(Protocol):
 
 
 class Local:
-    """Processes of this machine, `at_once` of them at a time."""
+    """Processes of this machine, `at_once` of them at a time, forked from one that has imported torch where that can be."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.at_once = at_once
+        self._nursery = Nursery()
+        weakref.finalize(self, self._nursery.close)
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
-        running = _Running()
+        running = _Running(self._nursery)
         pool = ThreadPoolExecutor(self.at_once)
         places: dict[Future[Result], int] = {}
         try:
@@ -66,17 +69,18 @@ def executor_named(name: str, at_once: int, address: str | None = None) -> Execu
 class _Running:
     """The processes at work, so that all can be ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, starter: Starter) -> None:
+        self._starter = starter
         self._lock = threading.Lock()
-        self._children: list[subprocess.Popen[bytes]] = []
+        self._children: list[Child] = []
         self._stopped = False
 
     def perform(self, job: Job) -> Result:
         if self._stopped:
             return Result(-1, "", {}, interrupted=True)
-        return perform(job, self._started)
+        return perform(job, self._started, self._starter)
 
-    def _started(self, child: subprocess.Popen[bytes]) -> None:
+    def _started(self, child: Child) -> None:
         with self._lock:
             self._children.append(child)
             stopped = self._stopped

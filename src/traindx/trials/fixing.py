@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +87,7 @@ def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]
     except KeyboardInterrupt:
         interrupted = True
     report, _ = _conclude(session, asked, page, files, interrupted)
-    return report, interrupted
+    return replace(report, command="trial", by_hand=()), interrupted
 
 
 def _baseline(session: Session, asked: Asked) -> Diagnosis:
@@ -129,7 +130,11 @@ def _conclude(
         notes.append(
             f"It was tried at run time ({best.candidate.change}); no edit of the script is sure enough to be proposed."
         )
-    changed = [name for name, content in session.project.fingerprint().items() if files.get(name, content) != content]
+    changed = [
+        name
+        for name, content in session.project.fingerprint().items()
+        if files.get(name, content) != content and not _ours(name)
+    ]
     if changed:
         notes.append(
             f"{', '.join(changed[:3])} changed while the trials ran, by another program or by the script itself."
@@ -140,6 +145,15 @@ def _conclude(
         tuple(by_hand(page)) if page.verdict != "healthy" else (), tuple(notes), page,
     )  # fmt: skip
     return report, {root: edits} if edits else {}
+
+
+def _ours(name: str) -> bool:
+    """A file that this very process writes its output to."""
+    for stream in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.stat(name), os.fstat(stream)):
+                return True
+    return False
 
 
 def _sentence(trial: Trial) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from traindx.errors import TraindxError
 from traindx.live.bootstrap import OPTIONS, RECORD
 from traindx.live.launch import HOOK, reaching
+from traindx.trials.starting import Child, Plain, Starter
 from traindx.trials.workspace import Copy, Project
 
 START = "traindx.trials.inside:start"
@@ -56,7 +57,7 @@ class Result:
         return folder
 
 
-def perform(job: Job, started: Callable[[subprocess.Popen[bytes]], None] | None = None) -> Result:
+def perform(job: Job, started: Callable[[Child], None] | None = None, starter: Starter | None = None) -> Result:
     """Run one arm in a directory of its own, which is gone afterwards. `started` is told the process, to be able to end it."""
     with tempfile.TemporaryDirectory(prefix="traindx-trial-", ignore_cleanup_errors=True) as place:
         copy = Copy(job.project, Path(place))
@@ -66,7 +67,7 @@ def perform(job: Job, started: Callable[[subprocess.Popen[bytes]], None] | None 
             return Result(-1, "", {}, f"its directory could not be copied: {error}")
         recording = Path(place) / "arm.traindx"
         output = Path(place) / "output.txt"
-        code = _run(job, copy, recording, output, started)
+        code = _run(job, copy, recording, output, started, starter or Plain())
         said = output.read_bytes()[-TAIL:].decode("utf-8", "replace")
         return Result(code, _with_own_paths(said, copy), _files(recording))
 
@@ -77,7 +78,7 @@ def _with_own_paths(text: str, copy: Copy) -> str:
 
 
 def _run(
-    job: Job, copy: Copy, recording: Path, output: Path, started: Callable[[subprocess.Popen[bytes]], None] | None
+    job: Job, copy: Copy, recording: Path, output: Path, started: Callable[[Child], None] | None, starter: Starter
 ) -> int:
     command = reaching([job.command[0], *(copy.argument(word) for word in job.command[1:])])
     options = {
@@ -90,27 +91,24 @@ def _run(
         "PYTHONPATH": os.pathsep.join(path for path in paths if path), "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
     limit = None if job.seconds is None else STARTUP_SECONDS + PATIENCE * job.seconds
-    with output.open("wb") as file:
-        try:
-            child = subprocess.Popen(
-                command, cwd=copy.folder, env=environment, stdin=subprocess.DEVNULL, stdout=file,
-                stderr=subprocess.STDOUT, start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            file.write(f"{command[0]} cannot be started: {error}".encode())
-            return 127
-        if started is not None:
-            started(child)
-        try:
-            return child.wait(timeout=limit)
-        except subprocess.TimeoutExpired:
+    try:
+        child = starter.start(command, copy.folder, environment, output)
+    except OSError as error:
+        output.write_text(f"{command[0]} cannot be started: {error}")
+        return 127
+    if started is not None:
+        started(child)
+    try:
+        return child.wait(timeout=limit)
+    except subprocess.TimeoutExpired:
+        with output.open("ab") as file:
             file.write(b"\nended by the trial: it made no update in time")
-            return 124
-        finally:
-            end(child)
+        return 124
+    finally:
+        end(child)
 
 
-def end(child: subprocess.Popen[bytes]) -> None:
+def end(child: Child) -> None:
     """End a process and all it has started; they have a session of their own."""
     for number, patience in ((signal.SIGTERM, 2.0), (signal.SIGKILL, 2.0)):
         with contextlib.suppress(OSError):

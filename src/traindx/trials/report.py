@@ -34,6 +34,7 @@ class Report:
     by_hand: tuple[Manual, ...] = ()
     notes: tuple[str, ...] = ()
     before: Diagnosis | None = None  # the diagnosis before the trials
+    command: str = "fix"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -78,8 +79,9 @@ def render(report: Report, *, color: bool, width: int) -> str:
 
 def _title(report: Report, ink: Ink, width: int) -> list[str]:
     page = report.page
-    word = VERDICT_WORD[page.verdict] if report.best is None else "A FIX HELPS"
-    lines = ends(f"traindx fix · {clean(report.name)} · {page.run.steps} steps", word, width)
+    helps = "A FIX HELPS" if report.command == "fix" else "IT HELPS"
+    word = VERDICT_WORD[page.verdict] if report.best is None else helps
+    lines = ends(f"traindx {report.command} · {clean(report.name)} · {page.run.steps} steps", word, width)
     style: Style = (
         "green"
         if report.best is not None or page.verdict == "healthy"
@@ -155,7 +157,7 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
     lines: list[str] = []
     best = report.best
     if best is not None:
-        said = f"{best.candidate.title} ({best.candidate.fix}, {best.candidate.safety}): {outcome_of(best)}"
+        said = f"{best.candidate.title} ({best.candidate.fix}: {best.candidate.change}, {best.candidate.safety}): {outcome_of(best)}"
         lines += hanging(f"  {ink('Best fix', 'heading')}", [clean(said)], _LABEL, width)
         if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
             lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
@@ -182,7 +184,7 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
             lines += [f"{' ' * _LABEL}{ink(line, 'cyan')}" for line in clean_lines(step.code)[:8]]
     for note in report.notes:
         lines += hanging(f"  {ink('Note', 'heading')}", [clean(note)], _LABEL, width)
-    if report.diff:
+    if report.diff and report.command == "fix":
         lines += hanging(
             f"  {ink('Next', 'heading')}",
             ["the same command with --write applies the diff; traindx fix --undo takes it back"],

@@ -151,14 +151,12 @@ class Session:
             batch, line = line[:at_once], line[at_once:]
             self._need([(candidate, 0) for candidate in batch])
             for candidate in batch:
-                trial = self.judge(candidate)
-                if (
-                    trial.effect is not None
-                    and trial.effect.size >= CLEAR
-                    and trial.cleared
-                    and candidate.weight >= SURE
-                ):
-                    return
+                if self._clear(self.judge(candidate)):  # what is left to find is how much of this fix is best
+                    line = [other for other in line if other.fix == candidate.fix]
+
+    def _clear(self, trial: Trial) -> bool:
+        strong = trial.effect is not None and trial.effect.size >= CLEAR
+        return strong and bool(trial.cleared) and trial.candidate.weight >= SURE
 
     def confirm(self) -> None:
         """More seeds for the best changes, until one is shown to help."""
