@@ -173,6 +173,12 @@ class Diagnosis:
             "curves": [curve.to_json() for curve in self.curves], "also": [hypothesis.to_json() for hypothesis in self.also],
         }  # fmt: skip
 
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from traindx.reporters.html.fragment import of_diagnosis
+
+        return of_diagnosis(self)
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Diagnosis:
         if data.get("schema") != SCHEMA:

@@ -134,6 +134,12 @@ class Run:
     def add_config(self, config: Mapping[str, Any]) -> None:
         self.config.update(flatten(config))
 
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from traindx.reporters.html.fragment import of_run
+
+        return of_run(self)
+
 
 def flatten(mapping: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
     """Nested settings as 'a.b.c' keys; W&B's {'value': x} wrappers are opened, private keys left out."""

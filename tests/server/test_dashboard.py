@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from hostile import HOSTILE
+from traindx.casebook.case import case_of
+from traindx.casebook.store import CaseBook
 from traindx.executors import executor_for
 from traindx.server.app import Dashboard
 from traindx.server.guard import Answer, Guard
@@ -206,3 +208,21 @@ def test_hostile_file_names_are_text(tmp_path: Path) -> None:
         assert "<img" not in page
         shelf.look_again()
     assert len(shelf.rows()) == len(HOSTILE)
+
+
+def test_the_case_book_has_a_page(
+    get: Callable[..., Answer], shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINDX_CASES", str(tmp_path / "book" / "cases.sqlite"))
+    assert b"no case book here yet" in get("/cases").body
+    shelf.look_again()
+    opened = shelf.open(shelf.rows()[0]["id"])
+    assert opened is not None
+    book = CaseBook(tmp_path / "book" / "cases.sqlite")
+    book.create()
+    case = book.remember(case_of(opened.diagnosis, "diagnose"))
+    book.change(case.id, status="confirmed", cause="lr-too-high", note="<script>window.owned=1</script>")
+    page = get("/cases").body
+    assert b"lr-too-high" in page
+    assert b"confirmed" in page
+    assert b"<script>window" not in page

@@ -13,6 +13,7 @@ import torch
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
 from traindx.live.hub import Hub
+from traindx.live.notebook import NotebookView, display_handle
 from traindx.live.page import diagnosis_of, show
 from traindx.live.ranks import place
 from traindx.live.recorder import join, note_exception, stop
@@ -29,9 +30,10 @@ class Watch:
     already, in a script under `traindx run` for example, it adds to that recording and leaves its end to it."""
 
     def __init__(
-        self, *watched: Any, to: str | Path | None = None, budget: float = 0.01, name: str = "watch"
+        self, *watched: Any, to: str | Path | None = None, budget: float = 0.01, name: str = "watch", show: bool = False
     ) -> None:  # fmt: skip
-        """`watched`: the model, optionally others and the optimiser; naming them only helps to name layers early."""
+        """`watched`: the model, optionally others and the optimiser; naming them only helps to name layers early. `show`: in a
+        notebook, the diagnosis so far appears below the cell and is kept up to date."""
         rank, world = place()
         if world > 1:
             self.folder = shared_folder(Path(to) if to is not None else Path.cwd() / f"{name}.traindx", rank, world)
@@ -41,6 +43,8 @@ class Watch:
         self.mine = False  # the recording is this watch's own to end
         self._models = [one for one in watched if isinstance(one, torch.nn.Module)]
         self._hub: Hub | None = None
+        self._show = show
+        self._view: NotebookView | None = None
 
     def __enter__(self) -> Watch:
         self.start()
@@ -58,15 +62,20 @@ class Watch:
             self._hub.criteria.see_held()
         for model in self._models:
             self._hub.meet(model)
+        handle = display_handle() if self._show else None
+        if handle is not None:
+            self._view = NotebookView(self.folder, handle)
         return self._hub
 
     def stop(self, error: BaseException | None = None) -> None:
         """The end of the training, by itself or by an exception. A second call changes nothing."""
-        if self._hub is None or not self.mine or not self._hub.working:
-            return
-        if error is not None:
-            note_exception(self._hub, error)
-        stop()
+        if self._hub is not None and self.mine and self._hub.working:
+            if error is not None:
+                note_exception(self._hub, error)
+            stop()
+        view, self._view = self._view, None
+        if view is not None:
+            view.close()
 
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Numbers that only the training knows by name, for the current step. What the recorder measures itself at every step
@@ -98,9 +107,10 @@ class Watch:
         return page
 
 
-def watch(*watched: Any, to: str | Path | None = None, budget: float = 0.01) -> Watch:
-    """Record a training from the inside: `with traindx.watch(model, optimizer) as dx: …; dx.report()`."""
-    return Watch(*watched, to=to, budget=budget)
+def watch(*watched: Any, to: str | Path | None = None, budget: float = 0.01, show: bool = True) -> Watch:
+    """Record a training from the inside: `with traindx.watch(model, optimizer) as dx: …; dx.report()`. In a notebook the
+    diagnosis so far appears below the cell and is kept up to date, unless `show` is false."""
+    return Watch(*watched, to=to, budget=budget, show=show)
 
 
 def _number(value: Any) -> torch.Tensor | float | None:

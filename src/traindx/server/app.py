@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from traindx.errors import TraindxError
 from traindx.server import pages
+from traindx.server.book import cases_page
 from traindx.server.compared import compare_page
 from traindx.server.guard import HEADERS, Answer, Guard, cookie_name
 from traindx.server.shelf import Opened, Shelf
@@ -70,6 +71,8 @@ class Dashboard:
             return self._rows(query)
         if parts == ["compare"]:
             return self._compare(query)
+        if parts == ["cases"]:
+            return self._cases()
         views: dict[str, Callable[[str, Opened, Query], Answer]] = {
             "": self._run,
             "part": self._part,
@@ -94,6 +97,12 @@ class Dashboard:
             return _html(compare_page(chosen))
         except TraindxError as error:
             return _html(pages.message("Nothing to compare", str(error)), 404)
+
+    def _cases(self) -> Answer:
+        try:
+            return _html(cases_page())
+        except TraindxError as error:
+            return _html(pages.message("Case book", str(error)), 404)
 
     def _run(self, identifier: str, opened: Opened, query: Query) -> Answer:
         return _html(pages.run_page(identifier, opened))

@@ -72,7 +72,7 @@ def index(shelf: Shelf) -> str:
         ),
         json_block("runs", {"version": shelf.version, "rows": rows}),
     )  # fmt: skip
-    return framed("runs · traindx", body)
+    return framed("runs · traindx", body, (("Case book", "/cases"),))
 
 
 def _tally(rows: list[dict[str, Any]]) -> str:

@@ -82,7 +82,7 @@ def run_section(
     kept = [(name, f"{run_id}-{anchor}", part) for name, anchor, part in named if part is not None]
     whole = tag(
         "article",
-        hero(diagnosis, heading),
+        hero(diagnosis, heading, plots),
         causes(diagnosis, run_id),
         [tag("div", part, id=anchor) for _, anchor, part in kept],
         class_="run", id=run_id, data_plots=f"{run_id}-data",

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.html.markup import Child, Html, block, inner, tag
+from traindx.reporters.html.plots import Plots, still
+from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
@@ -20,6 +22,7 @@ from traindx.reporters.wording import (
     title_of,
 )
 
+GLANCE = (380, 150)  # width and height
 _SAFETY = {
     "safe": "safe to try",
     "caution": "changes the training: read first",
@@ -27,14 +30,14 @@ _SAFETY = {
 }
 
 
-def hero(diagnosis: Diagnosis, heading: str) -> Html:
-    """The answer in one card. `heading` is h1 where the page has one run, else h2."""
+def hero(diagnosis: Diagnosis, heading: str, plots: Plots) -> Html:
+    """The answer in one card, with the curve it rests on. `heading` is h1 where the page has one run, else h2."""
     verdict = diagnosis.verdict
     meta = " · ".join(part for part in (length_of(diagnosis), diagnosis.run.format) if part)
     said = _answer(diagnosis)
     sentence = diagnosis.headline if diagnosis.headline != said else ""
-    return tag(
-        "header",
+    words = tag(
+        "div",
         tag(
             "div",
             tag("span", VERDICT_WORD[verdict], class_=f"pill {verdict}"),
@@ -43,10 +46,20 @@ def hero(diagnosis: Diagnosis, heading: str) -> Html:
             class_="name",
         ),
         tag(heading, said, class_="answer"),
-        tag("p", sentence, class_="said") if sentence else None,
-        tag("div", tag("b", "Next"), tag("span", in_code(diagnosis.next)), class_="next") if diagnosis.next else None,
-        class_=f"card hero {verdict}",
+        tag("p", in_code(sentence), class_="said") if sentence else None,
     )
+    next_step = (
+        tag("div", tag("b", "Next"), tag("span", in_code(diagnosis.next)), class_="next") if diagnosis.next else None
+    )
+    return tag("header", tag("div", words, _glance(plots), class_="top-row"), next_step, class_=f"card hero {verdict}")
+
+
+def _glance(plots: Plots) -> Html | None:
+    """The objective, small; the section with the curves says it in words."""
+    if not plots.panels:
+        return None
+    chart = still(plots.panels[0], plots.clock)
+    return tag("div", chart_svg(chart, width=GLANCE[0], height=GLANCE[1]), class_="glance", aria_hidden="true")
 
 
 def _answer(diagnosis: Diagnosis) -> str:

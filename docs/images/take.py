@@ -1,0 +1,164 @@
+"""Takes the pictures of the documentation anew: trains a network that has a fault under `traindx run`, opens the report and the
+dashboard in Chromium and saves what they show.
+
+    python docs/images/take.py [report|dashboard]
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+HERE = Path(__file__).parent
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src"), "OMP_NUM_THREADS": "1", "TRAINDX_CASES": "off"}
+TRAINING = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+torch.manual_seed(0)
+
+
+class Net(nn.Module):
+    def __init__(self, depth=10, width=96):
+        super().__init__()
+        self.stem = nn.Linear(20, width)
+        self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
+        self.head = nn.Linear(width, 4)
+
+    def forward(self, x):
+        x = torch.sigmoid(self.stem(x))
+        for block in self.blocks:
+            x = torch.sigmoid(block(x))
+        return self.head(x)
+
+
+data = torch.randn(2048, 20)
+labels = (data @ torch.randn(20, 4)).argmax(1)
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+for epoch in range(16):
+    model.train()
+    for batch in torch.randperm(1536).split(32):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(data[batch]), labels[batch])
+        loss.backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        F.cross_entropy(model(data[1536:]), labels[1536:])
+"""
+
+
+def browser(width: int, height: int) -> Any:
+    options = webdriver.ChromeOptions()
+    options.binary_location = "/usr/bin/chromium"
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--hide-scrollbars",
+        "--force-color-profile=srgb",
+    ):
+        options.add_argument(argument)
+    opened = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    return opened
+
+
+def report(scratch: Path) -> None:
+    (scratch / "train.py").write_text(TRAINING)
+    command = [
+        sys.executable,
+        "-m",
+        "traindx",
+        "run",
+        "--quiet",
+        "--budget",
+        "30%",
+        "--to",
+        "train.traindx",
+        "train.py",
+    ]
+    subprocess.run(command, cwd=scratch, env=ENVIRONMENT, check=True)
+    subprocess.run(
+        [sys.executable, "-m", "traindx", "diagnose", "train.traindx", "-o", "report.html"],
+        cwd=scratch,
+        env=ENVIRONMENT,
+        check=False,
+    )
+    opened = browser(1180, 980)
+    opened.get((scratch / "report.html").as_uri())
+    time.sleep(1)
+    opened.save_screenshot(str(HERE / "report.png"))
+    opened.execute_script("document.getElementById('run-layers').scrollIntoView()")
+    size = {"width": 1180, "height": 780, "deviceScaleFactor": 1, "mobile": False}
+    opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    opened.execute_script(
+        "document.documentElement.style.scrollBehavior = 'auto'; document.getElementById('run-layers').scrollIntoView()"
+    )
+    time.sleep(1)
+    opened.save_screenshot(str(HERE / "report-layers.png"))
+    opened.quit()
+
+
+def log(path: Path, value: Any, steps: int = 400) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        file.write("step,train_loss,lr\n")
+        file.writelines(f"{step},{value(step)},{3e-4}\n" for step in range(steps))
+
+
+def dashboard(scratch: Path) -> None:
+    rng = random.Random(0)
+
+    def falling(step: int) -> float:
+        return 2.1 * math.exp(-step / 90) + 0.35 + 0.03 * rng.random()
+
+    runs = scratch / "runs"
+    log(runs / "resnet-lr1e-3" / "metrics.csv", falling)
+    log(runs / "resnet-lr3e-3" / "metrics.csv", lambda step: falling(step) * 1.05)
+    log(runs / "resnet-lr1e-1" / "metrics.csv", lambda step: falling(step) + max(0, step - 220) * 0.2)
+    log(runs / "resnet-fp16" / "metrics.csv", lambda step: falling(step) if step < 260 else math.nan)
+    log(runs / "vit-spikes" / "metrics.csv", lambda step: falling(step) + (9 if step in (180, 181, 290, 352) else 0))
+    log(runs / "vit-short" / "metrics.csv", falling, steps=4)
+    sys.path.insert(0, ENVIRONMENT["PYTHONPATH"])
+    from traindx.executors import executor_for
+    from traindx.server.shelf import Shelf
+    from traindx.server.web import address_of, open_server
+
+    for number, path in enumerate(sorted(runs.glob("*/*.csv"))):
+        os.utime(path, (time.time() - 600 * number - 90,) * 2)
+    log(runs / "resnet-lr1e-1" / "metrics.csv", lambda step: falling(step) + max(0, step - 220) * 0.2)
+    shelf = Shelf(runs, executor_for("local", workers=1))
+    shelf.look_again()
+    server = open_server(runs, "127.0.0.1", 0, shelf=shelf)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    opened = browser(1180, 640)
+    opened.get(address_of(server))
+    time.sleep(1)
+    opened.execute_script(
+        "document.querySelector('.name .mono').textContent = 'runs'"
+    )  # instead of a scratch directory's path
+    opened.save_screenshot(str(HERE / "dashboard.png"))
+    opened.quit()
+    server.shutdown()
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:] or ["report", "dashboard"]
+    with tempfile.TemporaryDirectory() as place:
+        for name in asked:
+            {"report": report, "dashboard": dashboard}[name](Path(place))
