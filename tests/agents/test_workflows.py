@@ -62,7 +62,7 @@ def test_from_what_the_user_sees_to_a_fix_that_is_proven(root: Path) -> None:
             asked = structure(await client.call_tool("ask", {"session": asked["session"], "answers": answers}))
         cause = asked["diagnosis"]["hypotheses"][0]["cause"]
         page = structure(await client.call_tool("explain", {"id": cause}))
-        limits = {"steps": 60, "seconds": 30, "budget": 120, "seeds": 2}
+        limits = {"steps": 60, "seconds": 120, "budget": 600, "seeds": 2}
         proof = await client.call_tool("trial", {"path": "hot.py", "change": ["lr=x0.001"], **limits})
         return asked, page, structure(proof)
 

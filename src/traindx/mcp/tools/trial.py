@@ -23,7 +23,6 @@ class TrialRow(TypedDict):
 
     fix: str
     cause: str
-    change: str
     verdict: str
     metric: str | None
     before: float | str | None
@@ -31,7 +30,7 @@ class TrialRow(TypedDict):
     interval: list[float | str] | None
     cleared: list[str]
     seeds: int
-    note: str
+    steps: int
 
 
 class TrialAnswer(TypedDict):
@@ -72,7 +71,7 @@ def make(desk: Desk) -> Function:
         page = Diagnosis.from_json(result["diagnosis"])
         rows = [_row(row) for row in result["trials"]]
         structure = TrialAnswer(best=result["best"], diff=result["diff"], trials=rows, diagnosis=short(page))
-        told = [f"{row['fix']} ({row['change']}): {row['verdict']}" for row in rows]
+        told = [f"{row['fix']}: {row['verdict']} over {row['seeds']} seeds" for row in rows]
         best = [f"Best: {result['best']}", result["diff"]] if result["best"] else ["No change was shown to help."]
         return answer(structure, [sentence(page), *told, *best])
 
@@ -82,9 +81,9 @@ def make(desk: Desk) -> Function:
 def _row(row: dict[str, Any]) -> TrialRow:
     effect = row["effect"] or {}
     return TrialRow(
-        fix=row["fix"], cause=row["cause"], change=str(row["change"]), verdict=row["verdict"], metric=effect.get("metric"),
+        fix=row["fix"], cause=row["cause"], verdict=row["verdict"], metric=effect.get("metric"),
         before=effect.get("before"), after=effect.get("after"), interval=effect.get("interval"), cleared=row["cleared"],
-        seeds=row["seeds"], note=row["note"],
+        seeds=row["seeds"], steps=row["steps"],
     )  # fmt: skip
 
 
