@@ -1,11 +1,12 @@
 """How many questions the interview needs: simulated users answer from the truth about a run.
 
     python benchmarks/interview/score.py                  # truth sampled from what each cause is expected to show
-    python benchmarks/interview/score.py --zoo DIR        # truth from recorded runs
+    python benchmarks/interview/score.py --zoo RESULTS    # truth from recorded runs of the fault zoo
 
 A user answers a question from the run's symptoms, and one time in ten does not know. The interview asks in its own order and, for
 comparison, in random order. What is counted is the question after which the leading cause no longer changes and is the one that
-all answers together give. `--zoo DIR` reads *.json files {"cause": id, "observations": [{"id", "state"}, ...]}."""
+all answers together give. RESULTS is what benchmarks/zoo/make.py wrote (results.jsonl, also gzipped), or a directory of *.json
+files {"cause": id, "observations": [{"id", "state"}, ...]}; single faults that did damage are drawn from it, evenly by cause."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,13 +43,13 @@ class User:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--zoo", type=Path, help="directory with labelled observations")
+    parser.add_argument("--zoo", type=Path, metavar="RESULTS", help="recorded runs instead of sampled ones")
     parser.add_argument("--users", type=int, default=2, help="simulated users per cause")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    users = list(from_zoo(options.zoo, chance) if options.zoo else from_expectations(options.users, chance))
+    users = from_zoo(options.zoo, options.users, chance) if options.zoo else from_expectations(options.users, chance)
     began = time.process_time()
     rows = [(user, *interview(user, chance)) for user in users]
     took = (time.process_time() - began) / max(len(users), 1)
@@ -69,13 +70,38 @@ def from_expectations(count: int, chance: random.Random) -> Sequence[User]:
     return users
 
 
-def from_zoo(folder: Path, chance: random.Random) -> Sequence[User]:
-    users = []
-    for path in sorted(folder.rglob("*.json")):
-        data = json.loads(path.read_text(encoding="utf-8"))
-        states = {o["id"]: o["state"] == "present" for o in data["observations"] if o["state"] != "unknown"}
-        users.append(user_of(data["cause"], states, chance))
-    return users
+def from_zoo(place: Path, count: int, chance: random.Random) -> Sequence[User]:
+    by_cause: dict[str, list[Mapping[str, bool]]] = {}
+    for cause, states in recorded(place):
+        by_cause.setdefault(cause, []).append(states)
+    return [
+        user_of(cause, states, chance)
+        for cause, runs in sorted(by_cause.items())
+        for states in chance.sample(runs, min(count, len(runs)))
+    ]
+
+
+def recorded(place: Path) -> Iterator[tuple[str, Mapping[str, bool]]]:
+    """The cause of every labelled run and what was seen in it, with everything the zoo recorded of it."""
+    if place.is_dir():
+        for path in sorted(place.rglob("*.json")):
+            data = json.loads(path.read_text(encoding="utf-8"))
+            yield (
+                data["cause"],
+                {o["id"]: o["state"] == "present" for o in data["observations"] if o["state"] != "unknown"},
+            )
+        return
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zoo"))
+    from labels import specimens
+
+    for specimen in specimens([place]):
+        if specimen.kind == "fault":
+            levels = [
+                specimen.evidence[name]["observations"]
+                for name in ("curve", "live", "probes")
+                if name in specimen.evidence
+            ]
+            yield specimen.causes[0], {name: present for level in levels for name, present, _ in level}
 
 
 def user_of(cause: str, states: Mapping[str, bool], chance: random.Random) -> User:
