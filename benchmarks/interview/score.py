@@ -3,7 +3,7 @@
     python benchmarks/interview/score.py                  # truth sampled from what each cause is expected to show
     python benchmarks/interview/score.py --zoo RESULTS    # truth from recorded runs of the fault zoo
 
-A user answers a question from the run's symptoms, and one time in ten does not know. The interview asks in its own order and, for
+A user answers a question from the run's symptoms, and one time in ten does not know; nobody asks about a run in which nothing shows. The interview asks in its own order and, for
 comparison, in random order. What is counted is the question after which the leading cause no longer changes and is the one that
 all answers together give. RESULTS is what benchmarks/zoo/make.py wrote (results.jsonl, also gzipped), or a directory of *.json
 files {"cause": id, "observations": [{"id", "state"}, ...]}; single faults that did damage are drawn from it, evenly by cause."""
@@ -24,12 +24,14 @@ from pathlib import Path
 from traindx.causes import causes
 from traindx.engine.rank import HEALTHY, expectation
 from traindx.interview import Session, start
+from traindx.interview.choosing import marks
 from traindx.questions import questions
 from traindx.questions.base import Choice, Question, Value
 from traindx.symptoms import symptoms
 
 DONT_KNOW = 0.1
 MOST = 30
+DRAWS = 50
 
 
 @dataclass(frozen=True)
@@ -65,14 +67,30 @@ def from_expectations(count: int, chance: random.Random) -> Sequence[User]:
     users = []
     for cause in causes():
         for _ in range(count if cause != HEALTHY else 0):
-            states = {s.id: chance.random() < expectation(cause, s) for s in symptoms().values()}
-            users.append(user_of(cause, states, chance))
+            users.append(user_of(cause, complained_of(cause, chance), chance))
     return users
+
+
+def complained_of(cause: str, chance: random.Random) -> Mapping[str, bool]:
+    """A run with this fault in which something shows that makes people ask."""
+    states: Mapping[str, bool] = {}
+    for _ in range(DRAWS):
+        states = {s.id: chance.random() < expectation(cause, s) for s in symptoms().values()}
+        if complains(states):
+            break
+    return states
+
+
+def complains(states: Mapping[str, bool]) -> bool:
+    shown = {s for choice in questions()["symptoms"].choices for s in choice.present if s != "still-improving"}
+    return any(states.get(symptom, False) for symptom in shown)
 
 
 def from_zoo(place: Path, count: int, chance: random.Random) -> Sequence[User]:
     by_cause: dict[str, list[Mapping[str, bool]]] = {}
     for cause, states in recorded(place):
+        if not complains(states):
+            continue
         by_cause.setdefault(cause, []).append(states)
     return [
         user_of(cause, states, chance)
@@ -95,7 +113,7 @@ def recorded(place: Path) -> Iterator[tuple[str, Mapping[str, bool]]]:
     from labels import specimens
 
     for specimen in specimens([place]):
-        if specimen.kind == "fault":
+        if specimen.kind == "fault":  # the fault did damage
             levels = [
                 specimen.evidence[name]["observations"]
                 for name in ("curve", "live", "probes")
@@ -128,7 +146,7 @@ def answer(question: Question, cause: str, states: Mapping[str, bool], chance: r
 
 def ticks(choice: Choice, cause: str, states: Mapping[str, bool], chance: random.Random) -> bool:
     if choice.present:
-        return any(states.get(symptom, False) for symptom in choice.present)
+        return any(states.get(symptom, False) for symptom in marks(choice))
     odds = choice.usual / (1 - choice.usual) * math.exp(choice.leans.get(cause, 0.0))
     return not choice.hand_over and chance.random() < odds / (1 + odds)
 

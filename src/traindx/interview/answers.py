@@ -7,12 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from traindx.causes import causes
 from traindx.diagnosis import Observation
 from traindx.engine.context import Hint
+from traindx.engine.words import DIRECT
 from traindx.errors import TraindxError
 from traindx.questions.base import UNTICKED, Choice, Question, Value
+from traindx.symptoms import symptoms
 
 DONT_KNOW = frozenset({"", "?", "d", "dk", "unknown", "don't know", "dont know", "do not know", "no idea", "not sure"})
+
+
+# Of those who find a mistake in their own code nine in ten are right, and one in fifty of the others believes to see it: log odds
+# of 3.8. An observation that is less clear than proof gives 2.9 of them.
+READ_IN_CODE = 1.2
 
 
 @dataclass(frozen=True)
@@ -93,7 +101,15 @@ def _of_choice(choice: Choice, question: Question) -> Told:
     seen = tuple(Observation(i, "present", f"You said: {choice.text}.", clarity=choice.clarity) for i in choice.present)
     ruled_out = tuple(_no(i, choice, choice.clarity) for i in choice.absent)
     hints = tuple(Hint(cause, odds, sentence) for cause, odds in choice.leans.items())
+    hints += tuple(Hint(cause, READ_IN_CODE, sentence) for cause in _named_outright(choice))
     return Told(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
+
+
+def _named_outright(choice: Choice) -> list[str]:
+    """The causes whose own mark the choice describes: something they always show and hardly any other run does."""
+    known = symptoms()
+    marks = [symptom for symptom in choice.present if known[symptom].background <= DIRECT]
+    return [c.id for c in causes().values() if any(c.predicts.get(mark) == "always" for mark in marks)]
 
 
 def _no(symptom: str, choice: Choice, clarity: float) -> Observation:

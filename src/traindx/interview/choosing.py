@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from traindx.engine.evidence import Evidence, entropy
 from traindx.engine.next_evidence import bound
 from traindx.engine.rank import expectation
+from traindx.engine.words import DIRECT
 from traindx.questions.base import Choice, Question, Value
 from traindx.symptoms import symptoms
 
@@ -19,7 +20,7 @@ SHORTLIST = 4  # questions that are tried out on the ranking
 LEAST_BITS = 0.06  # a question that settles less is not worth anybody's time
 PLAUSIBLE = 0.05  # answers that change the conclusion must be this probable together to justify a question
 RARE = 0.004  # an answer less probable than this is not tried out
-READING = 15.0  # seconds it takes to turn to any question, whatever it asks
+READING = 30.0  # seconds it takes to turn to any question, whatever it asks
 WEIGHTY = 0.1  # probability by which the leading explanation must move to count as another answer
 HEARS = 0.9  # people answer what is so this often, and overlook or misjudge the rest
 
@@ -89,9 +90,15 @@ def ticked(choice: Choice, cause: str) -> float:
     """P(the choice is ticked | cause)."""
     if choice.present:
         known = symptoms()
-        return min(HEARS, max(expectation(cause, known[symptom]) for symptom in choice.present))
+        return min(HEARS, max(expectation(cause, known[symptom]) for symptom in marks(choice)))
     odds = choice.usual / (1 - choice.usual) * math.exp(choice.leans.get(cause, 0.0))
     return odds / (1 + odds)
+
+
+def marks(choice: Choice) -> list[str]:
+    """What people look for before they tick a choice: the mistake itself where it names one, else any of its symptoms."""
+    known = symptoms()
+    return [i for i in choice.present if known[i].background <= DIRECT] or list(choice.present)
 
 
 def tryout(

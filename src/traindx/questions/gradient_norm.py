@@ -22,5 +22,5 @@ QUESTION = Question(
         Choice("none", "None or exactly 0 for some parameters", present=("no-gradient",), usual=0.05),
         Choice("nan", "NaN or Inf", present=("nonfinite-gradient",), usual=0.05),
     ),
-    seconds=25,
+    seconds=30,
 )

@@ -33,5 +33,5 @@ QUESTION = Question(
             usual=0.5,
         ),
     ),
-    seconds=45,
+    seconds=90,
 )

@@ -21,5 +21,5 @@ QUESTION = Question(
         Choice("stuck", "it falls and gets stuck high", present=("batch-not-learned",), usual=0.15),
         Choice("diverges", "it diverges or becomes NaN", present=("batch-diverges",), usual=0.1),
     ),
-    seconds=45,
+    seconds=120,
 )

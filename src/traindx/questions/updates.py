@@ -15,5 +15,5 @@ QUESTION = Question(
         Choice("tiny", "below 1e-5", present=("tiny-updates",), usual=0.1),
         Choice("huge", "above 0.1", present=("huge-updates",), usual=0.1),
     ),
-    seconds=40,
+    seconds=60,
 )
