@@ -40,7 +40,20 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     script = tmp_path / "train.py"
     script.write_text(SCRIPT)
     code = main(
-        ["fix", "--seeds", "2", "--write", "--yes", "--json", str(tmp_path / "out.json"), "train.py", "--epochs", "20"]
+        [
+            "fix",
+            "--seeds",
+            "2",
+            "--write",
+            "--yes",
+            "--json",
+            "out.json",
+            "-o",
+            "out.html",
+            "train.py",
+            "--epochs",
+            "20",
+        ]
     )
     page = capsys.readouterr()
     assert code == 1, page.err
@@ -60,7 +73,10 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert not (tmp_path / "log.txt").exists()  # outputs went to the trials' own directories
     assert main(["fix", "--undo"]) == 0
     assert script.read_text() == SCRIPT
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "train.py"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.html", "out.json", "train.py"]
+    shown = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert '<span class="added">+        opt.zero_grad()</span>' in shown
+    assert ">helped</span>" in shown
 
 
 def test_a_change_of_ones_own_is_measured(

@@ -26,6 +26,9 @@ Jobs = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Arms that run at the same time.", show_default="by cores")
 ]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write diagnosis and verdicts as JSON here.")]
+Page = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="Write it as a page for the browser too.")
+]
 Where = Annotated[str, typer.Option("--executor", metavar="NAME", help="local, ray or slurm: where the arms run.")]
 Address = Annotated[str | None, typer.Option(metavar="HOST", help="With --executor ray: the cluster.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
@@ -41,6 +44,7 @@ def command(
     executor: Where = "local",
     address: Address = None,
     json: Json = None,
+    output: Page = None,
     write: Annotated[bool, typer.Option("--write", help="Apply the best fix to the script, after asking.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --write: do not ask.")] = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last --write of this directory.")] = False,
@@ -53,11 +57,12 @@ def command(
         return _undo()
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
-    check_writable(json)
+    for place in (json, output):
+        check_writable(place)
     with Progress(quiet) as progress:
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
         report, edits, interrupted = fix(asked, progress)
-    show(report, json)
+    show(report, json, output)
     remember(report)
     if write and edits and not interrupted:
         _write(edits, yes)
@@ -92,9 +97,13 @@ class Progress:
             say(text)
 
 
-def show(report: Report, json: Path | None) -> None:
+def show(report: Report, json: Path | None, output: Path | None = None) -> None:
     from traindx.trials.report import render
 
+    if output is not None:
+        from traindx.trials.page import page_of
+
+        emit(page_of(report), output)
     emit(render(report, color=color_wanted(sys.stdout), width=width_of(sys.stdout)))
     if json is not None:
         import json as encoder

@@ -6,7 +6,21 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli.fix import Address, Budget, Jobs, Json, Progress, Quiet, Script, Seconds, Seeds, Steps, Where, show
+from traindx.cli.fix import (
+    Address,
+    Budget,
+    Jobs,
+    Json,
+    Page,
+    Progress,
+    Quiet,
+    Script,
+    Seconds,
+    Seeds,
+    Steps,
+    Where,
+    show,
+)
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit
 from traindx.errors import EXIT_OK
 
@@ -25,6 +39,7 @@ def command(
     executor: Where = "local",
     address: Address = None,
     json: Json = None,
+    output: Page = None,
     quiet: Quiet = False,
 ) -> int:
     """Try a change on copies of a script beside the unchanged one: what it does to the error, with an interval."""
@@ -39,9 +54,10 @@ def command(
     wanted = parse_all(settings)
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
-    check_writable(json)
+    for place in (json, output):
+        check_writable(place)
     with Progress(quiet) as progress:
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
         report, interrupted = trial(asked, wanted, progress)
-    show(report, json)
+    show(report, json, output)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK

@@ -103,8 +103,21 @@ def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
         tag("ul", proof, class_="proof") if proof else None,
         _fix(first, run_id),
         tag("ul", never, class_="proof") if never else None,
+        [_second(hypothesis) for hypothesis in diagnosis.also],
         class_="card",
         aria_label="Most likely cause",
+    )
+
+
+def _second(hypothesis: Hypothesis) -> Html:
+    """What is at work beside the first cause."""
+    proof = [_row("for", text) for text in hypothesis.supports]
+    how = f"{hypothesis.fix.title}; how: `traindx explain {hypothesis.fix.id}`" if hypothesis.fix is not None else ""
+    return tag(
+        "div",
+        tag("h3", f"Also: {title_of(hypothesis)}, {percent(hypothesis.confidence)}"),
+        tag("ul", proof, [_row("for", how, "fix")] if how else None, class_="proof"),
+        class_="also",
     )
 
 

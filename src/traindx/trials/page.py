@@ -1,0 +1,50 @@
+"""The page of a session for the browser: the diagnosis after the trials, and each trial with its verdict."""
+
+from __future__ import annotations
+
+from traindx.reading import Cell, Table
+from traindx.reporters import html
+from traindx.reporters.html.extras import Extras, Section
+from traindx.trials.report import Report, outcome_of
+from traindx.trials.session import Trial
+
+_TONES = {"helped": "cured", "worse": "refuted", "failed": "refuted", "no-effect": "unknown"}
+_COLUMNS = ("fix", "change", "verdict", "before", "after", "after ÷ before (95 %)", "seeds", "clears")
+
+
+def page_of(report: Report) -> str:
+    """One self-contained HTML file."""
+    return html.page(report.page, None, Extras(trials=sections_of(report)))
+
+
+def sections_of(report: Report) -> tuple[Section, ...]:
+    """The best change with its patch first, then everything that was tried."""
+    found = []
+    best = report.best
+    if best is not None:
+        title = f"{best.candidate.title} ({best.candidate.fix})"
+        text = (f"{best.candidate.change}: {outcome_of(best)}",)
+        found.append(Section(title, text, best.verdict, _TONES[best.verdict], report.diff))
+    if report.trials:
+        table = Table("", _COLUMNS, tuple(_row(trial) for trial in report.trials))
+        measured = sorted({trial.effect.metric for trial in report.trials if trial.effect is not None})
+        told = (f"Before and after: {', '.join(measured)}, less is better.",) if measured else ()
+        none = "" if best is not None else "none helped"
+        found.append(Section("Tried on copies of the script", (*told, *report.notes), none, "unknown", tables=(table,)))
+    by_hand = [
+        Section(
+            f"By hand: {step.title}",
+            (f"For {step.cause}{f', at {step.where}' if step.where else ''}.",),
+            diff=step.code,
+        )
+        for step in report.by_hand
+    ]
+    return (*found, *by_hand)
+
+
+def _row(trial: Trial) -> tuple[Cell, ...]:
+    effect = trial.effect
+    bounds = "" if effect is None or effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
+    before, after = (None, None) if effect is None else (effect.before, effect.after)
+    cleared = trial.note or ", ".join(trial.cleared) or "–"
+    return trial.candidate.fix, trial.candidate.change, trial.verdict, before, after, bounds, trial.seeds, cleared
