@@ -66,7 +66,7 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert "gradients-not-cleared" in best["cleared"]
     assert best["seeds"] >= 2
     assert set(document) == {"schema", "diagnosis", "trials", "best", "diff"}
-    assert set(best) == {"fix", "cause", "verdict", "effect", "cleared", "steps", "seeds"}
+    assert set(best) == {"fix", "cause", "verdict", "effect", "cleared", "steps", "seeds", "change", "note"}
     assert set(best["effect"]) == {"metric", "before", "after", "interval"}
     assert "+        opt.zero_grad()" in document["diff"]
     assert "opt.zero_grad()" in script.read_text()
@@ -84,7 +84,7 @@ def test_a_change_of_ones_own_is_measured(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text(SCRIPT.replace("loss.backward()", "opt.zero_grad(); loss.backward()"))
-    assert main(["trial", "train.py", "--set", "lr=x0.0001", "--seeds", "3", "--steps", "60", "-q"]) == 0
+    assert main(["trial", "-q", "train.py", "--set", "lr=x0.0001", "--seeds", "3", "--steps", "60"]) == 0
     page = capsys.readouterr().out
     assert "lr=x0.0001" in page
     assert "worse" in page

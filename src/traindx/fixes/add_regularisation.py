@@ -23,5 +23,5 @@ training and evaluation (Li et al. 2019): put it after the last normalisation. E
 validation decides.
 """,
     defaults={"lr": "1e-3", "weight_decay": "lower", "dropout": "lower"},
-    tries=("weight_decay=0.05", "dropout=0.3"),
+    tries=("weight_decay=0.05", "dropout=0.5"),
 )

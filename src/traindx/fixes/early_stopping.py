@@ -32,4 +32,5 @@ evaluations is an optimistic number, so report the score on a test set that took
 the first peak if double descent is likely (label noise, model near the interpolation threshold).
 """,
     defaults={"best_step": "an earlier step"},
+    tries=("early_stop=3",),
 )

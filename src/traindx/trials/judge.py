@@ -93,10 +93,12 @@ def verdict_of(
     cleared: Sequence[str],
     broke: Sequence[str],
     *,
+    unseen: bool = False,
     speed: bool = False,
     repaired: bool = False,
 ) -> Verdict:
-    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came. `repaired`: a
+    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `unseen`: none of them is seen any more, though it
+    could not be ruled out (a run that stops early is too short for that); `broke`: grave ones that came. `repaired`: a
     fault that the recording had seen itself is gone in every pair; then it is enough that the error is no larger."""
     if broke:
         return "worse"
@@ -107,7 +109,7 @@ def verdict_of(
         return "worse" if effect.size < -least else "no-effect"
     if effect.high < -least / 2:
         return "worse"
-    if effect.low > 0 and effect.size >= least and (cleared or not wanted):
+    if effect.low > 0 and effect.size >= least and (cleared or unseen or not wanted):
         return "helped"
     if repaired and effect.size > -SCREEN / 2:
         return "helped"

@@ -50,7 +50,7 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
     return {
         "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict,
         "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
-        "steps": trial.steps, "seeds": trial.seeds,
+        "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change, "note": trial.note,
     }  # fmt: skip
 
 

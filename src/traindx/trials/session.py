@@ -212,7 +212,7 @@ def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
         effect = effect_of(metric.name, metric.floor, values, first.chance(metric)) if values else None
     proofs = [symptom for symptom in candidate.proofs if symptom in wanted]
     verdict = verdict_of(
-        effect, wanted, cleared, broke, speed=candidate.judged == "speed",
+        effect, wanted, cleared, broke, unseen=not any(s in arm.present() for s in wanted for _, arm in pairs), speed=candidate.judged == "speed",
         repaired=bool(proofs) and set(proofs) <= set(cleared),
     )  # fmt: skip
     cost = (
