@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,6 +12,7 @@ from live_scripts import facts_of, present
 
 from traindx.live.hub import Hub
 from traindx.live.observers.memory import READINGS, Memory
+from traindx.readers.find import find_runs
 from traindx.symptoms import symptoms
 
 GAN = """
@@ -77,13 +77,8 @@ def test_no_alarm(tmp_path: Path, name: str, budget: float) -> None:
 
 def test_the_loss_is_recorded_unscaled(tmp_path: Path) -> None:
     facts = facts_of(SCALED, tmp_path)
-    rows = [json.loads(line) for line in (tmp_path / "run.traindx" / "rank-0.jsonl").read_text().splitlines()]
-    losses = [
-        row[1 + entry["names"].index("train_loss")]
-        for entry in rows
-        if entry["k"] == "rows" and "train_loss" in entry["names"]
-        for row in entry["rows"]
-    ]
+    (run,) = find_runs([tmp_path / "run.traindx"])
+    losses = run.series["train_loss"].values.tolist()
     assert len(losses) == 20
     assert max(losses) < 2  # the scale is 65536
     assert facts["config"]["clip_grad_value"] == 1.0

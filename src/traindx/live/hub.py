@@ -24,6 +24,7 @@ from traindx.live.closures import Arguments, told_after_closure
 from traindx.live.criteria import CRITERIA as CRITERIA
 from traindx.live.criteria import Criteria
 from traindx.live.forks import leave_children_alone
+from traindx.live.known import Known
 from traindx.live.loading import Timed
 from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
 from traindx.live.patches import Patches
@@ -51,8 +52,8 @@ class Hub:
         self.stop_after = steps
         self._hushed = False
         self.cut_short = False  # by --steps, an exception or Ctrl-C: the length says nothing
-        self.models: dict[int, torch.nn.Module] = {}  # whole models seen, by id
-        self.names: dict[int, str] = {}  # qualified names of their layers, by id
+        self.known = Known(self._say_farewell)
+        self.models = self.known.models  # whole models that are alive, by id
         self.found: set[str] = set()  # facts present, by id
         self.patches = Patches()
         self.values = Values()
@@ -164,7 +165,7 @@ class Hub:
         print(f"traindx: {text}", file=sys.stderr)
 
     def name_of(self, module: torch.nn.Module) -> str:
-        return self.names.get(id(module), type(module).__name__)
+        return self.known.name_of(module)
 
     def observe(self, handler: str, *arguments: Any) -> None:
         """Tell the observers that care; one that fails is dropped with one line, and the training goes on."""
@@ -265,7 +266,7 @@ class Hub:
         self.ended = True
         self.patches.undo()
         release(self._observers)
-        self.models.clear()
+        self.known.clear()
         self._number = None
 
     def _around_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -360,10 +361,18 @@ class Hub:
 
     def meet(self, model: torch.nn.Module) -> None:
         """Know a whole model and the names of its layers."""
-        self.models[id(model)] = model
-        prefix = "" if len(self.models) == 1 else f"{type(model).__name__}."
-        for name, layer in model.named_modules():
-            self.names.setdefault(id(layer), f"{prefix}{name}" if name else type(model).__name__)
+        if self.known.waiting:
+            self.known.retry()
+        self.known.meet(model)
+
+    def _say_farewell(self) -> bool:
+        """The models trained so far are gone: last looks at their weights. False where that cannot be done just now."""
+        capturing = torch.cuda.is_initialized() and torch.cuda.is_current_stream_capturing()  # type: ignore[no-untyped-call]
+        if self._inside or capturing or torch.compiler.is_compiling():
+            return False
+        self._number = None
+        self.observe("on_farewell")
+        return True
 
     def write(self, *, wait: bool = False) -> None:
         """Put into the recording what has arrived; with `wait`, all of it."""

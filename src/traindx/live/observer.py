@@ -103,6 +103,10 @@ class Observer:
     def on_call(self, model: torch.nn.Module) -> None:
         """A whole model is about to be called (deep steps only)."""
 
+    def on_farewell(self) -> None:
+        """The models trained so far have been let go of: the last moment to look at weights, which are freed when nobody here
+        holds them either. Another object may have the id of one of theirs from now on."""
+
     def on_end(self) -> None:
         """The training process ends (or the recording does)."""
 

@@ -76,8 +76,8 @@ class Activations(Observer):
     # --- units --------------------------------------------------------------------------------------------------------
 
     def _look_at_units(self, graph: Graph) -> None:
-        if self._models != len(self.hub.models):
-            self._models = len(self.hub.models)
+        if self._models != self.hub.known.met:
+            self._models = self.hub.known.met
             self._names = {identity: name for identity, (name, _) in model_parameters(self.hub).items()}
         alive: dict[str, tuple[int, torch.Tensor]] = {}
         flat: dict[str, list[torch.Tensor]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +24,20 @@ class _Watched:
     """One optimiser: whether its gradients were cleared since its last update."""
 
     def __init__(self) -> None:
-        self.sample: torch.Tensor | None = None  # a parameter that had a gradient at the last update
+        self._sample: weakref.ref[torch.Tensor] | None = None
         self.place = 0  # of its gradient in memory then
         self.ran = False  # `backward` has run since its last update
         self.cleared = True
         self.stale = self.clean = 0
+
+    @property
+    def sample(self) -> torch.Tensor | None:
+        """A parameter that had a gradient at the last update, while the user holds it."""
+        return self._sample() if self._sample is not None else None
+
+    @sample.setter
+    def sample(self, parameter: torch.Tensor | None) -> None:
+        self._sample = weakref.ref(parameter) if parameter is not None else None
 
 
 class Clearing(Observer):
@@ -68,8 +78,9 @@ class Clearing(Observer):
         if not self.hub.deep:
             return
         for seen in self._watched.values():
-            if not seen.cleared and seen.sample is not None:
-                gradient = seen.sample.grad
+            sample = seen.sample
+            if not seen.cleared and sample is not None:
+                gradient = sample.grad
                 seen.cleared = gradient is None or not bool(gradient.any())  # zeroed by hand
         if len(self._passes) < 1000:
             self._passes.append(user_line() if _is_plain_mean(loss) else "")
@@ -82,20 +93,24 @@ class Clearing(Observer):
             seen.cleared = seen.ran = False
             return
         else:
-            gradient = seen.sample.grad if seen.sample is not None else None
+            sample = seen.sample
+            gradient = sample.grad if sample is not None else None
             # `backward` adds in place; without it, or in another place, the gradients were put there by hand
             if seen.ran and gradient is not None:
                 cleared = seen.cleared or _place(gradient) != seen.place
                 seen.clean += cleared
                 seen.stale += not cleared
             self._judge_clearing(seen)
-        if seen.sample is None or seen.sample.grad is None:
-            seen.sample = next(
-                (p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None
-            )
-        seen.place = _place(seen.sample.grad if seen.sample is not None else None)
+        sample = seen.sample
+        if sample is None or sample.grad is None:
+            sample = next((p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None)
+            seen.sample = sample
+        seen.place = _place(sample.grad if sample is not None else None)
         seen.cleared = seen.ran = False
         self._judge_accumulation(optimizer)
+
+    def on_farewell(self) -> None:
+        self._watched.clear()
 
     def _judge_clearing(self, seen: _Watched) -> None:
         looked = seen.stale + seen.clean

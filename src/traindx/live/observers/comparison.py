@@ -188,6 +188,11 @@ class Comparison(Observer):
             self._held_labels = _Confusion()
         self._looks = 0
 
+    def on_farewell(self) -> None:
+        self._later.poll(wait=True)
+        self._train.clear()
+        self._held.clear()
+
     def on_end(self) -> None:
         self._later.poll(wait=True)
         self._compare_labels()

@@ -40,10 +40,10 @@ class Decay(Observer):
             if matrices:
                 self._later.ask(_norms(matrices), self._watched[id(optimizer)][2].extend)
         elif known[1]:
-            self._later.ask(_norms(known[1]), self._judge(*known))
+            self._later.ask(_norms(known[1]), self._judge(known[0], known[2]))
         self._later.poll()
 
-    def _judge(self, decay: float, matrices: list[torch.Tensor], first: list[float]) -> Callable[[list[float]], None]:
+    def _judge(self, decay: float, first: list[float]) -> Callable[[list[float]], None]:
         def judge(now: list[float]) -> None:
             ratios = [after / before for before, after in zip(first, now, strict=False) if before > 0]
             if not ratios:
@@ -62,11 +62,15 @@ class Decay(Observer):
 
         return judge
 
-    def on_end(self) -> None:
-        self._later.poll(wait=True)
+    def on_farewell(self) -> None:
         for decay, matrices, first in self._watched.values():
-            if matrices and first and self.hub.step >= 3:
-                self._judge(decay, matrices, first)(_norms(matrices).tolist())
+            if matrices and self.hub.step >= 3:
+                self._later.ask(_norms(matrices), self._judge(decay, first))
+        self._watched.clear()
+
+    def on_end(self) -> None:
+        self.on_farewell()
+        self._later.poll(wait=True)
 
 
 def _decayed(optimizer: Optimizer) -> tuple[float, list[torch.Tensor]]:

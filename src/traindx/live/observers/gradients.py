@@ -110,6 +110,9 @@ class Gradients(Observer):
     def on_updated(self, optimizer: Optimizer) -> None:
         self._judge()
 
+    def on_farewell(self) -> None:
+        self._main = None
+
     def on_end(self) -> None:
         self.hub.values.poll(wait=True)
         self._judge()

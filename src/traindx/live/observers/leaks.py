@@ -158,6 +158,13 @@ class Leaks(Observer):
         ):  # training rows beyond those of deep steps, if the budget has room
             self.hub.glance(evaluation=False)
 
+    def on_farewell(self) -> None:
+        """What one training was validated on, the next may train on: folds of a cross-validation."""
+        self.on_end()
+        self._by_model.clear()
+        self._training_data.clear()
+        self._loaded = _Rows()
+
     def on_end(self) -> None:
         if not self._done:
             self._evaluated_batch()

@@ -212,6 +212,13 @@ class NonFinite(Observer):
             self._steps[-1].forget()
         self._steps[-1].number = self.hub.step + 1
 
+    def on_farewell(self) -> None:
+        self._sentinels.clear()
+        self._known.clear()
+        for step in self._steps:
+            self._bytes -= step.bytes
+            step.forget()
+
     def on_end(self) -> None:
         self.hub.values.poll(wait=True)
         self._hear()

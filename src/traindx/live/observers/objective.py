@@ -24,7 +24,8 @@ class Objective(Observer):
         super().__init__(hub)
         self._losses: list[Number] = []
         self._held: list[tuple[Number, float]] = []  # validation losses since the last training step
-        self._optimizers: dict[int, int] = {}
+        self._optimizers: dict[int, int] = {}  # their numbers
+        self._gone = 0  # optimisers of trainings that are over
         self._last = 0.0
         self._first: list[Number] = []  # the losses before the first update, and before the latest
         self._latest: list[Number] = []
@@ -56,7 +57,7 @@ class Objective(Observer):
         identity = id(groups[0]["params"][0]) if groups and groups[0]["params"] else id(optimizer)
         number = self._optimizers.get(identity)  # one that is built anew over the same parameters is the same one
         if number is None:
-            number = self._optimizers[identity] = len(self._optimizers)
+            number = self._optimizers[identity] = self._gone + len(self._optimizers)
         suffix = f"/optimizer{number}" if number else ""
         hub, now = self.hub, time.perf_counter()
         losses = self._losses
@@ -76,6 +77,10 @@ class Objective(Observer):
         if self._last and not hub.deep:  # our own close looks are not the training's time
             hub.record("step_time", now - self._last)
         self._last = now
+
+    def on_farewell(self) -> None:
+        self._gone += len(self._optimizers)
+        self._optimizers.clear()
 
     def _tell_held(self) -> None:
         self.hub.values.add_mean(self.hub.step, "val_loss", self._held)

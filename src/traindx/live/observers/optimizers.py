@@ -19,8 +19,21 @@ STATELESS = ("SGD",)  # without momentum there is nothing to lose
 GONE = 0.01  # of its peak: what is left of the rate
 EARLY = 0.35  # of the run
 PER_BATCH = 0.9  # scheduler steps for each update
+MOST_SCHEDULES = 16
 
 built: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # every optimiser constructed since the recording began
+
+
+class _Schedule:
+    """What a scheduler is, without keeping it: it would keep its optimiser, and that the weights."""
+
+    def __init__(self, scheduler: Any, first: int) -> None:
+        self.scheduler = weakref.ref(scheduler)
+        self.name = type(scheduler).__name__
+        self.steps = 0
+        self.first = first  # updates when it was first stepped
+        key = next((key for key in ("T_max", "step_size", "gamma") if hasattr(scheduler, key)), None)
+        self.settings = f"{key}={getattr(scheduler, key)}" if key else self.name
 
 
 class Optimizers(Observer):
@@ -33,7 +46,7 @@ class Optimizers(Observer):
         self._rebuilt = 0
         self._loaded = 0  # weights were loaded or reset: what follows is a new training
         self._told: set[str] = set()
-        self._schedules: dict[int, tuple[Any, int, int]] = {}  # scheduler, its steps, updates when it was first stepped
+        self._schedules: list[_Schedule] = []
         self._peak = self._last_lr = 0.0
         self._alive_until = 0
         self._skipped = 0
@@ -73,10 +86,12 @@ class Optimizers(Observer):
             if not self.hub.inside and getattr(scheduler, "_step_count", 0) == 1:
                 self._guarded(self._first_schedule, scheduler)
             if not self.hub.inside and self.hub.step:
-                known = self._schedules.get(id(scheduler))
-                self._schedules[id(scheduler)] = (
-                    (scheduler, 1, self.hub.step) if known is None else (scheduler, known[1] + 1, known[2])
-                )
+                known = next((one for one in self._schedules if one.scheduler() is scheduler), None)
+                if known is None and len(self._schedules) < MOST_SCHEDULES:
+                    known = _Schedule(scheduler, self.hub.step)
+                    self._schedules.append(known)
+                if known is not None:
+                    known.steps += 1
             return original(scheduler, *args, **kwargs)
 
         return step
@@ -175,19 +190,22 @@ class Optimizers(Observer):
             sums = f": each update adds up the gradients of about {1 / (1 - momentum):.0f} steps" if extreme else ""
             self.hub.fact("momentum-extreme", extreme, f"SGD has a momentum of {momentum:g}{sums}.")
 
+    def on_farewell(self) -> None:
+        self._steps.clear()
+        self._history.clear()
+
     def on_end(self) -> None:
-        for scheduler, steps, first in self._schedules.values():
-            self._judge_schedule(scheduler, steps, self.hub.step - first + 1)
+        for schedule in self._schedules:
+            self._judge_schedule(schedule)
         if self.hub.step >= 50 and "optimizer-rebuilt" not in self._told:
             self._tell("optimizer-rebuilt", False, f"No optimiser was built anew in {self.hub.step} updates.", None)
 
-    def _judge_schedule(self, scheduler: Any, steps: int, updates: int) -> None:
+    def _judge_schedule(self, schedule: _Schedule) -> None:
         """Stepped with every batch, with numbers that are meant for epochs."""
-        if updates < 50 or steps < PER_BATCH * updates:
+        updates = self.hub.step - schedule.first + 1
+        if updates < 50 or schedule.steps < PER_BATCH * updates:
             return
-        name = type(scheduler).__name__
-        keys = [key for key in ("T_max", "step_size", "gamma") if hasattr(scheduler, key)]
-        where = f"{keys[0]}={getattr(scheduler, keys[0])}" if keys else name
+        name, where = schedule.name, schedule.settings
         share = self._alive_until / max(self.hub.step, 1)
         if self._last_lr > GONE * self._peak or share >= EARLY or name in ("OneCycleLR", "ReduceLROnPlateau"):
             self._tell(

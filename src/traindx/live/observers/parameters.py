@@ -41,6 +41,7 @@ class Parameters(Observer):
         self._heard: set[int] = set()
         self._called: set[int] = set()  # parameters of layers that ran with gradients on
         self._loaded = False
+        self._named: dict[int, tuple[str, torch.nn.Parameter]] = {}  # by id, for when the models themselves are gone
 
     def attach(self) -> None:
         self.hub.patch(torch.nn.Module, "load_state_dict", self._around_load)
@@ -87,12 +88,19 @@ class Parameters(Observer):
         ):
             self._judge()
 
+    def on_farewell(self) -> None:
+        self.on_end()
+        held = (self._looks, self._held, self._reached, self._first, self._silent, self._heard, self._called)
+        for ids in held:
+            ids.clear()
+        self._named = {}
+
     def on_end(self) -> None:
-        if self.hub.step >= LOOKS:
+        if self.hub.step >= LOOKS and self._looks:
             self._judge(last=True)
 
     def _judge(self, last: bool = False) -> None:
-        named = model_parameters(self.hub)
+        self._named = named = model_parameters(self.hub) or self._named
         left_out = not is_sharded(self.hub.models.values()) and self._not_optimized(named)
         self._frozen(named)
         if not left_out:

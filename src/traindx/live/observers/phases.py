@@ -6,6 +6,7 @@ switched off or `model.eval()`; a glance then shows the model's calls until trai
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -37,9 +38,12 @@ class _Watched:
     """What is known of one model: the layers that act differently in training and evaluation."""
 
     def __init__(self, model: torch.nn.Module) -> None:
-        self.model = model
-        self.dropouts = [m for m in model.modules() if isinstance(m, _DROPOUT) and m.p > 0]
-        self.batchnorms = [m for m in model.modules() if isinstance(m, _BATCHNORM) and m.track_running_stats]
+        self._model = weakref.ref(model)
+        self.name = type(model).__name__
+        self.dropouts = [weakref.ref(m) for m in model.modules() if isinstance(m, _DROPOUT) and m.p > 0]
+        self.batchnorms = [
+            weakref.ref(m) for m in model.modules() if isinstance(m, _BATCHNORM) and m.track_running_stats
+        ]
         self.trained: bool | None = None
         self.updates = self.eval_updates = 0
         self.first_eval = 0
@@ -50,13 +54,20 @@ class _Watched:
         self.wrong_calls = 0
 
     @property
+    def model(self) -> torch.nn.Module | None:
+        """None once the user has let go of it."""
+        return self._model()
+
+    @property
     def layers(self) -> str:
         parts = [f"{len(self.dropouts)} dropout"] if self.dropouts else []
         parts += [f"{len(self.batchnorms)} batch-norm"] if self.batchnorms else []
         return f"{' and '.join(parts)} layer{'s' if len(self.dropouts) + len(self.batchnorms) > 1 else ''}"
 
     def acts_as_training(self) -> bool:
-        return any(layer.training for layer in (*self.dropouts, *self.batchnorms))
+        layers: list[torch.nn.Module | None] = [held() for held in self.dropouts]
+        layers += [held() for held in self.batchnorms]
+        return any(layer is not None and layer.training for layer in layers)
 
 
 class Phases(Observer):
@@ -131,10 +142,14 @@ class Phases(Observer):
             most = max(self._layer_calls.values())
             self.hub.config(model_layers=len(self._layer_calls), model_recurrent=most >= MANY)
         for seen in self._watched.values():
-            if seen.trained is None:
+            if seen.trained is None and seen.model is not None:
                 seen.trained = _trains(optimizer, seen.model) or None
             if seen.trained and (seen.dropouts or seen.batchnorms):
                 self._updated(seen)
+
+    def on_farewell(self) -> None:
+        self.on_end()
+        self._watched.clear()
 
     def on_end(self) -> None:
         for seen in self._watched.values():
@@ -157,6 +172,9 @@ class Phases(Observer):
 
     def _meet(self, model: torch.nn.Module) -> _Watched | None:
         seen = self._watched.get(id(model))
+        if seen is not None and seen.model is not model:
+            del self._watched[id(model)]  # of one that is gone
+            seen = None
         if seen is None and len(self._watched) < MODELS:
             seen = self._watched[id(model)] = _Watched(model)
             self._tell_settings(model)
@@ -164,10 +182,12 @@ class Phases(Observer):
 
     def _updated(self, seen: _Watched) -> None:
         """One update of a model whose mode matters."""
+        model, name = seen.model, seen.name
+        if model is None:
+            return
         seen.updates += 1
-        name = type(seen.model).__name__
         # batch norm alone in eval mode under a model in train mode is a deliberate freeze
-        if not seen.model.training and not seen.acts_as_training():
+        if not model.training and not seen.acts_as_training():
             seen.first_eval = seen.first_eval or self.hub.step + 1
             seen.eval_updates += 1
             if seen.eval_updates == EVAL_STEPS:
@@ -186,8 +206,9 @@ class Phases(Observer):
         if not seen.acts_as_training():
             seen.right_calls += 1
             if seen.right_calls == 1:
-                name = type(seen.model).__name__
-                self._tell("evaluated-in-train-mode", False, f"{name} was in eval mode when it was evaluated.", name)
+                self._tell(
+                    "evaluated-in-train-mode", False, f"{seen.name} was in eval mode when it was evaluated.", seen.name
+                )
         elif not self._is_training_batch(seen, given):
             seen.gap_calls += 1
 
@@ -208,11 +229,10 @@ class Phases(Observer):
         seen.gaps += 1
         seen.wrong_calls += calls
         if (calls >= GAPS and self._criterion_in_gap) or seen.gaps >= GAPS:
-            name = type(seen.model).__name__
             self._tell(
                 "evaluated-in-train-mode", True,
-                f"{name} was called {seen.wrong_calls} times with gradients off and in train mode: its {seen.layers} acted as in "
-                "training.", name,
+                f"{seen.name} was called {seen.wrong_calls} times with gradients off and in train mode: its {seen.layers} acted as in "
+                "training.", seen.name,
             )  # fmt: skip
 
     def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:

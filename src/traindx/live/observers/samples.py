@@ -4,6 +4,8 @@ how many updates a pass over it makes."""
 from __future__ import annotations
 
 import math
+import weakref
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -42,8 +44,8 @@ class Samples(Observer):
         self._low: torch.Tensor | None = None  # of each feature, over the batches looked at
         self._high: torch.Tensor | None = None
         self._rows = 0
-        self._loader: Any = None  # the one that is trained on
-        self._last_loader: Any = None
+        self._lengths: tuple[int, int] | None = None  # batches and samples of the loader that is trained on
+        self._last_loader: weakref.ref[Any] | None = None
         self._first_loss: Number | None = None
         self._loss: Number | None = None
 
@@ -118,13 +120,20 @@ class Samples(Observer):
     # --- what it amounts to -------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        self._last_loader = loader
+        if self._lengths is None and self.hub.step < FEW_UPDATES:
+            self._last_loader = weakref.ref(loader)
 
     def on_backward(self, loss: torch.Tensor) -> None:
         if self.hub.step < FEW_UPDATES and loss.numel() == 1:
-            self._loader = self._loader or self._last_loader
+            self._measure_loader()
             self._loss = self.hub.number_of(loss)
             self._first_loss = self._first_loss or self._loss
+
+    def _measure_loader(self) -> None:
+        loader = self._last_loader() if self._last_loader is not None else None
+        if loader is not None and self._lengths is None:
+            with suppress(TypeError, AttributeError, NotImplementedError):  # it does not know its length
+                self._lengths = len(loader), len(loader.dataset)
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:
@@ -162,10 +171,9 @@ class Samples(Observer):
 
     def _tell_passes(self) -> None:
         """Many passes over the data and hardly any updates: a batch is as large as the data."""
-        try:
-            batches, data = len(self._loader), len(self._loader.dataset)
-        except (TypeError, AttributeError):  # no loader, or one that does not know its length
+        if self._lengths is None:
             return
+        batches, data = self._lengths
         if self._first_loss is None or self._loss is None or not self._first_loss.value or self._loss.value is None:
             return
         passes, share = self.hub.step / max(batches, 1), self._loss.value / self._first_loss.value

@@ -50,10 +50,14 @@ class Travel(Observer):
 
         return take
 
-    def on_end(self) -> None:
+    def on_farewell(self) -> None:
         for watched in self._watched.values():
             if watched:
                 self._later.ask(_distances(watched), self._taker(self.hub.step))
+        self._watched.clear()
+
+    def on_end(self) -> None:
+        self.on_farewell()
         self._later.poll(wait=True)
 
 

@@ -28,6 +28,7 @@ class Updates(Observer):
         self._chosen: dict[
             int, tuple[int, list[tuple[str, torch.Tensor]]]
         ] = {}  # by optimiser: models known, parameters
+        self._kinds: set[str] = set()  # of numbers in which the weights are kept
         self._before: list[torch.Tensor] = []
         self._lost: list[float] = []  # share of elements that stood still, for each deep update
         self._told: bool | None = None
@@ -108,17 +109,21 @@ class Updates(Observer):
                 where=names[0], clarity=1.0 if middle >= LOST_PLAIN else 0.7,
             )  # fmt: skip
 
+    def on_farewell(self) -> None:
+        self._chosen.clear()
+        self._before.clear()
+
     def on_end(self) -> None:
         self._later.poll(wait=True)
-        if self._told is None and self.hub.step >= LOOKS and self._chosen and not self._lost:
-            kinds = {str(p.dtype).removeprefix("torch.") for _, chosen in self._chosen.values() for _, p in chosen}
-            if kinds and not kinds & {"bfloat16", "float16"}:
-                self.hub.fact("updates-lost-to-rounding", False, f"The weights are kept in {', '.join(sorted(kinds))}.")
+        kinds = self._kinds
+        untold = self._told is None and self.hub.step >= LOOKS and not self._lost
+        if untold and kinds and not kinds & {"bfloat16", "float16"}:
+            self.hub.fact("updates-lost-to-rounding", False, f"The weights are kept in {', '.join(sorted(kinds))}.")
 
     def _choose(self, optimizer: Optimizer) -> list[tuple[str, torch.Tensor]]:
         """The parameters with series of their own: the largest of each layer, in the order of the model."""
         known = self._chosen.get(id(optimizer))
-        if known is not None and known[0] == len(self.hub.models):
+        if known is not None and known[0] == self.hub.known.met:
             return known[1]
         named = model_parameters(self.hub)
         held = [p for group in optimizer.param_groups for p in group["params"] if p.requires_grad]
@@ -140,7 +145,8 @@ class Updates(Observer):
             room -= p.numel()
             if room >= 0 and type(p) in (torch.Tensor, torch.nn.Parameter) and not p.is_complex():
                 fitting.append((name, p))
-        self._chosen[id(optimizer)] = (len(self.hub.models), fitting)
+        self._chosen[id(optimizer)] = (self.hub.known.met, fitting)
+        self._kinds |= {str(p.dtype).removeprefix("torch.") for _, p in fitting}
         return fitting
 
 

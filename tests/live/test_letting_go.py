@@ -1,0 +1,80 @@
+"""What the user lets go of is freed while the recording goes on."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.observers import observers
+from traindx.live.store import Store
+from traindx.readers.find import find_runs
+
+F = torch.nn.functional
+
+
+def net() -> torch.nn.Module:
+    return torch.nn.Sequential(
+        torch.nn.Linear(8, 16), torch.nn.BatchNorm1d(16), torch.nn.ReLU(), torch.nn.Dropout(0.1), torch.nn.Linear(16, 3)
+    )
+
+
+def train(steps: int = 12) -> dict[str, weakref.ref[Any]]:
+    """A training of its own; what it leaves are weak references to all that it made."""
+    model = net()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 5)
+    x = torch.randn(96, 8)
+    data = torch.utils.data.TensorDataset(x, x[:, :3].argmax(1))
+    loader = torch.utils.data.DataLoader(data, batch_size=8, shuffle=True)
+    for _ in range(max(1, steps // 12)):
+        for inputs, labels in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(model(inputs), labels).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+        schedule.step()
+        model.eval()
+        with torch.no_grad():
+            F.cross_entropy(model(x), data.tensors[1])
+        model.train()
+    made = {"model": model, "weight": model[0].weight, "optimizer": optimizer, "schedule": schedule}  # type: ignore[index]
+    return {name: weakref.ref(one) for name, one in {**made, "loader": loader, "data": data, "inputs": x}.items()}
+
+
+@pytest.mark.parametrize("budget", [10.0, 0.001])
+def test_a_training_that_is_over_is_freed_while_the_recording_goes_on(tmp_path: Path, budget: float) -> None:
+    hub = Hub(lambda: Store(tmp_path / "r.traindx"), list(observers().values()), budget, None)
+    hub.attach()
+    try:
+        left = train(36)
+        later = train(24)  # what is held of the last step belongs to the last training
+        gc.collect()
+        assert {name for name, reference in left.items() if reference() is not None} == set()
+        gc.collect()
+        held = {name for name, reference in later.items() if reference() is not None}
+        assert held <= {"inputs"}, held
+    finally:
+        hub.detach()
+
+
+def test_what_is_learned_of_a_model_is_kept_when_it_goes(tmp_path: Path) -> None:
+    """Its weights are looked at in the moment they are let go, and the next training is told apart from it."""
+    hub = Hub(lambda: Store(tmp_path / "r.traindx"), list(observers().values()), 0.001, None)
+    hub.attach()
+    hub.cut_short = True
+    try:
+        for _ in range(4):  # four optimisers over four sets of weights, maybe in the same place: none is rebuilt
+            train(48)
+        assert "optimizer-rebuilt" not in hub.found
+    finally:
+        hub.detach()
+    (run,) = find_runs([tmp_path / "r.traindx"])
+    assert run.series["weight_travel"].steps[-1] == 48
+    assert {"train_loss", "train_loss/optimizer1", "train_loss/optimizer2"} <= set(run.series)
+    assert not [fact.id for fact in run.facts.values() if fact.present and fact.id == "validation-seen-in-training"]
