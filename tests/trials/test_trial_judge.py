@@ -18,11 +18,13 @@ def test_one_pair_is_never_called_help() -> None:
     assert effect.interval is None
 
 
-def test_pairs_that_agree_are_help_if_a_symptom_goes() -> None:
+def test_pairs_that_agree_are_help_unless_something_breaks() -> None:
     effect = effect_of("log loss", 0.01, [(2.3, 0.05), (2.2, 0.06), (2.4, 0.05)])
     assert verdict_of(effect, ["divergence"], ["divergence"], []) == "helped"
-    assert verdict_of(effect, ["divergence"], [], []) == "no-effect"
     assert verdict_of(effect, [], [], ["nonfinite-loss"]) == "worse"
+    same = effect_of("log loss", 0.01, [(0.31, 0.3), (0.3, 0.31), (0.32, 0.31)])
+    assert verdict_of(same, ["x"], ["x"], []) == "no-effect"
+    assert verdict_of(same, ["x"], ["x"], [], repaired=True) == "helped"
     assert effect.interval is not None
     assert effect.interval[0] < effect.after / effect.before < effect.interval[1] < 1
 

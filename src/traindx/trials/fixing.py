@@ -16,7 +16,7 @@ from traindx.trials.executors import executor_named
 from traindx.trials.plan import Candidate, by_hand, plan
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
-from traindx.trials.session import Limits, Session, Trial
+from traindx.trials.session import Limits, Session, Trial, standing
 from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 
@@ -160,6 +160,5 @@ def _sentence(trial: Trial) -> str:
     return f"trial of {trial.candidate.fix}: {outcome_of(trial)}"
 
 
-def _order(trial: Trial) -> tuple[int, float]:
-    place = ("helped", "no-effect", "worse", "failed").index(trial.verdict)
-    return place, -(trial.effect.size if trial.effect is not None else 0.0)
+def _order(trial: Trial) -> tuple[object, ...]:
+    return ("helped", "no-effect", "worse", "failed").index(trial.verdict), *standing(trial)

@@ -4,8 +4,9 @@ An effect is the logarithm of how many times smaller the error became, pair by p
 their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
 Student's over pairs. A single pair is never called 'helped'.
 
-Something helped if the error became smaller beyond doubt and a symptom went, or if a fault that was seen itself is gone and the error is
-no larger: a softmax too many on an easy task costs little, and is a fault all the same.
+Something helped if the error became smaller beyond doubt, or if a fault that was seen itself is gone and the error is no larger: a softmax
+too many on an easy task costs little, and is a fault all the same. Which symptoms went is said beside it, and decides between changes
+that help alike.
 """
 
 from __future__ import annotations
@@ -93,12 +94,10 @@ def verdict_of(
     cleared: Sequence[str],
     broke: Sequence[str],
     *,
-    unseen: bool = False,
     speed: bool = False,
     repaired: bool = False,
 ) -> Verdict:
-    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `unseen`: none of them is seen any more, though it
-    could not be ruled out (a run that stops early is too short for that); `broke`: grave ones that came. `repaired`: a
+    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came. `repaired`: a
     fault that the recording had seen itself is gone in every pair; then it is enough that the error is no larger."""
     if broke:
         return "worse"
@@ -109,7 +108,7 @@ def verdict_of(
         return "worse" if effect.size < -least else "no-effect"
     if effect.high < -least / 2:
         return "worse"
-    if effect.low > 0 and effect.size >= least and (cleared or unseen or not wanted):
+    if effect.low > 0 and effect.size >= least:
         return "helped"
     if repaired and effect.size > -SCREEN / 2:
         return "helped"

@@ -198,6 +198,8 @@ def outcome_of(trial: Trial) -> str:
     """What a trial showed, in one sentence."""
     effect = trial.effect
     cleared = f"; clears {', '.join(trial.cleared)}" if trial.cleared else ""
+    if trial.verdict == "helped" and trial.wanted and not trial.cleared:
+        cleared = f"; not ruled out yet: {', '.join(trial.wanted[:3])}"
     if effect is None:
         return f"{trial.verdict}{cleared}"
     times = (

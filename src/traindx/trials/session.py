@@ -160,7 +160,7 @@ class Session:
 
     def confirm(self) -> None:
         """More seeds for the best changes, until one is shown to help."""
-        best = sorted((t for t in self.trials.values() if self._promising(t)), key=_standing)
+        best = sorted((t for t in self.trials.values() if self._promising(t)), key=standing)
         for trial in best[:MOST_CONFIRMED]:
             if self.more_seeds(trial.candidate).verdict == "helped":
                 return
@@ -212,7 +212,7 @@ def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
         effect = effect_of(metric.name, metric.floor, values, first.chance(metric)) if values else None
     proofs = [symptom for symptom in candidate.proofs if symptom in wanted]
     verdict = verdict_of(
-        effect, wanted, cleared, broke, unseen=not any(s in arm.present() for s in wanted for _, arm in pairs), speed=candidate.judged == "speed",
+        effect, wanted, cleared, broke, speed=candidate.judged == "speed",
         repaired=bool(proofs) and set(proofs) <= set(cleared),
     )  # fmt: skip
     cost = (
@@ -271,13 +271,14 @@ def _said(candidate: Candidate | None, seed: int, arm: Arm) -> str:
     return f"{what}, seed {seed}: {how}"
 
 
-def _standing(trial: Trial) -> tuple[float, bool, bool, int, float]:
+def standing(trial: Trial) -> tuple[float, bool, bool, bool, int, float]:
     """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down, the safer
     and the likelier."""
     size = trial.effect.size if trial.effect is not None else LEAST
     return (
         -round(size / math.log(1.25)),
         not set(trial.candidate.proofs) & set(trial.cleared),
+        bool(trial.wanted) and not trial.cleared,
         not trial.candidate.edits,
         SAFE[trial.candidate.safety],
         -trial.candidate.weight,

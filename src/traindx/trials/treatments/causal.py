@@ -21,7 +21,7 @@ class Causal(Treatment):
     def _around_softmax(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def softmax(input: torch.Tensor, dim: Any = None, *args: Any, **kwargs: Any) -> Any:
             square = input.dim() >= 3 and input.shape[-1] == input.shape[-2] and dim in (-1, input.dim() - 1)
-            if square and not self.hub.inside:
+            if square:  # also where the recorder itself asks the model whether it sees the future
                 self.acted += 1
                 future = torch.ones(input.shape[-2:], dtype=torch.bool, device=input.device).triu(1)
                 input = input.masked_fill(future, float("-inf"))
@@ -31,7 +31,7 @@ class Causal(Treatment):
 
     def _around_attention(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, *args: Any, **kwargs: Any) -> Any:
-            if attn_mask is None and query.shape[-2] == key.shape[-2] and not self.hub.inside:
+            if attn_mask is None and query.shape[-2] == key.shape[-2]:
                 self.acted += 1
                 kwargs["is_causal"] = True
                 args = args[:1]
