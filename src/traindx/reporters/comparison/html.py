@@ -1,4 +1,4 @@
-"""The comparison as one self-contained page: no script, no request, every text escaped, curves drawn as SVG."""
+"""The comparison for a notebook: no script, no request, every text escaped, curves drawn as SVG."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from html import escape
 
 from traindx.comparison.result import Comparison, Row
 from traindx.reporters.comparison import parts
+from traindx.reporters.comparison.page import comparison_page
 from traindx.reporters.sparkline import is_log
 from traindx.reporters.wording import number
 
@@ -25,7 +26,11 @@ _STYLE = """
 
 
 def as_html(comparison: Comparison, *, whole: bool = True) -> str:
-    """A page, or with `whole=False` the part of one that a notebook shows."""
+    """A page, or with `whole=False` what a notebook shows."""
+    return comparison_page(comparison) if whole else _fragment(comparison)
+
+
+def _fragment(comparison: Comparison) -> str:
     blocks = [f"<h1>traindx compare · {escape(parts.title(comparison))}</h1>"]
     versus = comparison.versus
     if versus is not None:
@@ -40,15 +45,7 @@ def as_html(comparison: Comparison, *, whole: bool = True) -> str:
     ends = [*(d.sentence for d in comparison.descents), f"Aligned {parts.aligned(comparison)}", *comparison.notes]
     ends += [f"Not read: {problem}" for problem in comparison.unreadable[:50]]
     blocks.append(_list(ends))
-    body = f'<div class="traindx-compare"><style>{_STYLE}</style>{"".join(blocks)}</div>'
-    if not whole:
-        return body
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>traindx compare</title></head>'
-        f"<body>{body}</body></html>\n"
-    )
+    return f'<div class="traindx-compare"><style>{_STYLE}</style>{"".join(blocks)}</div>'
 
 
 def _list(items: Sequence[str]) -> str:
