@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,10 +20,12 @@ from traindx.live import autopsy
 from traindx.live.autopsy import Operand, Verdict
 from traindx.live.blame import layer_name, suspect_of
 from traindx.live.findings import Finding, Findings
+from traindx.live.held import HeldStep
 from traindx.live.hub import Hub, user_line
 from traindx.live.keeping import drawn, keep_batch, users_tensors
 from traindx.live.naming import optimized
-from traindx.live.observer import Criterion, Observer, on_every_step
+from traindx.live.observer import Criterion, Observer, on_deep_steps, on_every_step
+from traindx.live.rerun import Rerun
 from traindx.live.routes import Routes
 from traindx.live.rows import watchable
 from traindx.live.source import line_of
@@ -52,51 +53,22 @@ ORIGINS = {
 ALL = ("nonfinite-inputs", "nan-from-log", "nan-from-division", "nan-from-half-overflow", "nan-from-growth")
 
 
-@dataclass(slots=True)
-class _Step:
-    """What is held of one step."""
-
-    number: int
-    where: str = ""
-    calls: list[tuple[torch.Tensor | None, torch.Tensor, str]] = field(
-        default_factory=list
-    )  # prediction, target, file:line
-    operands: list[Operand] = field(default_factory=list)
-    batch: Any = None
-    indices: Sequence[int] | None = None  # of its samples in the data set
-    bytes: int = 0  # of all that, once the step is over
-
-    def size(self) -> int:
-        held = [tensor for prediction, target, _ in self.calls for tensor in (prediction, target) if tensor is not None]
-        held += [operand.tensor for operand in self.operands]
-        return sum(tensor.nbytes for tensor in (*held, *tensors_in(self.batch)))
-
-    def rows(self) -> int:
-        """How many samples the batch has, as far as what is held tells."""
-        held = (*(target for _, target, _ in self.calls), *(operand.tensor for operand in self.operands))
-        return next((tensor.shape[0] for tensor in held if tensor.dim()), 0)
-
-    def forget(self) -> None:
-        self.where, self.batch, self.indices, self.bytes = "", None, None, 0
-        self.calls.clear()
-        self.operands.clear()
-
-
 class NonFinite(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._findings = Findings(hub)
-        self._steps: deque[_Step] = deque([_Step(0)], maxlen=STEPS)
+        self._steps: deque[HeldStep] = deque([HeldStep(0)], maxlen=STEPS)
         self._losses: deque[Number] = deque(maxlen=LOSSES)
         self._first_losses: list[Number] = []
         self._sites: dict[str, set[str]] = {}  # file:line by loss function
         self._optimizers: WeakValueDictionary[int, torch.optim.Optimizer] = WeakValueDictionary()
         self._known: set[int] = set()
         self._routes = Routes()
+        self._rerun = Rerun()
         self._sentinels: list[torch.Tensor] = []
         self._opaque = False  # saved tensors are packed away by hooks, which are not ours to call
         self._scaled = False
-        self._unheard: deque[tuple[int, _Step, Number]] = deque()
+        self._unheard: deque[tuple[int, HeldStep, Number]] = deque()
         self._late = False  # the losses are on a device: news of them comes later
         self._bytes = 0
         self._bad = 0
@@ -141,6 +113,11 @@ class NonFinite(Observer):
         held = call.input.detach() if call.input.nbytes <= autopsy.SMALL else None
         if call.target.nbytes <= autopsy.SMALL:
             calls.append((held, call.target, where))
+
+    @on_deep_steps
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        if self.hub.grad and not self._done:
+            self._rerun.note(model, args, kwargs, self._steps[-1].batch)
 
     @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -202,11 +179,11 @@ class NonFinite(Observer):
             return
         if self._late:
             self._hold()
-            self._steps.append(_Step(self.hub.step + 1))
+            self._steps.append(HeldStep(self.hub.step + 1))
             return
         # the loss is known at once: the step before is all that can be asked for
         if len(self._steps) == 1:
-            self._steps.append(_Step(0))
+            self._steps.append(HeldStep(0))
         else:
             self._steps.rotate(1)
             self._steps[-1].forget()
@@ -228,7 +205,7 @@ class NonFinite(Observer):
         while self._unheard and (self._unheard[0][2].value is not None or self._unheard[0][2].lost):
             update, step, number = self._unheard.popleft()
             if not math.isfinite(number.value or 0.0):
-                self._died(step if step.number == update else _Step(update), None)
+                self._died(step if step.number == update else HeldStep(update), None)
 
     def _hold(self) -> None:
         """The step is over: hold it while there is room, and let the oldest go."""
@@ -244,7 +221,7 @@ class NonFinite(Observer):
 
     # --- the post-mortem ----------------------------------------------------------------------------------------------
 
-    def _died(self, step: _Step, loss: torch.Tensor | None) -> None:
+    def _died(self, step: HeldStep, loss: torch.Tensor | None) -> None:
         """The first loss that is not finite; with a graph to read when the loss itself is given."""
         if self._done:
             return
@@ -254,9 +231,15 @@ class NonFinite(Observer):
         graph = loss if loss is not None and not self._opaque else None
         inputs = self._inputs(step, graph)
         identifier, evidence, where = self._explain(step, graph, inputs)
-        self._tell(step, inputs, identifier, evidence, where, f"The loss of update {step.number + 1} is not finite")
+        head = f"The loss of update {step.number + 1} is not finite"
+        if identifier is None and loss is not None and not self._weights_are_bad():
+            origin = self._rerun.origin(loss, step.batch)
+            if origin is not None:
+                identifier, evidence, where = origin.symptom, origin.evidence, origin.where
+                self.hub.fact("nonfinite-activation", True, f"{head}: {evidence}.", where=where)
+        self._tell(step, inputs, identifier, evidence, where, head)
 
-    def _died_in_backward(self, step: _Step, loss: torch.Tensor) -> None:
+    def _died_in_backward(self, step: HeldStep, loss: torch.Tensor) -> None:
         """The loss is finite and the gradients are not."""
         inputs = self._inputs(step, None)
         identifier, evidence, where = self._spoilt_data(step, inputs), "", None
@@ -281,7 +264,7 @@ class NonFinite(Observer):
 
     def _tell(
         self,
-        step: _Step,
+        step: HeldStep,
         inputs: list[torch.Tensor],
         identifier: str | None,
         evidence: str,
@@ -299,13 +282,16 @@ class NonFinite(Observer):
         elif inputs and step.calls:
             self._findings.add(Finding("nonfinite-inputs", False, f"{head}, but inputs and targets are."))
         self._steps.clear()
-        self._steps.append(_Step(0))
+        self._steps.append(HeldStep(0))
 
     def _explain(
-        self, step: _Step, loss: torch.Tensor | None, inputs: list[torch.Tensor]
+        self, step: HeldStep, loss: torch.Tensor | None, inputs: list[torch.Tensor]
     ) -> tuple[str | None, str, str | None]:
         """The symptom, a sentence, and the line where the operation stands."""
         spoilt = self._spoilt_data(step, inputs)
+        if spoilt and _is_finite(step.batch):
+            made = "the batch that the loader gave out is finite, so the code between loader and model made it"
+            return "nan-from-division", f"{spoilt}; {made} (normalised by a spread of zero?)", None
         if spoilt:
             return "nonfinite-inputs", spoilt, None
         growth = self._growth()
@@ -341,7 +327,7 @@ class NonFinite(Observer):
         kind = "log" if word in autopsy.LOGS.values() else "arc" if word in autopsy.ARCS.values() else word
         return line_of("division" if kind == "reciprocal" else kind, self.hub.models.values())
 
-    def _spoilt_data(self, step: _Step, inputs: list[torch.Tensor]) -> str | None:
+    def _spoilt_data(self, step: HeldStep, inputs: list[torch.Tensor]) -> str | None:
         for kind, tensors in (("input", inputs), ("target", [target for _, target, _ in step.calls])):
             for tensor in tensors:
                 spoilt = spoilt_values(tensor, step.indices)
@@ -370,7 +356,7 @@ class NonFinite(Observer):
         weights = optimized(self._optimizers.values()).values()
         return any(not bool(torch.isfinite(weight).all()) for weight in weights if watchable(weight))
 
-    def _inputs(self, step: _Step, loss: torch.Tensor | None) -> list[torch.Tensor]:
+    def _inputs(self, step: HeldStep, loss: torch.Tensor | None) -> list[torch.Tensor]:
         if loss is not None:
             found = autopsy.data_in(loss)
             if found:
@@ -381,7 +367,7 @@ class NonFinite(Observer):
             found = [tensor for tensor in mine if tensor.is_floating_point() and tensor.dim() >= 2]
         return found
 
-    def _save(self, step: _Step, inputs: list[torch.Tensor]) -> str | None:
+    def _save(self, step: HeldStep, inputs: list[torch.Tensor]) -> str | None:
         """Keep the offending batch, as plain tensors."""
         targets = [target for _, target, _ in step.calls]
         if not (inputs or targets):
@@ -391,6 +377,12 @@ class NonFinite(Observer):
             "variables": users_tensors(step.rows()) if step.number == self.hub.step else {},
         }  # fmt: skip
         return keep_batch(self.hub, f"step-{step.number + 1}", contents)
+
+
+def _is_finite(batch: Any) -> bool:
+    """There is a batch with data in it, and all of it is finite."""
+    data = [tensor for tensor in tensors_in(batch) if tensor.is_floating_point() and tensor.dim() >= 2]
+    return bool(data) and all(bool(torch.isfinite(tensor).all()) for tensor in data)
 
 
 def _finite_sizes(losses: Iterable[Number]) -> list[float]:
