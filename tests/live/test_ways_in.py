@@ -88,3 +88,17 @@ def test_a_command_that_leaves_the_recorder_behind_is_told(tmp_path: Path) -> No
     result = run(tmp_path, "--to", "r.traindx", "--", "env", "-i", sys.executable, "-c", "print('hello')")
     assert (result.returncode, result.stdout) == (0, "hello\n")
     assert "no Python process of this command took up the recorder" in result.stderr
+
+
+def test_a_directory_that_cannot_be_written_costs_one_line(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import torch\nw = torch.nn.Linear(2, 1); o = torch.optim.SGD(w.parameters(), 0.1)\n"
+        "w(torch.ones(4, 2)).mean().backward(); o.step(); print('trained')\n"
+    )
+    (tmp_path / "file").write_text("no directory")
+    command = [sys.executable, "-m", "traindx", "run", "--to", str(tmp_path / "file" / "r.traindx"), str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert done.stderr.count("traindx:") == 1
+    assert "not recording: cannot write" in done.stderr

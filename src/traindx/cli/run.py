@@ -114,7 +114,8 @@ def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> lis
     from traindx.readers.find import find_runs
 
     if not folder.exists():
-        say(f"nothing was recorded: {_why_nothing(reached)}")
+        if "wall" not in reached:  # the recorder has said itself that it cannot write
+            say(f"nothing was recorded: {_why_nothing(reached)}")
         return []
     try:
         run = find_runs([folder])[0]

@@ -19,7 +19,7 @@ from types import ModuleType
 
 RECORD = "TRAINDX_RECORD"  # directory of the recording
 OPTIONS = "TRAINDX_OPTIONS"  # JSON: budget, steps; 'start' names who starts, as module:function
-SEEN = "TRAINDX_SEEN"  # a file in which a process notes that the recorder has come as far as 'python' or 'torch'
+SEEN = "TRAINDX_SEEN"  # a file in which a process notes that the recorder has come as far as 'python' or 'torch', or to a 'wall'
 RECORDER = "traindx.live.recorder:start"
 
 
@@ -68,7 +68,7 @@ def after_import(name: str, call: Callable[[], None]) -> None:
 
 def await_torch() -> None:
     """Install the import hook in a process that may become the training."""
-    _note("python")
+    note("python")
     # a child of multiprocessing that was spawned: it knows of its parent only later
     call = _start_when_training if "--multiprocessing-fork" in sys.argv else _start
     after_import("torch", call)
@@ -85,7 +85,7 @@ def _start_when_training() -> None:
 
 
 def _start() -> None:
-    _note("torch")
+    note("torch")
     try:
         options = json.loads(os.environ.get(OPTIONS, "{}"))
         module, _, name = options.pop("start", RECORDER).partition(":")
@@ -95,7 +95,8 @@ def _start() -> None:
         print(f"traindx: not recording ({type(error).__name__}: {error})", file=sys.stderr)
 
 
-def _note(word: str) -> None:
+def note(word: str) -> None:
+    """Tell the process that launched this one how far the recorder has come."""
     path = os.environ.get(SEEN)
     if path:
         with contextlib.suppress(OSError), open(path, "a", encoding="ascii") as file:

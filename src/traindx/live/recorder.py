@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 
+from traindx.live.bootstrap import note
 from traindx.live.children import at_end_of_child
 from traindx.live.exceptions import before_uncaught, described
 from traindx.live.hub import Hub
@@ -56,6 +57,8 @@ def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
         if world > 1:
             atexit.register(let_threads_finish)
         store = Store(folder, rank)
+        if store.broken:
+            note("wall")
         store.line(
             "meta", schema=SCHEMA, traindx=__version__, torch=torch.__version__, argv=sys.argv, started=time.time(),
             rank=rank, world=world, pid=os.getpid(),
