@@ -183,6 +183,8 @@ def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hi
     elif half is False:
         yield Hint("fp16-overflow", -2.5, "the run does not train in fp16")
         yield Hint("low-precision-update-lost", -1.0, "the run does not train in fp16")
+    elif signals.run.config.get("input_dtype") in ("float32", "float64") and "nan-from-half-overflow" not in seen:
+        yield Hint("fp16-overflow", -2.0, "the inputs are in single precision and no loss scaling was seen")
 
 
 def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

@@ -24,6 +24,8 @@ ONLY_IN = {
     "sigmoid-as-logits": frozenset({"cross_entropy", "binary_cross_entropy_with_logits"}),
     "probabilities-as-logits": frozenset({"cross_entropy", "binary_cross_entropy_with_logits"}),
     "classes-regressed": REGRESSION,
+    "shapes-broadcast": REGRESSION,
+    "targets-unscaled": REGRESSION,
 }
 SOFTMAXES = ("Softmax", "LogSoftmax")
 NEARLY_ALL = 0.999
