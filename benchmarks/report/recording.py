@@ -57,3 +57,15 @@ def make_logs(folder: Path, runs: int, steps: int = 300, seed: int = 0) -> Path:
                     loss += (step - steps * 2 / 3) * 0.2
                 file.write(json.dumps({"step": step, "train_loss": loss, "lr": 0.1}) + "\n")
     return folder
+
+
+def make_long(folder: Path, steps: int, seed: int = 0) -> Path:
+    """One run of very many steps, as CSV, with a spike."""
+    rng = random.Random(seed)
+    folder.mkdir(parents=True)
+    with (folder / "metrics.csv").open("w", encoding="utf-8") as file:
+        file.write("step,train_loss,lr\n")
+        for step in range(steps):
+            loss = 50.0 if step == steps * 3 // 4 else 2.0 * math.exp(-step / (steps / 5)) + 0.3 + 0.05 * rng.random()
+            file.write(f"{step},{loss:.5f},0.001\n")
+    return folder

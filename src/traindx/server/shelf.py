@@ -65,6 +65,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._opening = threading.Lock()
         self._open: OrderedDict[str, Opened] = OrderedDict()
+        self._rest: dict[str, float] = {}  # until when an open run that grows is shown as it was
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
         self.discover()
@@ -167,7 +168,9 @@ class Shelf:
         live = self._is_live(entry, card)
         with self._opening:  # two requests for one long run read it once
             kept = self._open.get(identifier)
-            if kept is None or kept.mark != mark:
+            due = kept is None or (kept.mark != mark and time.monotonic() >= self._rest.get(identifier, 0.0))
+            if kept is None or due:
+                began = time.monotonic()
                 runs, _ = runs_of(entry.unit)
                 if card.place >= len(runs):
                     return None
@@ -176,6 +179,7 @@ class Shelf:
                 plots = plots_of(run, diagnosis) if run.series else plots_of_curves(diagnosis)
                 kept = Opened(run, diagnosis, plots, mark, live)
                 self._open[identifier] = kept
+                self._rest[identifier] = time.monotonic() + (time.monotonic() - began) * REST
             self._open.move_to_end(identifier)
             while len(self._open) > KEPT_OPEN:
                 self._open.popitem(last=False)
