@@ -10,28 +10,29 @@ from traindx.live.hub import Hub
 from traindx.trials import guard, seeds
 from traindx.trials.setting import parse_all
 from traindx.trials.treatment import build
-from traindx.trials.yardstick import Yardstick
+from traindx.trials.yardstick import Reference, Yardstick
 
 
 def start(
     folder: Path, budget: float, steps: int | None, settings: Sequence[str], seed: int, seconds: float | None,
-    closed: Sequence[str], allowed: Sequence[str],
+    closed: Sequence[str], allowed: Sequence[str], reference: Reference | None = None,
 ) -> Hub:  # fmt: skip
     """What the launcher asks for in a process that may become the training."""
     guard.protect(closed, allowed)
     seeds.settle(seed)
-    return record(folder, budget, steps, settings, seconds)
+    return record(folder, budget, steps, settings, seconds, reference)
 
 
 def record(
-    folder: Path, budget: float, steps: int | None, settings: Sequence[str], seconds: float | None = None
-) -> Hub:
+    folder: Path, budget: float, steps: int | None, settings: Sequence[str], seconds: float | None = None,
+    reference: Reference | None = None,
+) -> Hub:  # fmt: skip
     """Record a training under these settings; the end of the recording takes them back."""
     treatments = [build(setting) for setting in parse_all(settings)]
     for treatment in treatments:
         treatment.before_recorder()
     hub = recorder.start(folder, budget, steps)
-    hub.add(Yardstick(hub, folder, treatments, seconds))
+    hub.add(Yardstick(hub, folder, treatments, seconds, reference))
     for treatment in treatments:
         treatment.hub = hub
         treatment.attach()

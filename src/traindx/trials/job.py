@@ -37,6 +37,9 @@ class Job:
     seed: int = 0
     steps: int | None = None
     seconds: float | None = None
+    reference: tuple[str, tuple[tuple[int, float], ...]] | None = (
+        None  # the unchanged script's errors, to give up what is hopeless
+    )
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ def _run(
     command = reaching([job.command[0], *(copy.argument(word) for word in job.command[1:])])
     options = {
         "start": START, "budget": BUDGET, "steps": job.steps, "settings": list(job.settings), "seed": job.seed,
-        "seconds": job.seconds, "closed": sorted({str(job.project.root), str(job.project.folder)}), "allowed": [str(copy.place)],
+        "seconds": job.seconds, "reference": job.reference, "closed": sorted({str(job.project.root), str(job.project.folder)}), "allowed": [str(copy.place)],
     }  # fmt: skip
     paths = [str(HOOK), copy.moved(os.environ.get("PYTHONPATH", ""))]
     environment = {

@@ -17,6 +17,7 @@ from traindx.run import Floats
 FILE = "yardstick.json"
 TAIL = 0.25  # of the training: its end
 VAL_TAIL = 0.2
+COURSE = 20
 KINDS = ("log loss", "squared error")
 FLOOR = {
     "log loss": 0.01,
@@ -94,6 +95,16 @@ class Measured:
         if metric.kind == "log loss" and classes:
             return math.log(classes)
         return 1.0 if metric.kind == "missed" else math.nan
+
+    def course(self) -> tuple[str, tuple[tuple[int, float], ...]] | None:
+        """The training error of the script, as it is measured batch by batch, at COURSE places of the way."""
+        kinds = [kind for kind in KINDS if f"train/{kind}" in self.series]
+        if not kinds:
+            return None
+        kind = max(kinds, key=lambda kind: len(self.series[f"train/{kind}"]))
+        rows = self.series[f"train/{kind}"]
+        pieces = [piece for piece in np.array_split(rows, min(COURSE, len(rows))) if np.isfinite(piece[:, 1]).all()]
+        return kind, tuple((int(piece[-1, 0]), float(piece[:, 1].mean())) for piece in pieces)
 
     def points(self, metric: Metric) -> Floats:
         """Step and value, one row a step: batches of the same step are averaged by their size."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 
 from torch.optim import Optimizer
 
-from traindx.trials.treatment import Treatment
+from traindx.trials.treatment import Treatment, parameters_of
 
 
 class RateTreatment(Treatment):
@@ -25,8 +25,10 @@ class RateTreatment(Treatment):
         self.after_step(self._restore)
 
     def _scale(self, optimizer: Optimizer) -> None:
-        step = self._steps.get(id(optimizer), 0)
-        self._steps[id(optimizer)] = step + 1
+        held = parameters_of(optimizer)
+        same = id(held[0]) if held else 0  # an optimiser that is built anew over the same parameters goes on
+        step = self._steps.get(same, 0)
+        self._steps[same] = step + 1
         self._kept[id(optimizer)] = [group["lr"] for group in optimizer.param_groups]
         for group in optimizer.param_groups:
             factor = self.factor(optimizer, group, step)

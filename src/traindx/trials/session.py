@@ -133,6 +133,9 @@ class Session:
         job = Job(self.command, self.project, seed=seed, steps=self._limit, seconds=seconds)
         if candidate is None:
             return job
+        unchanged = self._arms.get(("", seed))
+        if unchanged is not None and unchanged.measured is not None and unchanged.measured.stopped != "broken":
+            job = replace(job, reference=unchanged.measured.course())
         if candidate.edits:
             return replace(job, edits=candidate.edits, steps=self._steps_of(candidate))
         return replace(job, settings=tuple(map(str, candidate.settings)))

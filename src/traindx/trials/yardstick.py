@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -28,6 +29,10 @@ DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 LEAST_PROBABILITY = 1e-7
 FETCH = 256  # measurements that wait on the device before they are fetched together
 BROKEN_STEPS = 25  # updates with a loss that is not finite, after which a training is not going to recover
+WINDOW = 25  # steps between two looks at how an arm does
+LATE = 5  # looks before one may be given up
+HOPELESS = 3.0  # times the error of the unchanged script
+Reference = tuple[str, list[tuple[int, float]]]  # what is measured, and the unchanged script's errors by step
 MOST_COUNTED = 100  # classes whose recall is measured
 
 
@@ -35,8 +40,9 @@ class Yardstick(Observer):
     """Records into a file of its own: the diagnosis must see what the script shows, not what we add."""
 
     def __init__(
-        self, hub: Hub, folder: Path, treatments: Iterable[Treatment] = (), seconds: float | None = None
-    ) -> None:
+        self, hub: Hub, folder: Path, treatments: Iterable[Treatment] = (), seconds: float | None = None,
+        reference: Reference | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(hub)
         self._folder = folder
         self._treatments = list(treatments)
@@ -49,6 +55,8 @@ class Yardstick(Observer):
         self._counts: dict[str, torch.Tensor] = {}
         self._broken = 0
         self._stopped = "end"
+        self._reference = reference
+        self._recent: deque[torch.Tensor] = deque(maxlen=WINDOW)  # errors of the latest training batches
 
     def attach(self) -> None:
         """Every call counts, those too that the recorder lets pass: both arms must be measured on the same batches."""
@@ -77,6 +85,8 @@ class Yardstick(Observer):
         kind, error, wrong, samples = measured
         row = torch.stack([error.detach().double(), wrong.detach().double(), error.new_tensor(samples).double()])
         self._put(f"{'train' if training else 'val'}/{kind}", row)
+        if training and self._reference is not None and kind == self._reference[0]:
+            self._recent.append(row[0])
 
     @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -94,6 +104,18 @@ class Yardstick(Observer):
             self._stop("broken")
         elif self._seconds is not None and time.perf_counter() - self._began > self._seconds:
             self._stop("time")
+        elif self._reference is not None and self.hub.step and self.hub.step % WINDOW == 0 and self._is_hopeless():
+            self._stop("hopeless")
+
+    def _is_hopeless(self) -> bool:
+        """Half way, and still far above the unchanged script at the same step."""
+        if len(self._recent) < WINDOW or self._reference is None or not self._reference[1]:
+            return False
+        course = self._reference[1]
+        there = [value for step, value in course if step <= self.hub.step]
+        if not there or self.hub.step < max(LATE * WINDOW, course[-1][0] / 2):
+            return False
+        return float(torch.stack(list(self._recent)).mean()) > HOPELESS * there[-1]
 
     def _stop(self, reason: str) -> None:
         self._stopped = reason

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import torch
 
@@ -18,7 +19,7 @@ class Activation(Treatment):
     def attach(self) -> None:
         if self.setting.value not in _OLD:
             raise ValueError(f"activation is one of {', '.join(_OLD)}")
-        self._seen: set[int] = set()
+        self._seen: WeakSet[torch.nn.Module] = WeakSet()
         self.around_models(self._call)
         if self.setting.value == "leaky":
             self.hub.patch(torch.nn.functional, "relu", self._around_relu)
@@ -26,8 +27,8 @@ class Activation(Treatment):
     def _call(
         self, original: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if id(module) not in self._seen and not self.hub.step:
-            self._seen.add(id(module))
+        if module not in self._seen and not self.hub.step:
+            self._seen.add(module)
             self._replace(module)
         return original(module, *args, **kwargs)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import torch
 
@@ -14,14 +15,14 @@ _DENSE = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
 
 class Bias(Treatment):
     def attach(self) -> None:
-        self._seen: set[int] = set()
+        self._seen: WeakSet[torch.nn.Module] = WeakSet()
         self.around_models(self._call)
 
     def _call(
         self, original: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if id(module) not in self._seen and not self.hub.step:
-            self._seen.add(id(module))
+        if module not in self._seen and not self.hub.step:
+            self._seen.add(module)
             for layer in module.modules():
                 if isinstance(layer, _DENSE) and layer.bias is not None:
                     self.acted += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -14,7 +15,7 @@ _DROPOUT = torch.nn.modules.dropout._DropoutNd
 
 class Dropout(Treatment):
     def attach(self) -> None:
-        self._models: dict[int, list[_DROPOUT]] = {}
+        self._models: WeakKeyDictionary[torch.nn.Module, list[_DROPOUT]] = WeakKeyDictionary()
         self._layers: dict[int, int] = {}
         self._adding = False
         self.around_models(self._call)
@@ -23,9 +24,9 @@ class Dropout(Treatment):
     def _call(
         self, original: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        there = self._models.get(id(module))
+        there = self._models.get(module)
         if there is None:
-            there = self._models[id(module)] = [layer for layer in module.modules() if isinstance(layer, _DROPOUT)]
+            there = self._models[module] = [layer for layer in module.modules() if isinstance(layer, _DROPOUT)]
             for layer in there:
                 layer.p = min(0.95, self.setting.number(layer.p))
                 self.acted += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import torch
 
@@ -19,14 +20,14 @@ class Init(Treatment):
     def attach(self) -> None:
         if self.setting.value not in WAYS:
             raise ValueError(f"init is one of {', '.join(WAYS)}")
-        self._seen: set[int] = set()
+        self._seen: WeakSet[torch.nn.Module] = WeakSet()
         self.around_models(self._call)
 
     def _call(
         self, original: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if id(module) not in self._seen:
-            self._seen.add(id(module))
+        if module not in self._seen:
+            self._seen.add(module)
             if not self.hub.step:
                 self._begin_anew(module)
         return original(module, *args, **kwargs)

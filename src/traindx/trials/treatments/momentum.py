@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weakref import WeakSet
+
 from torch.optim import Optimizer
 
 from traindx.trials.treatment import Treatment
@@ -9,13 +11,13 @@ from traindx.trials.treatment import Treatment
 
 class Momentum(Treatment):
     def before_recorder(self) -> None:
-        self._seen: set[int] = set()
+        self._seen: WeakSet[Optimizer] = WeakSet()
         self.before_step(self._set)
 
     def _set(self, optimizer: Optimizer) -> None:
-        if id(optimizer) in self._seen:
+        if optimizer in self._seen:
             return
-        self._seen.add(id(optimizer))
+        self._seen.add(optimizer)
         for group in optimizer.param_groups:
             if "momentum" in group:
                 group["momentum"] = self.setting.number(group["momentum"])

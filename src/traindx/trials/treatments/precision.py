@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakSet
 
 import torch
 
@@ -16,7 +17,7 @@ class Precision(Treatment):
     def attach(self) -> None:
         if self.setting.value not in ("fp32", "on"):
             raise ValueError("precision can be set to fp32")
-        self._seen: set[int] = set()
+        self._seen: WeakSet[torch.nn.Module] = WeakSet()
         self.hub.patch(torch.amp.autocast_mode.autocast, "__init__", self._around_autocast)
         self.hub.patch(torch.amp.grad_scaler.GradScaler, "__init__", self._around_scaler)
         self.around_models(self._call)
@@ -40,8 +41,8 @@ class Precision(Treatment):
     def _call(
         self, original: Callable[..., Any], module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        if id(module) not in self._seen:
-            self._seen.add(id(module))
+        if module not in self._seen:
+            self._seen.add(module)
             if any(parameter.dtype in HALF for parameter in module.parameters()):
                 self.acted += 1
                 module.float()
