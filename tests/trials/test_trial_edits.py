@@ -64,3 +64,78 @@ def test_a_value_is_changed_where_it_comes_from(tmp_path: Path) -> None:
 def test_two_optimizers_are_not_guessed_about(tmp_path: Path) -> None:
     two = LOOP.replace("for epoch", "other = torch.optim.SGD(model.parameters(), lr=1)\nfor epoch")
     assert changed(tmp_path, two, "lr=x0.1") == []
+
+
+EDITS = {
+    "eval_mode": ("def check(model, x):\n    with torch.no_grad():\n        return model(x)\n\nmodel.train()\n", ["model.eval()"]),
+    "train_mode": (
+        "for epoch in range(9):\n    for x in data:\n        model(x).sum().backward()\n    model.eval()\n    model(x)\n",
+        ["model.train()"],
+    ),
+    "logits": (
+        "loss_fn = nn.CrossEntropyLoss()\nnet = nn.Sequential(nn.Linear(8, 3), nn.Softmax(dim=1))\n",
+        ["net = nn.Sequential(nn.Linear(8, 3))"],
+    ),
+    "output": (
+        "class Net(nn.Module):\n    def forward(self, x):\n        x = self.fc(x)\n        return torch.relu(x).squeeze(1)\n",
+        ["return x.squeeze(1)"],
+    ),
+    "one_output": ("def forward(self, x):\n    return F.softmax(self.out(x), dim=1)\n", ["return torch.sigmoid(self.out(x))"]),
+    "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
+    "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
+    "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),
+    "bias=0": ("nn.init.constant_(m.bias, -2.0)\n", ["nn.init.constant_(m.bias, 0)"]),
+    "activation=relu": (
+        "net = nn.Sequential(nn.Linear(1, 2), nn.Tanh(), nn.Linear(2, 1), nn.Sigmoid())\n",
+        ["net = nn.Sequential(nn.Linear(1, 2), nn.ReLU(), nn.Linear(2, 1), nn.Sigmoid())"],
+    ),
+    "precision=fp32": ("model = model.half()\ny = model(x.to(torch.float16))\n", ["y = model(x)"]),
+    "scheduler": (
+        "sched = StepLR(opt, 10)\nfor epoch in range(9):\n    for x in data:\n        opt.step()\n        sched.step()\n",
+        ["sched.step()"],
+    ),
+    "one_optimizer": ("for epoch in range(9):\n    opt = torch.optim.Adam(net.parameters())\n    opt.step()\n", ["opt = torch.optim.Adam(net.parameters())"]),
+    "unfreeze": ("for p in model.parameters():\n    p.requires_grad = False\nmodel.fit()\n", []),
+    "all_params": (
+        "model = Net()\nopt = SGD(model.head.parameters(), lr=1)\nmodel(x)\n", ["opt = SGD(model.parameters(), lr=1)"],
+    ),
+    "weight_decay=x0.01": ("opt = torch.optim.AdamW(net.parameters(), weight_decay=5.0)\n", ["opt = torch.optim.AdamW(net.parameters(), weight_decay=0.05)"]),
+    "batch_size=x4": (
+        "for i in range(0, n, 2):\n    loss(order[i:i + 2]).backward()\n", ["for i in range(0, n, 8):", "loss(order[i:i + 8]).backward()"],
+    ),
+    "shuffle": ("loader = DataLoader(train_set, batch_size=8)\n", ["loader = DataLoader(train_set, batch_size=8, shuffle=True)"]),
+    "workers=2": ("loader = DataLoader(s, 8)\n", ["loader = DataLoader(s, 8, num_workers=2, persistent_workers=True)"]),
+    "dropout=x0.5": ("drop = nn.Dropout(0.8)\n", ["drop = nn.Dropout(0.4)"]),
+    "causal": ("y = F.scaled_dot_product_attention(q, k, v)\n", ["y = F.scaled_dot_product_attention(q, k, v, is_causal=True)"]),
+    "warmup=20": (
+        "import torch\nopt = torch.optim.Adam(net.parameters())\nopt.step()\n",
+        ["scheduler = torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.05, total_iters=20)", "scheduler.step()"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", EDITS)
+def test_an_edit_changes_what_it_should(tmp_path: Path, setting: str) -> None:
+    source, expected = EDITS[setting]
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    edits = edited(tmp_path, script, combined(setting), Evidence())
+    assert edits is not None
+    compile(edits["train.py"], "train.py", "exec")
+    assert changed(tmp_path, source, setting) == expected
+    assert edited(tmp_path, _written(tmp_path, "pass\n"), combined(setting), Evidence()) is None
+
+
+def _written(folder: Path, source: str) -> Path:
+    (folder / "other.py").write_text(source)
+    return folder / "other.py"
+
+
+def test_targets_are_scaled_by_what_the_recording_saw(tmp_path: Path) -> None:
+    script = _written(tmp_path, "crit = nn.MSELoss()\nloss = crit(net(x), y[b])\n")
+    seen = Evidence(
+        texts={"targets-unscaled": "The targets have mean 181.2 and standard deviation 89.66; the model gives 0."}
+    )
+    edits = edited(tmp_path, script, combined("target_scale"), seen)
+    assert edits is not None
+    assert "crit(net(x), (y[b] - 181.2) / 89.66)" in edits["other.py"]
