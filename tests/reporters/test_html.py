@@ -160,3 +160,9 @@ def test_an_empty_run_has_a_page(tmp_path: Path) -> None:
     text = page(diagnose(run), run)
     assert "INCONCLUSIVE" in text
     assert data_in(text)["heats"] == []
+
+
+def test_the_confidence_says_how_it_has_held() -> None:
+    text = page(samples.unhealthy())
+    assert "Measured on" in text
+    assert "Confidence and how often it was right" in text

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from typing import Any
 
-from traindx.diagnosis import Diagnosis
+from traindx.diagnosis import UNSURE, Diagnosis
 from traindx.reading import Cell, Chart, Line, Mark, Reading, Table
 from traindx.reporters.html.extras import Reliability, Section
 from traindx.reporters.html.markup import Html, inner, tag
@@ -110,26 +110,15 @@ def confidence(reliability: Reliability | None) -> Html:
     )
     parts = [tag("p", how, class_="small")]
     if reliability is not None and reliability.bins:
+        bins = reliability.bins
         even = Line("as sure as right", (0.0, 1.0), (0.0, 1.0), "faint")
-        held = Line(
-            "measured",
-            tuple(b.confidence for b in reliability.bins),
-            tuple(b.right for b in reliability.bins),
-            "points",
-        )
-        chart = Chart(
-            "Stated confidence and how often it was right",
-            "confidence",
-            "share that was right",
-            (held, even),
-            (Mark(0.4, "changes proposed from here"),),
-        )
-        rows = tuple((f"{b.confidence:.0%}", f"{b.right:.0%}", b.count) for b in reliability.bins)
-        parts += [
-            tag("p", reliability.source, class_="small soft"),
-            chart_figure(chart),
-            table_html(Table("", ("confidence", "right", "diagnoses"), rows)),
-        ]
+        held = Line("measured", tuple(b.confidence for b in bins), tuple(b.right for b in bins), "points")
+        from_here = (Mark(UNSURE, "changes are proposed from here on"),)
+        chart = Chart("Confidence and how often it was right", "confidence", "share right", (held, even), from_here)
+        rows = tuple((f"{b.confidence:.0%}", f"{b.right:.0%}", b.count) for b in bins)
+        table = table_html(Table("", ("confidence", "right", "diagnoses"), rows))
+        parts.append(tag("p", reliability.source, class_="small soft"))
+        parts.append(tag("div", chart_figure(chart), table, class_="confidence"))
     return tag("section", tag("h2", "How sure is this?"), parts, class_="card")
 
 

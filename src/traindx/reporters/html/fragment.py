@@ -115,16 +115,15 @@ def of_run(run: Run) -> str:
 
     panels = tuple(panels_of(run, Settings()))
     plots = Plots(clock_of(panels), panels, (), (), (), 0)
-    rows = [
-        (series.name, series.meaning.kind, len(series), told(series).partition(": ")[2])
-        for series in run.series.values()
-        if len(series)
-    ]
+    whole = [series for series in run.series.values() if len(series) and not series.meaning.where]
+    layers = sum(bool(len(series) and series.meaning.where) for series in run.series.values())
+    rows = [(series.name, series.meaning.kind, len(series), told(series).partition(": ")[2]) for series in whole]
     shown = Table("", ("series", "kind", "values", ""), tuple(rows[:MOST_SERIES]))
     settings = [(key, str(value)) for key, value in sorted(run.config.items()) if value is not None]
     parts: list[Html | None] = [*_pictures(plots)[:2], table(shown) if rows else tag("div", "Nothing was logged.")]
-    if len(rows) > MOST_SERIES:
-        parts.append(tag("div", f"and {amount(len(rows) - MOST_SERIES, 'more series')}", style=_SOFT))
+    more = [f"{len(rows) - MOST_SERIES} more"] if len(rows) > MOST_SERIES else []
+    more += [f"{layers} series of single layers"] if layers else []
+    parts.append(tag("div", f"and {', '.join(more)}", style=_SOFT) if more else None)
     if settings:
         lines = tag("div", [tag("div", f"{key} = {value}") for key, value in settings[:MOST_SETTINGS]], style=_MONO)
         parts.append(tag("details", tag("summary", amount(len(settings), "setting")), lines))

@@ -12,6 +12,7 @@ from traindx.reporters.html.evidence import curves, heats, symptoms_table
 from traindx.reporters.html.extras import Extras
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.plots import Plots, plots_of, plots_of_curves
+from traindx.reporters.html.reliability import measured
 from traindx.reporters.html.verdict import causes, hero
 from traindx.reporters.wording import VERDICT_WORD, amount, folder_of, leading, length_of, percent, run_name, title_of
 from traindx.run import Run
@@ -75,7 +76,7 @@ def run_section(
         ("Comparison", "more", inner(*sections(extras.sections, f"{run_id}-more")) if extras.sections else None),
         ("Evidence", "evidence", symptoms_table(diagnosis)),
         ("Probes", "probes", readings_section(extras.readings)),
-        ("Confidence", "confidence", confidence(extras.reliability)),
+        ("Confidence", "confidence", confidence(extras.reliability or measured(diagnosis))),
         ("Setup", "setup", setup(diagnosis, run)),
         ("Issue", "issue", issue(diagnosis, run_id)),
     ]
