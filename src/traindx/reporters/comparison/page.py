@@ -13,7 +13,7 @@ from traindx.reading import Table
 from traindx.reporters.comparison import parts
 from traindx.reporters.figure.choice import COLORS, Clock, Panel
 from traindx.reporters.html.background import table_html
-from traindx.reporters.html.document import asset, document
+from traindx.reporters.html.document import SCRIPTS, asset, document
 from traindx.reporters.html.evidence import curves
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.plots import Plots
@@ -27,7 +27,7 @@ MOST_UNREADABLE = 50
 
 def comparison_page(findings: Comparison) -> str:
     """One self-contained file."""
-    script, style = asset("curves.js", "page.js"), asset("report.css")
+    script, style = asset(*SCRIPTS), asset("report.css")
     return document("comparison · traindx", comparison_body(findings), script=script, style=style)
 
 

@@ -12,6 +12,7 @@ from traindx.reporters.html.markup import Html, escape, inner, tag
 from traindx.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
+SCRIPTS = ("scales.js", "curves.js", "page.js")  # in this order
 _MARK = Html(
     '<svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true"><path d="M1 10h3l2.2-6 3.6 11 2.6-7H17" fill="none" '
     'stroke="currentColor" stroke-width="1.9" stroke-linecap="round" stroke-linejoin="round"/></svg>'

@@ -8,7 +8,7 @@ from traindx.reporters.html.markup import Html, inner, tag
 from traindx.reporters.html.plots import Plots, is_log, is_problem, still, told
 from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.html.verdict import in_code
-from traindx.reporters.wording import amount, count, number, span, wanted
+from traindx.reporters.wording import count, number, span, wanted
 
 ROW_HEIGHTS = ((30, 18), (60, 12), (140, 6))  # of a heat map: up to so many layers, so many pixels each
 SMALLEST_ROW = 3
@@ -109,7 +109,7 @@ def _picker(plots: Plots) -> Html | None:
         tag("div", class_="plot"),
         class_="panel", data_picked=True, data_told="", hidden=True,
     )  # fmt: skip
-    left = f" {amount(plots.left_out, 'series')} more in the log are not in this file." if plots.left_out else ""
+    left = f" {count(plots.left_out)} more series of the log are not in this file." if plots.left_out else ""
     return inner(
         tag(
             "div",

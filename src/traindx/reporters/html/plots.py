@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from traindx.diagnosis import Diagnosis, Observation
+from traindx.meaning import meaning_of
 from traindx.reading import Chart, Line
 from traindx.reporters.figure.choice import Clock, Panel, clock_of, colors_of, extent, panels_of
 from traindx.reporters.html.heat import HeatMap, heat_maps
@@ -66,21 +67,13 @@ def plots_of(run: Run, diagnosis: Diagnosis, settings: Settings | None = None) -
     rest = [series for series in run.series.values() if len(series) and series.name not in shown]
     plain = [series for series in rest if not (series.meaning.kind in _INSIDE and series.meaning.where)]
     maps = tuple(heat_maps(run))
-    mapped = rest if maps else plain
-    return Plots(
-        clock,
-        panels,
-        tuple(plain[:MOST_OTHERS]),
-        maps,
-        _marks(diagnosis, run, clock),
-        max(len(mapped) - len(rest), len(plain) - MOST_OTHERS, 0),
-    )
+    unmapped = 0 if maps else len(rest) - len(plain)
+    marks = _marks(diagnosis, run, clock)
+    return Plots(clock, panels, tuple(plain[:MOST_OTHERS]), maps, marks, max(len(plain) - MOST_OTHERS, 0) + unmapped)
 
 
 def plots_of_curves(diagnosis: Diagnosis) -> Plots:
     """What a diagnosis without its run can still draw: the small pictures it carries."""
-    from traindx.meaning import meaning_of
-
     kept = [
         Series(curve.name, meaning_of(curve.name), np.array(curve.steps), np.array(curve.values))
         for curve in diagnosis.curves

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from traindx.diagnosis import Diagnosis
 from traindx.reporters.html.background import confidence, issue, readings_section, sections, setup
-from traindx.reporters.html.document import asset, document
+from traindx.reporters.html.document import SCRIPTS, asset, document
 from traindx.reporters.html.evidence import curves, heats, symptoms_table
 from traindx.reporters.html.extras import Extras
 from traindx.reporters.html.markup import Html, inner, json_block, tag
@@ -40,7 +40,7 @@ def page(
 
 def report(cases: Sequence[Case], settings: Settings | None = None) -> str:
     """The report of one or several runs, those that need attention first."""
-    style, script = asset("report.css"), asset("curves.js", "page.js")
+    style, script = asset("report.css"), asset(*SCRIPTS)
     if len(cases) == 1:
         case = cases[0]
         title = f"{VERDICT_WORD[case.diagnosis.verdict].lower()}: {run_name(case.diagnosis)} · traindx"
