@@ -25,6 +25,14 @@ TRACED = {
 }  # fmt: skip
 
 
+BY_SETTING = {
+    "momentum-too-high",
+    "weight-decay-too-high",
+    "dropout-too-high",
+    "batch-too-small",
+}  # only where the log tells them
+
+
 @dataclass(frozen=True)
 class Specimen:
     name: str
@@ -58,7 +66,8 @@ class Specimen:
 
     def visible(self, level: str) -> bool:
         """The cause is to be seen at this level: a problem shows and, in a curve, one with a mark of its own."""
-        return self.shows(level) and (level != "curve" or set(self.causes) <= TRACED)
+        traced = set(self.causes) <= (TRACED if self.told else TRACED - BY_SETTING)
+        return self.shows(level) and (level != "curve" or traced)
 
 
 def damage(result: dict[str, Any]) -> float:

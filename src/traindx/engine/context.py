@@ -52,9 +52,13 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
 
 def peak_lr(signals: Signals) -> float | None:
     """The learning rate the run used at most: from the log, else from the settings."""
+    told = lookup.number(signals.run.config, "lr")
     if signals.lr is not None and np.isfinite(signals.lr.values).any():
-        return float(np.nanmax(signals.lr.values))
-    return lookup.number(signals.run.config, "lr")
+        logged = float(np.nanmax(signals.lr.values))
+        return (
+            logged if told is None else max(logged, told)
+        )  # a log that begins after a steep decay has not seen its peak
+    return told
 
 
 def _rate(signals: Signals) -> Iterator[Hint]:
@@ -82,6 +86,12 @@ def _family(signals: Signals) -> str:
     return "adam" if "adam" in name or "lion" in name else "sgd" if "sgd" in name else ""
 
 
+def _decoupled(signals: Signals) -> bool:
+    """AdamW and its kin shrink weights apart from the gradient, so that a decay of 0.1 is ordinary there; added to the gradient
+    it is about six times as strong."""
+    return "adamw" in str(lookup.setting(signals.run.config, "optimizer") or "adamw").lower()
+
+
 def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     """Adam moves every weight by about the learning rate, so weights that stay where they are were given too small a one;
     the size of the gradient cannot be the reason."""
@@ -97,7 +107,7 @@ def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
 def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     config = signals.run.config
     for name, cause, low, high in (
-        ("weight_decay", "weight-decay-too-high", 0.02, 0.3),
+        ("weight_decay", "weight-decay-too-high", 0.02, 0.3 if _decoupled(signals) else 0.05),
         ("dropout", "dropout-too-high", 0.3, 0.6),
         ("momentum", "momentum-too-high", 0.95, 0.985),
     ):
@@ -108,7 +118,11 @@ def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
         if value <= low:
             yield Hint(cause, -2.0, f"{label} is {value:g}")
         elif value >= high:
-            yield Hint(cause, _excess(name, value), f"{label} is {value:g}")
+            yield Hint(
+                cause,
+                _excess(name, value if name != "weight_decay" or _decoupled(signals) else 6 * value),
+                f"{label} is {value:g}",
+            )
     batch = lookup.number(config, "batch_size")
     if batch is not None and batch >= 1:
         if batch <= TINY_BATCH and NOISY & seen.keys():

@@ -34,10 +34,18 @@ def detect(signals: Signals) -> Observation:
             "unknown",
             f"{curve.name} is negative ({num(curve.now)}), which some losses may be; its formula is not known.",
         )
+    bolting = runaway and _gathers_speed(curve.y)
     return Observation(
         ID, "present", f"{curve.name} goes below zero at {curve.at(first)} and is {num(curve.now)} now; losses of this kind end at 0.",
-        (first, float(curve.x[-1])), curve.name, clarity(float(runaway) + float(classifier), 0.5, 1.5),
+        (first, float(curve.x[-1])), curve.name, clarity(0.5 * float(runaway) + float(bolting) + float(classifier), 0.45, 1.5),
     )  # fmt: skip
+
+
+def _gathers_speed(values: np.ndarray) -> bool:
+    """The second half falls farther than the first: what is maximised without bound does, a likelihood that is learnt slows down."""
+    half = len(values) // 2
+    first, middle, last = (float(np.median(part)) for part in (values[:3], values[half - 1 : half + 2], values[-3:]))
+    return first - middle < middle - last
 
 
 SYMPTOM = Symptom(
@@ -54,7 +62,8 @@ A loss that cannot be negative (cross entropy, squared error) is, and keeps goin
 ## How it is measured
 The first negative value of the training loss. Losses whose sign is free by nature (likelihoods of densities, ELBO,
 Wasserstein, cosine, policy losses) or that begin negative are left alone unless they run away without bound. It counts when
-scores show that this is a classifier, or when the loss keeps falling beyond its own starting size.
+scores show that this is a classifier, or when the loss keeps falling beyond its own starting size; plainly when it falls ever
+faster, as a loss does that is made large instead of small.
 
 ## Healthy range
 Zero is the floor of cross entropy, squared, absolute and hinge losses.
