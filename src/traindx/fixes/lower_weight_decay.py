@@ -24,5 +24,5 @@ multiplies the weights by (1 - lr x decay). For a first diagnosis set it to 0 fo
 loss still does not fall, decay was not the cause. Afterwards the weight norm should level off instead of shrinking.
 """,
     defaults={"lr": "1e-3", "weight_decay": "higher"},
-    tries=("weight_decay=x0.001",),
+    tries=("weight_decay=x0.001", "weight_decay=0"),
 )

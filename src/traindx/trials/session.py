@@ -26,6 +26,7 @@ MOST_TRIED = 10  # changes in one session
 MOST_CONFIRMED = 3
 CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
 SURE = 0.8
+ALIKE = math.log(1.1)  # effects closer than this are the same
 GRAVE = ("nonfinite-loss", "nonfinite-weight", "divergence")
 SAFE = {"safe": 0, "caution": 1, "disruptive": 2}
 
@@ -279,7 +280,7 @@ def standing(trial: Trial) -> tuple[float, bool, bool, bool, int, float]:
     and the likelier."""
     size = trial.effect.size if trial.effect is not None else LEAST
     return (
-        -round(size / math.log(1.25)),
+        -round(size / ALIKE),
         not set(trial.candidate.proofs) & set(trial.cleared),
         bool(trial.wanted) and not trial.cleared,
         not trial.candidate.edits,
