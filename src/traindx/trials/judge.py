@@ -4,8 +4,8 @@ An effect is the logarithm of how many times smaller the error became, pair by p
 their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
 Student's over pairs. A single pair is never called 'helped'.
 
-Something helped if the error became smaller beyond doubt, or if a fault that was seen itself is gone and the error is no larger: a softmax
-too many on an easy task costs little, and is a fault all the same. Which symptoms went is said beside it, and decides between changes
+Something helped if the error became smaller beyond doubt, or if a fault that was seen itself is gone and the error is about the same: a
+softmax too many on an easy task costs little, and is a fault all the same. Which symptoms went is said beside it, and decides between changes
 that help alike.
 """
 
@@ -36,6 +36,7 @@ STUDENT = {
     9: 2.306,
     10: 2.262,
 }  # 97.5 %, by pairs
+TOLERATED = math.log(1.25)  # a fault that was seen and is gone may cost this much: chance decides between close errors
 LEAST_SPEED = math.log(1.2)  # clocks of busy machines are worse judges
 
 
@@ -98,28 +99,27 @@ def verdict_of(
     repaired: bool = False,
 ) -> Verdict:
     """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came. `repaired`: a
-    fault that the recording had seen itself is gone in every pair; then it is enough that the error is no larger."""
+    fault that the recording had seen itself is gone in every pair; then it is enough that the error is about the same."""
     if broke:
         return "worse"
     if effect is None:
         return "helped" if wanted and set(cleared) == set(wanted) else "no-effect"
     least = LEAST_SPEED if speed else LEAST
+    bearable = repaired and effect.size > -TOLERATED
     if effect.pairs == 1:
-        return "worse" if effect.size < -least else "no-effect"
-    if effect.high < -least / 2:
+        return "worse" if effect.size < -least and not bearable else "no-effect"
+    if effect.high < -least / 2 and not bearable:
         return "worse"
     if effect.low > 0 and effect.size >= least:
         return "helped"
-    if repaired and effect.size > -SCREEN / 2:
-        return "helped"
-    return "no-effect"
+    return "helped" if bearable else "no-effect"
 
 
 def promising(effect: Effect | None, wanted: Sequence[str], cleared: Sequence[str]) -> bool:
     """Worth more seeds."""
     if effect is None:
         return bool(cleared)
-    return effect.size >= SCREEN or (bool(cleared) and effect.size > -SCREEN)
+    return effect.size >= SCREEN or (bool(cleared) and effect.size > -TOLERATED)
 
 
 def undecided(effect: Effect) -> bool:

@@ -23,7 +23,7 @@ from traindx.trials.workspace import Project
 SEEDS = 3  # pairs before anything is called helped
 MOST_SEEDS = 5
 MOST_TRIED = 10  # changes in one session
-MOST_CONFIRMED = 3
+MOST_CONFIRMED = 4
 CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
 SURE = 0.8
 ALIKE = math.log(1.1)  # effects closer than this are the same
