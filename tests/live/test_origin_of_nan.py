@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from live_scripts import facts_of, run
 
 COMPILED = """
@@ -42,6 +43,16 @@ def test_the_operation_and_its_line_are_named(tmp_path: Path, operation: str, fa
     assert word in facts[fact]["evidence"]
     assert facts[fact]["where"].endswith("train.py:11")
     assert facts["nonfinite-activation"]["where"].endswith("train.py:11")
+
+
+def test_memory_that_is_not_yet_written_is_not_taken_for_numbers(tmp_path: Path) -> None:
+    """The mask of a dropout begins as such; torch fills it with NaN where results must repeat."""
+    text = "torch.use_deterministic_algorithms(True)" + script("torch.log(x[:, 2:3])")
+    try:
+        facts = facts_of(text, tmp_path)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    assert "log of values from 0" in facts["nan-from-log"]["evidence"]
 
 
 def test_where_it_cannot_be_run_again_the_part_is_named(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.nn.modules.loss import _Loss
 
+from traindx.live.compiling import Compiling
+
 if TYPE_CHECKING:
     from traindx.live.hub import Hub
 
@@ -31,9 +33,17 @@ class Calls:
         self._depth = 0
         self._told = 0  # calls told by this glance
         self._hooks: list[Any] = []
+        self._watching = False
+
+    def attach(self) -> None:
+        Compiling(self._hub, self).attach()
 
     def watch(self) -> None:
         self._depth = self._told = 0
+        self._watching = True
+        self._install()
+
+    def _install(self) -> None:
         self._hooks = [
             torch_module.register_module_forward_pre_hook(self._enter),
             torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
@@ -41,7 +51,16 @@ class Calls:
 
     def forget(self) -> None:
         self._depth = 0
+        self._watching = False
         remove_hooks(self._hooks)
+
+    def step_aside(self) -> None:
+        """For a while no global hook of ours is there."""
+        remove_hooks(self._hooks)
+
+    def come_back(self) -> None:
+        if self._watching and not self._hooks:
+            self._install()
 
     def _enter(self, module: torch.nn.Module, args: Any) -> None:
         hub = self._hub

@@ -236,9 +236,9 @@ class Hub:
     def attach(self) -> None:
         self.patch(torch.autograd, "backward", self._around_backward)
         self.patch(torch.amp.GradScaler, "scale", around_scale)
-        for name in CRITERIA:
-            self.patch(torch.nn.functional, name, partial(self.criteria.around, name))
+        self.criteria.attach()
         self.patch(DataLoader, "__iter__", self._around_loader)
+        self._calls.attach()
         for handle in (
             torch_optimizer.register_optimizer_step_pre_hook(self._before_step),
             torch_optimizer.register_optimizer_step_post_hook(self._after_step),

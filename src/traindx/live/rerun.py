@@ -27,6 +27,7 @@ from traindx.live.tensors import tensors_in
 COMPILED = "CompiledFunction"  # the name of such a part's node begins with it
 MOST_BYTES = 1 << 30  # of weights that are copied
 LOGS = ("log", "log2", "log10", "log1p", "acos", "asin", "sqrt")  # not defined everywhere
+ALLOCATIONS = ("empty", "new_empty", "resize")  # give out memory as it is, and old bytes may read as NaN
 DIVISIONS = ("div", "reciprocal", "rsqrt", "pow", "norm", "linalg_vector_norm")
 
 
@@ -103,8 +104,10 @@ class _Watch(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        if self.found is None:
-            made = [one for one in tensors_in((result,)) if one.is_floating_point() and one.numel()]
+        if self.found is None and not func.overloadpacket.__name__.startswith(ALLOCATIONS):
+            # the result itself: what some operations hand on beside it may be left unwritten
+            first = next(tensors_in((result,)), None)
+            made = [first] if first is not None and first.is_floating_point() and first.numel() else []
             given = [one for one in tensors_in((args,)) if one.is_floating_point() and one.numel()]
             if any(_spoilt(one) for one in made) and not any(_spoilt(one) for one in given):
                 self.found = _described(func, given, made)

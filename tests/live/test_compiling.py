@@ -1,0 +1,52 @@
+"""What a recording must not do to torch.compile: warnings, more compiling, other results."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from live_scripts import run
+from torch._dynamo import eval_frame
+from torch._dynamo.utils import counters
+from torch.nn.modules import module as torch_module
+
+SCRIPT = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    def forward(self, x):
+        return self.layers(x) * 2
+net = Net()
+{compiled}
+opt = torch.optim.SGD(net.parameters(), 0.01)
+for step in range(150):
+    x = torch.rand(8, 4)
+    loss = ((part(x) - 1) ** 2).mean(); opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
+WAYS = ['part = torch.compile(net, backend="aot_eager")', 'net.compile(backend="aot_eager"); part = net']
+
+
+@pytest.mark.parametrize("compiled", WAYS)
+def test_the_compiler_does_not_see_the_hooks(tmp_path: Path, compiled: str) -> None:
+    script = SCRIPT.format(compiled=compiled)
+    bare = run(script, None)
+    own = torch.compile, eval_frame._maybe_set_eval_frame, torch_module._has_any_global_hook
+    counters.clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        watched = run(script, tmp_path / "r.traindx", budget=0.1)
+    assert watched == bare
+    assert counters["stats"]["unique_graphs"] == 1  # steps that are looked at closely and others alike
+    assert own == (torch.compile, eval_frame._maybe_set_eval_frame, torch_module._has_any_global_hook)
+    assert not torch_module._has_any_global_hook()
+
+
+def test_hooks_of_the_user_are_still_warned_of(tmp_path: Path) -> None:
+    hook = "nn.modules.module.register_module_forward_hook(lambda *_: None)"
+    script = SCRIPT.format(compiled=f"hook = {hook}\n{WAYS[0]}") + "hook.remove()"
+    with pytest.warns(UserWarning, match="global hooks"):
+        run(script, tmp_path / "r.traindx")
