@@ -17,6 +17,7 @@ from traindx.signals.curve import Curve
 USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
 
 
+CONSTANT_FOR = 10  # values of the learning rate that are the same: no schedule has touched it
 TINY_BATCH = 2
 NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
@@ -73,12 +74,14 @@ def _rate(signals: Signals) -> Iterator[Hint]:
         yield Hint("lr-too-high", odds, f"learning rate {lr:.3g} is above what {called} usually bear ({high:g})")
         yield Hint("lr-too-low", -2.0, f"learning rate {lr:.3g} is not low")
     elif lr < low:
-        odds = min(2.5, 1.0 + 0.6 * float(np.log10(low / lr)))
+        odds = min(5.0, 1.0 + 0.6 * float(np.log10(low / lr)))
         yield Hint("lr-too-low", odds, f"learning rate {lr:.3g} is below what {called} usually need ({low:g})")
         yield Hint("lr-too-high", -2.0, f"learning rate {lr:.3g} is not high")
     elif family:
         yield Hint("lr-too-high", -0.3, f"learning rate {lr:.3g} is in the usual range of {called}")
         yield Hint("lr-too-low", -0.5, f"learning rate {lr:.3g} is in the usual range of {called}")
+    if signals.lr is not None and len(signals.lr) >= CONSTANT_FOR and float(np.nanmin(signals.lr.values)) >= 0.999 * lr:
+        yield Hint("lr-decayed-too-early", -5.0, f"the learning rate is {lr:.3g} from the first value to the last")
 
 
 def _family(signals: Signals) -> str:

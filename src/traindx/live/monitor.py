@@ -7,11 +7,19 @@ import math
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from traindx.diagnosis import Diagnosis
 
 SURE = 0.8  # clarity of a fact, or probability of a cause, from which an alert is worth a line
-EVERY_SECONDS = 4.0  # between whole diagnoses, at least
-SHARE = 0.02  # of one core that those may take
+LIKELY = 0.5  # of a cause that stays first while health is out of the question
+HARDLY = 0.02
+LEAST_STEPS = 20  # before a whole diagnosis is worth its time
+EVERY_SECONDS = 2.0  # between whole diagnoses, at least
+SHARE = 0.02  # of one core that those may take in the long run; in the first minute they are denser
+ENOUGH = 4  # points from looks in a row that agree; a sure one counts twice: one look may catch a training on its way
+NOT_YET = ("too-few-epochs",)  # what only the end can tell
 
 
 @dataclass
@@ -27,7 +35,10 @@ class Monitor:
     _offset: int = 0
     _told: set[str] = field(default_factory=set)
     _pending: list[str] = field(default_factory=list)
-    _next_look: float = EVERY_SECONDS
+    _first_step: float = 0.0  # when the training was first seen to move
+    _next_look: float = 0.0
+    _suspect: str = ""  # what the last looks agree on, and how much
+    _points: int = 0
     _rest: bytes = b""
     _names: dict[int, list[str]] = field(default_factory=dict)  # lists that rows refer to
 
@@ -88,10 +99,12 @@ class Monitor:
 
     def alerts(self) -> list[str]:
         """What became certain since the last call. Now and then the whole recording is diagnosed for it."""
-        elapsed = time.monotonic() - self.began
-        if elapsed >= self._next_look and self.step >= 20:
+        now = time.monotonic()
+        if not self._first_step and self.step:
+            self._first_step, self._next_look = now, now + EVERY_SECONDS
+        if self.step >= LEAST_STEPS and now >= self._next_look:
             cost = self._look()
-            self._next_look = time.monotonic() - self.began + max(EVERY_SECONDS, cost / SHARE)
+            self._next_look = now + max(EVERY_SECONDS, min(cost / SHARE, (now - self._first_step) / 2))
         told, self._pending = self._pending, []
         return told
 
@@ -106,7 +119,17 @@ class Monitor:
         except TraindxError:
             return time.process_time() - began
         self.verdict = page.verdict
-        top = page.hypotheses[0]
-        if page.verdict == "unhealthy" and top.confidence >= SURE and top.cause not in self._told:
-            self._tell(top.cause, f"step {self.step}: {top.confidence:.0%} {top.title}: {page.headline}")
+        self._weigh(page)
         return time.process_time() - began
+
+    def _weigh(self, page: Diagnosis) -> None:
+        """Tell what several looks in a row have agreed on."""
+        top = page.hypotheses[0]
+        healthy = next((one.confidence for one in page.hypotheses if one.cause == "healthy"), 0.0)
+        points = 0
+        if page.verdict == "unhealthy" and top.cause not in ("healthy", "other", *NOT_YET):
+            points = 2 if top.confidence >= SURE else 1 if top.confidence >= LIKELY and healthy < HARDLY else 0
+        self._points = (self._points if top.cause == self._suspect else 0) + points if points else 0
+        self._suspect = top.cause
+        if self._points >= ENOUGH:
+            self._tell(top.cause, f"step {self.step}: {top.confidence:.0%} {top.title}: {page.headline}")
