@@ -104,6 +104,8 @@ class Signals:
         """How many classes (or tokens) there are, and how that is known."""
         if self.settings.classes:
             return self.settings.classes, "given"
+        if self.train is not None and self.train.name.startswith(choose.SUM):
+            return None  # several losses added up have no chance level
         for name in ("classes", "vocabulary"):
             told = lookup.number(self.run.config, name)
             if told is not None and told >= 2 and told == int(told):

@@ -14,6 +14,7 @@ _GENERATOR = frozenset({"g", "gen", "generator", "netg"})
 _DISCRIMINATOR = frozenset({"d", "disc", "discriminator", "netd", "critic", "real", "fake"})
 _RECONSTRUCTION = frozenset({"l1", "l2", "rec", "recon", "reconstruction", "cycle", "pixel", "mse", "perceptual"})
 _ACTOR_CRITIC = frozenset({"policy", "value", "pi", "v", "q", "actor", "critic", "vf", "pg", "td", "qf1", "qf2"})
+SUM = "sum of "  # how the name of a loss begins that was put together from its parts
 
 
 FEWER = 0.3  # a twin with fewer than this share of the points tells less, however fine its scale
@@ -124,4 +125,4 @@ def _together(run: Run, losses: list[Series], splits: Sequence[str]) -> Series:
         values = values / len(alike)
     names = ", ".join(series.name for series in alike[:4]) + ("…" if len(alike) > 4 else "")
     meaning: Meaning = replace(alike[0].meaning, part="")
-    return Series(f"{'mean' if sets else 'sum'} of {names}", meaning, alike[0].steps, values, alike[0].axis)
+    return Series(f"{'mean of ' if sets else SUM}{names}", meaning, alike[0].steps, values, alike[0].axis)
