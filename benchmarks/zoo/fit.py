@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FITTED = ROOT / "src" / "traindx" / "engine" / "fitted.json"
 PARTS = 5  # groups of tasks
 BINS = 10
-FITTED_AS = {"curve": CURVE, "live": INSIDE, "probes": INSIDE}
+FITTED_AS = {"curve": CURVE, "trace": CURVE, "live": INSIDE, "probes": INSIDE}
 RAW = Level(silence=0.0, ceiling=1.0)
 
 

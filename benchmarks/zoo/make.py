@@ -28,14 +28,13 @@ os.environ.setdefault("TRAINDX_CASES", "off")
 
 import numpy as np
 import torch
+from evidence import evidence
 from plan import Spec, build, of_degree, plan
 from setup import Setup
 from torch import nn
 from training import fresh_model, make_optimizer, train
 
 from traindx.causes import causes
-from traindx.engine.context import hints
-from traindx.engine.observe import observe
 from traindx.fixes import fixes
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
@@ -44,7 +43,6 @@ from traindx.probes.kinds import probes
 from traindx.probes.python import probe, run_of
 from traindx.readers.find import find_runs
 from traindx.run import Run
-from traindx.signals import Signals
 from traindx.symptoms import symptoms
 
 LIMIT = 120  # seconds a specimen may take
@@ -218,19 +216,6 @@ def _with_probes(setup: Setup, spec: Spec, run: Run) -> Run:
             run.facts[identifier] = fact
     run.add_config(added.config)
     return run
-
-
-def evidence(run: Run) -> dict[str, Any]:
-    """All that the engine weighs: observations that are known, hints, and whether the training is of a strange kind."""
-    signals = Signals(run)
-    observations = observe(signals)
-    return {
-        "observations": [
-            [o.id, o.state == "present", round(o.clarity, 3)] for o in observations if o.state != "unknown"
-        ],
-        "hints": [[hint.cause, round(hint.log_odds, 3)] for hint in hints(signals, observations)],
-        "unfamiliar": signals.kind != "supervised",
-    }
 
 
 def trace(run: Run, setup: Setup) -> dict[str, Any]:
