@@ -229,7 +229,7 @@ class _Pages:
         sure = f"{percent(diagnosis.hypotheses[0].confidence)} healthy; " if diagnosis.hypotheses else ""
         lines = self.section("Checked", [fitting(f"{sure}{len(absent)} symptoms ruled out: ", absent, room)])
         lacking = joined([clean(item.evidence) for item in wanted(diagnosis)], 2)
-        why = f"{len(unknown)} symptoms" + (f" (the log has no {lacking}): " if lacking else ": ")
+        why = f"{len(unknown)} symptoms" + (f" (for want of {lacking}): " if lacking else ": ")
         lines += self.section("Not checked", [fitting(why, unknown, room) if unknown else "nothing was left out"])
         present = [f"{clean(s.id)}: {clean(s.evidence)}" for s in diagnosis.present()]
         return lines + self.section("Note", [*present, *notes_of(diagnosis)][: _MOST["notes"]])
