@@ -26,13 +26,36 @@ ABOUT = {"inputs-unscaled", "targets-unscaled", "tiny-batches", "outlier-batch",
         ("X[:, 1] = 3e5 + 5e4 * X[:, 1]", "", 32, {"inputs-unscaled"}),
         ("X[:, 1] = 3e5 + 5e4 * X[:, 1]", "nn.BatchNorm1d(4), ", 32, set()),
         ("y = 150 + 80 * y", "", 32, {"targets-unscaled"}),
-        ("pass", "", 1, {"tiny-batches"}),
+        ("pass", "", 1, set()),  # noisy targets at a rate that single samples bear
     ],
 )
 def test_regression(tmp_path: Path, change: str, first: str, batch: int, found: set[str]) -> None:
     facts = facts_of(REGRESSION.format(change=change, first=first, batch=batch), tmp_path)
     assert present(facts) & ABOUT == found
     assert facts["config"]["batch_size"] == batch
+
+
+ONE_BY_ONE = """
+X = torch.randn(400, 8); y = ((X @ torch.randn(8, 12)).tanh() @ torch.randn(12, 4)).argmax(1)
+net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4)); opt = {optimizer}
+for epoch in range(2):
+    for b in torch.randperm(400).split({batch}):
+        loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "batch", "found"),
+    [
+        ("torch.optim.Adam(net.parameters(), 0.03)", 1, True),
+        ("torch.optim.SGD(net.parameters(), 0.1, momentum=0.9)", 1, True),  # dies
+        ("torch.optim.Adam(net.parameters(), 5e-4)", 1, False),
+        ("torch.optim.SGD(net.parameters(), 0.02)", 1, False),
+    ],
+)
+def test_a_rate_made_for_larger_batches(tmp_path: Path, optimizer: str, batch: int, found: bool) -> None:
+    facts = facts_of(ONE_BY_ONE.format(optimizer=optimizer, batch=batch), tmp_path)
+    assert ("tiny-batches" in present(facts)) is found
 
 
 ORDER = """

@@ -62,6 +62,21 @@ def test_passes_without_updates(tmp_path: Path, batch: int, rate: float, found: 
     assert ("huge-batches" in present(facts)) is found
 
 
+WHOLE = """
+X = torch.randn(512, 8); y = (X @ torch.randn(8, 4)).argmax(1)
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)); opt = torch.optim.SGD(net.parameters(), {rate})
+for epoch in range(30):
+    b = torch.randperm(512)[:{rows}]
+    loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("rows", "rate", "found"), [(512, 0.001, True), (512, 2.0, False), (300, 0.001, False)])
+def test_all_data_in_one_batch_without_a_loader(tmp_path: Path, rows: int, rate: float, found: bool) -> None:
+    facts = facts_of(WHOLE.format(rows=rows, rate=rate), tmp_path, ended=True)
+    assert ("huge-batches" in present(facts)) is found
+
+
 def test_agreement_is_that_of_the_definition() -> None:
     generator = torch.Generator().manual_seed(1)
     rows = torch.randn(60, 3, generator=generator)

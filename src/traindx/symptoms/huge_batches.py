@@ -20,7 +20,8 @@ The training went through its data many times and still made only a handful of u
 the data, and the loss had not fallen by much.
 
 ## How it is measured
-Passes over the training loader, updates, and the size of a batch beside the data set. Present for at least ten passes with at
+Passes over the training loader, updates, and the size of a batch beside the data set; without a loader, that the first updates
+all saw the same samples. Present for at least ten passes with at
 most two updates each, at least 256 samples, and a last loss above 70 % of the first.
 
 ## Healthy range

@@ -36,6 +36,11 @@ TINY_BATCH = 2
 FIRST_STEPS = 3  # that tell how many samples an update sees
 TINY_STEPS = 60
 NOISY = 0.8  # standard deviation of the loss over its mean
+STUCK = 0.2  # of the first losses: below, a noisy training has learnt all the same
+DEAD = 0.9  # and above, nothing was learnt at all
+TINY_AGAIN = 500  # updates between looks at it
+USUAL_BATCH = 64  # what usual rates are made for
+STEEP_ADAM, STEEP_SGD = 0.03, 5.0  # rates for that batch which no training bears: ten times the usual ones
 WILD = 50.0  # times the usual largest value of an input batch
 RUN_BATCHES = 40  # batches whose labels are looked at for their order
 ONE_CLASS = 0.9  # of a batch belongs to one class
@@ -57,8 +62,11 @@ class Batches(Observer):
         self._samples = 0  # rows, or positions of sequences
         self._tabular = False
         self._backwards = 0  # since the last update
-        self._judged_size = False
+        self._judged_size = False  # the batches are not small, or what they do is known
         self._losses: deque[torch.Tensor] = deque(maxlen=TINY_STEPS)
+        self._first_losses: torch.Tensor | None = None  # their mean
+        self._size_due = TINY_STEPS  # the update at which small batches are judged next
+        self._rate = ""  # that is too high for such batches
         self._tops: list[tuple[int, float]] = []  # update, largest input value
         self._majorities: list[float] = []
         self._classes: set[int] = set()
@@ -243,6 +251,8 @@ class Batches(Observer):
         self._backwards += 1
         if not self._judged_size and 0 < self._samples <= TINY_BATCH and loss.numel() == 1:
             self._losses.append(loss.detach())
+            if len(self._losses) == FIRST_STEPS and self._first_losses is None:  # later ones may have blown up already
+                self._first_losses = torch.stack([one.float().reshape(()) for one in self._losses]).mean()
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self._waited:
@@ -253,30 +263,54 @@ class Batches(Observer):
             self.hub.config(batch_size=self._rows)
         self._judged_size = self._judged_size or self._backwards > 1  # small batches that are accumulated are not small
         self._backwards = 0
-        if len(self._losses) == TINY_STEPS and not self._judged_size:
-            self._judged_size = True
-            losses = torch.stack([loss.float().reshape(()) for loss in self._losses])
-            self._later.ask(torch.stack([losses.mean(), losses.std()]), self._noise)
-            self._losses.clear()
+        if len(self._losses) == TINY_STEPS and not self._judged_size and self.hub.step >= self._size_due:
+            self._size_due = self.hub.step + TINY_AGAIN
+            self._rate = self._rate or _steep(optimizer, self._samples)
+            self._look_at_noise()
+
+    def _look_at_noise(self) -> None:
+        if self._first_losses is None:
+            return
+        losses = torch.stack([loss.float().reshape(()) for loss in self._losses])
+        self._later.ask(torch.stack([losses.mean(), losses.std(), self._first_losses]), self._noise)
 
     def _noise(self, values: list[float]) -> None:
-        mean, std = values
+        mean, std, first = values
         scatter = std / max(abs(mean), 1e-12)
-        if math.isfinite(mean) and scatter > NOISY:
-            # large images and long sequences often leave no choice
+        failing = mean > DEAD * first or (scatter > NOISY and mean > STUCK * first)
+        if self._rate and math.isfinite(mean) and failing and self.hub.step >= TINY_AGAIN:
+            self._judged_size = True
             self._tell(
                 "tiny-batches", True,
-                f"Each update sees {self._rows} sample{'s' if self._rows != 1 else ''}, and the loss of {TINY_STEPS} updates scatters by "
-                f"{scatter * 100:.0f} % of its mean.", clarity=0.9 if self._tabular else 0.5,
+                f"Each update sees {self._rows} sample{'s' if self._rows != 1 else ''} at {self._rate}; the loss of {TINY_STEPS} "
+                f"updates up to {self.hub.step} scatters by {scatter * 100:.0f} % of its mean, which is {mean / first * 100:.0f} % of what it "
+                "was at first.", clarity=0.9 if self._tabular else 0.7,
             )  # fmt: skip
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
+        if len(self._losses) == TINY_STEPS and not self._judged_size:
+            self._look_at_noise()
+            self._later.poll(wait=True)
 
     def _tell(
         self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
     ) -> None:
         self._findings.add(Finding(identifier, present, evidence, clarity), where)
+
+
+def _steep(optimizer: torch.optim.Optimizer, samples: int) -> str:
+    """The rate, where it is made for far larger batches: noise grows with its square root for Adam, in proportion for SGD."""
+    group = optimizer.param_groups[0]
+    lr, name = group.get("lr"), type(optimizer).__name__
+    if not isinstance(lr, float):
+        return ""
+    more = USUAL_BATCH / samples
+    momentum = float(group.get("momentum") or 0.0)
+    if name == "SGD":
+        steep = lr / max(1 - momentum, 1e-3) * more > STEEP_SGD
+        return f"a rate of {lr:g}" + (f" with momentum {momentum:g}" if momentum else "") if steep else ""
+    return f"a rate of {lr:g}" if "Adam" in name and lr * math.sqrt(more) > STEEP_ADAM else ""
 
 
 def _order(loader: Any) -> bool | None:

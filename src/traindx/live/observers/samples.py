@@ -46,6 +46,7 @@ class Samples(Observer):
         self._rows = 0
         self._lengths: tuple[int, int] | None = None  # batches and samples of the loader that is trained on
         self._last_loader: weakref.ref[Any] | None = None
+        self._sums: list[float] = []  # of all values of a training batch, whatever the order of its samples
         self._first_loss: Number | None = None
         self._loss: Number | None = None
 
@@ -60,6 +61,8 @@ class Samples(Observer):
         if data.is_floating_point() and len(data) >= LEAST_ROWS:
             largest = data.detach().abs().flatten(1).amax(1).float()
             self._later.ask(torch.stack([largest.amax(), largest.median()]), partial(self._ranged, self.hub.step + 1))
+        if self._lengths is None and self._last_loader is None and self.hub.step < ENOUGH and len(data) >= LEAST_DATA:
+            self._later.ask(data.detach().double().sum().reshape(1), partial(self._summed, len(data)))
         if self._looks >= BATCHES or not self.hub.deep:
             return
         if not self._described:
@@ -79,6 +82,14 @@ class Samples(Observer):
         if 0 < OUTLIER * middle < high < math.inf and "outlier-batch" not in self.hub.found:
             text = f"A sample in the batch of update {update} reaches {high:.3g}; the samples beside it reach {middle:.3g} in the middle."
             self._findings.add(Finding("outlier-batch", True, text))
+
+    def _summed(self, rows: int, sums: list[float]) -> None:
+        """Without a loader the size of the data is not known, but that every update sees the same samples is."""
+        self._sums += sums
+        first = self._sums[0]
+        same = all(math.isclose(one, first, rel_tol=1e-6, abs_tol=1e-6 * rows) for one in self._sums)
+        if same and len(self._sums) >= ENOUGH and self._last_loader is None:
+            self._lengths = 1, rows
 
     def _describe(self, shape: tuple[int, ...], kind: str, summary: list[float]) -> None:
         low, high, mean, std = summary
