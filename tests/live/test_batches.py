@@ -58,6 +58,26 @@ def test_a_rate_made_for_larger_batches(tmp_path: Path, optimizer: str, batch: i
     assert ("tiny-batches" in present(facts)) is found
 
 
+SEQUENCES = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell, self.head = nn.GRU(4, 12, batch_first=True), nn.Linear(12, 3)
+    def forward(self, x):
+        return self.head(self.cell(x)[0]{which})
+net = Net(); opt = torch.optim.Adam(net.parameters(), 0.05); X = torch.randn(300, 6, 4); y = torch.randint(0, 3, (300, 6))
+for epoch in range(2):
+    for i in torch.randperm(300).split(1):
+        loss = F.cross_entropy(net(X[i]).flatten(0, -2), y[i]{target}.flatten()); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("which", "target", "found"), [("[:, -1]", "[:, 0]", True), ("", "", False)])
+def test_a_sequence_counts_as_often_as_it_is_answered(tmp_path: Path, which: str, target: str, found: bool) -> None:
+    facts = facts_of(SEQUENCES.format(which=which, target=target), tmp_path)
+    assert ("tiny-batches" in present(facts)) is found
+
+
 ORDER = """
 from torch.utils.data import DataLoader, TensorDataset
 y = (torch.arange(640) // 64) if {sorted} else torch.arange(640) % 10

@@ -97,7 +97,9 @@ class Batches(Observer):
             return
         sequence = data.dim() == 3 or not data.is_floating_point()
         self._rows = max(self._rows or 0, data.shape[0])
-        self._samples = max(self._samples, data.shape[0] * (data.shape[1] if sequence else 1))
+        self._samples = max(
+            self._samples, data.shape[0] * (data.shape[1] if sequence and _by_position(data, output) else 1)
+        )
         self._tabular = data.dim() == 2
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
@@ -297,6 +299,15 @@ class Batches(Observer):
         self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
     ) -> None:
         self._findings.add(Finding(identifier, present, evidence, clarity), where)
+
+
+def _by_position(data: torch.Tensor, output: Any) -> bool:
+    """Whether a sequence has an answer for each of its positions, or it cannot be seen that it has one in all."""
+    tables = [one for one in tensors_in(output) if one.dim() >= 2]
+    flat = data.shape[0] * data.shape[1]
+    return not tables or any(
+        one.shape[0] == flat or (one.dim() >= 3 and one.shape[:2] == data.shape[:2]) for one in tables
+    )
 
 
 def _steep(optimizer: torch.optim.Optimizer, samples: int) -> str:
