@@ -31,7 +31,7 @@ torch.manual_seed(0)
 
 
 class Net(nn.Module):
-    def __init__(self, depth=10, width=96):
+    def __init__(self, depth=10, width=640):
         super().__init__()
         self.stem = nn.Linear(20, width)
         self.blocks = nn.ModuleList(nn.Linear(width, width) for _ in range(depth))
@@ -44,20 +44,20 @@ class Net(nn.Module):
         return self.head(x)
 
 
-data = torch.randn(2048, 20)
+data = torch.randn(8192, 20)
 labels = (data @ torch.randn(20, 4)).argmax(1)
 model = Net()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 for epoch in range(16):
     model.train()
-    for batch in torch.randperm(1536).split(32):
+    for batch in torch.randperm(6144).split(128):
         optimizer.zero_grad()
         loss = F.cross_entropy(model(data[batch]), labels[batch])
         loss.backward()
         optimizer.step()
     model.eval()
     with torch.no_grad():
-        F.cross_entropy(model(data[1536:]), labels[1536:])
+        F.cross_entropy(model(data[6144:]), labels[6144:])
 """
 
 
@@ -78,32 +78,23 @@ def browser(width: int, height: int) -> Any:
     return opened
 
 
+def page(scratch: Path, name: str, budget: str) -> str:
+    """The address of the report of the training, recorded at this budget."""
+    recording, output = f"{name}.traindx", f"{name}.html"
+    run = ["run", "--quiet", "--budget", budget, "--to", recording, "train.py"]
+    subprocess.run([sys.executable, "-m", "traindx", *run], cwd=scratch, env=ENVIRONMENT, check=True)
+    diagnose = ["diagnose", recording, "-o", output]
+    subprocess.run([sys.executable, "-m", "traindx", *diagnose], cwd=scratch, env=ENVIRONMENT, check=False)
+    return (scratch / output).as_uri()
+
+
 def report(scratch: Path) -> None:
     (scratch / "train.py").write_text(TRAINING)
-    command = [
-        sys.executable,
-        "-m",
-        "traindx",
-        "run",
-        "--quiet",
-        "--budget",
-        "30%",
-        "--to",
-        "train.traindx",
-        "train.py",
-    ]
-    subprocess.run(command, cwd=scratch, env=ENVIRONMENT, check=True)
-    subprocess.run(
-        [sys.executable, "-m", "traindx", "diagnose", "train.traindx", "-o", "report.html"],
-        cwd=scratch,
-        env=ENVIRONMENT,
-        check=False,
-    )
     opened = browser(1180, 980)
-    opened.get((scratch / "report.html").as_uri())
+    opened.get(page(scratch, "train", "1%"))
     time.sleep(1)
     opened.save_screenshot(str(HERE / "report.png"))
-    opened.execute_script("document.getElementById('run-layers').scrollIntoView()")
+    opened.get(page(scratch, "close", "30%"))  # more columns than a budget of one percent gives so short a training
     size = {"width": 1180, "height": 780, "deviceScaleFactor": 1, "mobile": False}
     opened.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
     opened.execute_script(
