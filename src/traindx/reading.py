@@ -81,7 +81,16 @@ class Reading:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Reading:
-        return msgspec.convert(data, cls, strict=False)
+        """A value that JSON could not hold was not finite; marks and error bars that were not are not drawn."""
+        values = {name: math.nan if value is None else value for name, value in data.get("values", {}).items()}
+        charts = [_drawable(chart) for chart in data.get("charts", ())]
+        return msgspec.convert({**data, "values": values, "charts": charts}, cls, strict=False)
+
+
+def _drawable(chart: dict[str, Any]) -> dict[str, Any]:
+    marks = [mark for mark in chart.get("marks", ()) if mark["at"] is not None]
+    lines = [{**line, "error": None} if None in (line.get("error") or ()) else line for line in chart["lines"]]
+    return {**chart, "marks": marks, "lines": lines}
 
 
 def _finite(value: Any) -> Any:
