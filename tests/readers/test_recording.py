@@ -96,3 +96,22 @@ def test_damage_inside_a_row_is_told_when_it_is_found(tmp_path: Path) -> None:
     run = only(path)
     assert run.series[LAYERS[0]].values.tolist() == [0, 10, 30]
     assert any("could not be read" in line for line in run.lost)
+
+
+def test_what_a_probe_does_not_see_takes_nothing_from_the_recorder(tmp_path: Path) -> None:
+    path = recorded(tmp_path)
+    with path.open("a") as file:
+        for present, probe in ((False, None), (False, "sanity")):
+            told = {"k": "fact", "id": "no-gradient", "present": present, "evidence": str(probe)}
+            file.write(json.dumps(told | ({"probe": probe} if probe else {})) + "\n")
+        file.write(
+            json.dumps({"k": "fact", "id": "dead-units", "present": False, "evidence": "seen", "probe": "sanity"})
+            + "\n"
+        )
+        file.write(
+            json.dumps({"k": "fact", "id": "dead-units", "present": True, "evidence": "later", "probe": "sanity"})
+            + "\n"
+        )
+    facts = only(path).facts
+    assert (facts["no-gradient"].evidence, facts["no-gradient"].probe) == ("None", None)
+    assert facts["dead-units"].present

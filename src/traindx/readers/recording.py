@@ -87,8 +87,9 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], ro
     elif kind == "fact":
         fact = _fact(entry)
         before = facts.get(fact.id)
-        # what a probe does not see at one moment takes nothing back
-        if not (fact.probe and not fact.present and before is not None and before.present):
+        # what a probe does not see at one moment takes nothing back, and the recorder that saw it all knows better
+        outweighed = before is not None and (before.present or before.probe is None)
+        if not (fact.probe and not fact.present and outweighed):
             facts[fact.id] = fact
     elif kind == "event" and entry.get("event") in get_args(EventKind):
         builder.events.append(Event(entry["event"], str(entry.get("text", "")), entry.get("step")))
