@@ -6,9 +6,10 @@ Each round trains a while bare, a while under `traindx` at its default budget, a
 that order and reversed in every other round: the naive per-parameter `.item()` logging many scripts have, `wandb.watch` in
 offline mode at its default frequency and at every step, torch's anomaly detection, Cockpit with its economy configuration. Peers
 that are not installed or fail are left out with a dash. One recorder stays attached for the whole measurement, as in a real
-training, and pauses while others have their turn. Printed is the median step time of bare and the median ratio to it within a
-round (`--cpu` takes the CPU time of the process instead, which a busy machine disturbs less); identical bare rounds show how well
-the machine repeats itself. After that a short seeded training is run twice, bare and recorded, and the losses and final weights are compared bit
+training, and pauses while others have their turn. Printed is the median step time of bare and the ratio of all time to all bare
+time with half its 95 % interval (resampled rounds; the rare costly steps count in full, so no median is taken), and how far the
+bare rounds lie apart in half of the cases. Many short rounds (`--rounds 200 --seconds 0.25`) resolve a percent on a machine that
+is not quiet; `--cpu` takes the CPU time of the process instead of wall time. After that a short seeded training is run twice, bare and recorded, and the losses and final weights are compared bit
 by bit; on a GPU torch's sync debug mode counts the device synchronisations the recorder causes after the first steps.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import random
 import statistics
 import sys
 import tempfile
@@ -49,7 +51,7 @@ def mlp(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.
     model = nn.Sequential(nn.Linear(784, 1024), nn.ReLU(), nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 10)).to(
         device
     )
-    x, y = torch.randn(128, 784, device=device), torch.randint(0, 10, (128,), device=device)
+    x, y = torch.randn(192, 784, device=device), torch.randint(0, 10, (192,), device=device)
     return model, lambda: (x, y)
 
 
@@ -131,7 +133,7 @@ def small(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torc
 def medium(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, torch.Tensor]]]:
     layers = [layer for _ in range(8) for layer in (nn.Linear(256, 256), nn.ReLU())]
     model = nn.Sequential(*layers, nn.Linear(256, 10)).to(device)
-    x, y = torch.randn(64, 256, device=device), torch.randint(0, 10, (64,), device=device)
+    x, y = torch.randn(96, 256, device=device), torch.randint(0, 10, (96,), device=device)
     return model, lambda: (x, y)
 
 
@@ -284,7 +286,8 @@ def measure(task: str, device: str, rounds: int, seconds: float, kinds: Sequence
     cost, spent = hub.cost, hub._clock.spent
     hub.detach()
     bare = statistics.median(times["bare"])
-    spread = (max(times["bare"]) - min(times["bare"])) / bare
+    quarters = statistics.quantiles(times["bare"], n=4)
+    spread = (quarters[2] - quarters[0]) / bare
     ratios = [_ratio(times[kind], times["bare"]) if kind in times else "–" for kind in kinds if kind != "bare"]
     return (
         f"| {task} | {bare * 1000:.2f} ms | {' | '.join(ratios)} | {cost:.2%} ({spent:.2f} s) | {spread:.1%} |"
@@ -293,8 +296,15 @@ def measure(task: str, device: str, rounds: int, seconds: float, kinds: Sequence
 
 
 def _ratio(times: Sequence[float], bare: Sequence[float]) -> str:
-    """The median ratio of turns of the same round, which what else the machine does disturbs alike."""
-    return f"{statistics.median(one / other for one, other in zip(times, bare, strict=True)):.3f}"
+    """Turns of the same round are drawn together, since what else the machine does disturbs them alike."""
+    dice = random.Random(0)
+    rounds = list(zip(times, bare, strict=True))
+    drawn = sorted(_of_sums(dice.choices(rounds, k=len(rounds))) for _ in range(1000))
+    return f"{_of_sums(rounds):.3f} ± {(drawn[974] - drawn[25]) / 2:.3f}"
+
+
+def _of_sums(rounds: Sequence[tuple[float, float]]) -> float:
+    return sum(one for one, _ in rounds) / sum(other for _, other in rounds)
 
 
 def identical(task: str, device: str) -> str:
@@ -349,7 +359,7 @@ def main() -> None:
     arguments = parser.parse_args()
     kinds = ["bare", *arguments.kinds]
     clock = time.process_time if arguments.cpu else time.perf_counter
-    print(f"torch {torch.__version__}, {arguments.device}, medians of {arguments.rounds} rounds\n")
+    print(f"torch {torch.__version__}, {arguments.device}, {arguments.rounds} rounds of {arguments.seconds:g} s\n")
     print(f"| task | bare step | {' | '.join(kinds[1:])} | own measure | bare spread | bit-identical | device syncs |")
     print(f"|{'---|' * (len(kinds) + 5)}")
     for task in arguments.only:

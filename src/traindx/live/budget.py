@@ -5,15 +5,22 @@ from __future__ import annotations
 import time
 from typing import Literal
 
-DEEP_SHARE = 0.5  # of the budget for deep steps,
+DEEP_SHARE = 0.3  # of the budget for deep steps,
 GLANCE_SHARE = 0.1  # for glances,
-LIGHT_SHARE = 0.3  # and for what is always on: beyond this, most steps are only counted
+LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
 FIRST_LIGHT = 100  # steps that are told to everybody in any case
 FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
+REST_GROWS = 700  # steps after which the losses told during a rest lie further apart,
+REST_MOST = 7  # up to this many times two more
 FULL_STEPS = 50  # between rests that are broken off for a look, at least; a fifth of the steps so far later
 Kind = Literal["deep", "glance", "light"]
+
+
+def until_next_loss(step: int) -> int:
+    """Steps from one loss that is told during a rest to the next: an odd number, wider apart the longer the training is."""
+    return REST_STEPS * (1 + 2 * min(step // REST_GROWS, REST_MOST))
 
 
 class Budget:

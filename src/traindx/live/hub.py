@@ -18,7 +18,7 @@ import torch
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.data import DataLoader
 
-from traindx.live.budget import REST_STEPS, Budget
+from traindx.live.budget import Budget, until_next_loss
 from traindx.live.calls import Calls
 from traindx.live.closures import Arguments, told_after_closure
 from traindx.live.criteria import CRITERIA as CRITERIA
@@ -307,7 +307,7 @@ class Hub:
         self._tell(self._told["on_criterion" if call.output.requires_grad else "on_evaluation"], (call,))
         if self.resting:
             due = min(self._losses_from.values(), default=0)
-            self._loss_due = max(due, self.step + REST_STEPS)
+            self._loss_due = max(due, self.step + until_next_loss(self.step))
 
     def _around_loader(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __iter__(loader: Any) -> Any:
