@@ -4,7 +4,8 @@
 
 OUT gets one JSON line a specimen in results.jsonl; what is there already is not made again, so a stopped sweep goes on where it was.
 Each line holds the labels, the honest outcome of the training and of its healthy twin, and the observations from the curve alone
-(metrics.csv), from the live recording, and, for a share of the specimens, from the probes as well. `--keep DIR` keeps the recordings.
+(metrics.csv, which the line holds as well), from the live recording, and, for a share of the specimens, from the probes too.
+`--keep DIR` keeps the recordings.
 """
 
 from __future__ import annotations
@@ -136,7 +137,6 @@ def _child(spec: Spec, folder: Path, arguments: argparse.Namespace) -> None:
             result = specimen(spec, folder, probed)
         if arguments.keep:
             shutil.move(folder / "run.traindx", arguments.keep / f"{spec.name}.traindx")
-            shutil.copy(folder / "log" / "metrics.csv", arguments.keep / f"{spec.name}.csv")
         (folder / "result.json").write_text(json.dumps(result))
         code = 0
     except BaseException as error:
@@ -178,6 +178,7 @@ def specimen(spec: Spec, folder: Path, probed: bool) -> dict[str, Any]:
     return {
         "spec": spec.to_json(), "alternatives": alternatives, "degree": of_degree(spec.causes), "told": setup.told,
         "outcome": vars(outcome), "twin": vars(twin_outcome), "levels": levels, "trace": trace(recording, setup),
+        "log": {path.name: path.read_text() for path in sorted((folder / "log").iterdir())},
     }  # fmt: skip
 
 

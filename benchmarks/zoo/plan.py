@@ -22,6 +22,8 @@ PAIRS = (
     ("weight-decay-too-high", "frozen-params"), ("overfitting", "grad-clip-too-tight"), ("dropout-too-high", "not-shuffled"),
     ("double-sigmoid", "class-imbalance"), ("init-too-large", "train-val-leak"),
 )  # fmt: skip
+LOGGED = {"val_accuracy": 0.6, "accuracy": 0.3, "grad_norm": 0.3}  # how many people log what beside the losses
+COUNTABLE = ("classes", "binary", "text")  # tasks whose answers are right or wrong
 TRIES = 40  # until a task is found that a fault fits
 
 
@@ -81,6 +83,8 @@ def build(spec: Spec) -> tuple[Setup, Setup, tuple[str, ...]]:
         setup.loader = style.random() < 0.7
         setup.log_every = style.choice((0, 0, 1, 5, 10))
         setup.told = style.random() < 0.5
+        kept = [name for name, share in LOGGED.items() if style.random() < share]
+        setup.log_metrics = tuple(name for name in kept if name == "grad_norm" or setup.kind in COUNTABLE)
         VARIANTS[spec.variant](setup, generator)
         for cause in spec.causes if faulty else ():
             alternatives.update(FAULTS[cause](setup, spec.level, generator) or ())

@@ -57,6 +57,7 @@ class Setup:
     steps: int | None = None  # at most so many updates
     log_every: int = 0  # steps between rows of the log; 0: a row an epoch
     told: bool = True  # the log comes with its settings
+    log_metrics: tuple[str, ...] = ()  # what the log tells beside losses and rate: accuracies, gradient norm
     judge_feed: Callable[[torch.Tensor], torch.Tensor] | None = None  # how an honest evaluation feeds the model
 
     @property

@@ -17,6 +17,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 EPOCH_NAMES = (("epoch", "train_loss", "val_loss", "lr"), ("epoch", "loss", "val_loss", "learning_rate"))
+EPOCH_METRICS = {"val_accuracy": "val_acc", "accuracy": "train_acc", "grad_norm": "grad_norm"}
+STEP_METRICS = {"val_accuracy": "val/accuracy", "accuracy": "train/accuracy", "grad_norm": "grad_norm"}
 STEP_NAMES = (("step", "train/loss", "val/loss", "lr"), ("step", "loss", "eval_loss", "learning_rate"))
 
 
@@ -144,13 +146,14 @@ def _trained(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, lis
                     scheduler.step()
             value = loss.item()
             total, count = total + value, count + 1
+            log.look(model, output, targets)
             log.step(outcome.updates, value, optimizer.param_groups[0]["lr"])
             if setup.steps is not None and outcome.updates >= setup.steps:
                 break
-        validation = evaluate(setup, model)
+        validation, hits = evaluate(setup, model)
         if scheduler is not None and per == "epoch":
             scheduler.step()
-        log.epoch(epoch, outcome.updates, total / max(count, 1), validation, optimizer.param_groups[0]["lr"])
+        log.epoch(epoch, outcome.updates, total / max(count, 1), validation, hits, optimizer.param_groups[0]["lr"])
         states.append({name: value.clone() for name, value in model.state_dict().items()})
         waited = 0 if validation < best else waited + 1
         best = min(best, validation)
@@ -164,11 +167,12 @@ def _trained(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, lis
 
 
 @torch.no_grad()
-def evaluate(setup: Setup, model: nn.Module) -> float:
+def evaluate(setup: Setup, model: nn.Module) -> tuple[float, float]:
+    """The loss, and the share of right answers where the log keeps it."""
     model.train(not setup.eval_mode)
     inputs, targets = setup.val
     feed = setup.feed_val or setup.feed
-    losses, sizes = [], []
+    losses, sizes, hits = [], [], []
     for start in range(0, len(inputs), 128):
         piece, wanted = inputs[start : start + 128], targets[start : start + 128]
         if feed:
@@ -182,7 +186,24 @@ def evaluate(setup: Setup, model: nn.Module) -> float:
             ).item()
         )
         sizes.append(len(piece))
-    return sum(a * b for a, b in zip(losses, sizes, strict=True)) / sum(sizes)
+        if "val_accuracy" in setup.log_metrics:
+            hits.append(_hits(output, wanted))
+    return _mean(losses, sizes), _mean(hits, sizes) if hits else 0.0
+
+
+def _mean(values: list[float], sizes: list[int]) -> float:
+    return sum(a * b for a, b in zip(values, sizes, strict=True)) / sum(sizes)
+
+
+def _hits(output: torch.Tensor, target: torch.Tensor) -> float:
+    """The share of right answers, as people count it: whatever shape a fault gave the output, the largest or positive one."""
+    if output.dim() > target.dim():
+        guess = output.argmax(-1) if output.shape[-1] > 1 else output.squeeze(-1) > 0
+    else:
+        guess = output > 0
+    if guess.shape != target.shape:
+        return 0.0
+    return float((guess == target).float().mean())
 
 
 @torch.no_grad()
@@ -208,13 +229,14 @@ class _Log:
 
     def __init__(self, folder: Path, setup: Setup) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        self.every = setup.log_every
+        self.every, self.metrics = setup.log_every, setup.log_metrics
         names = STEP_NAMES if self.every else EPOCH_NAMES
-        self.names = names[setup.seed % 2]
+        names_of_metrics = STEP_METRICS if self.every else EPOCH_METRICS
         self._file = (folder / "metrics.csv").open("w", newline="")
         self._csv = csv.writer(self._file)
-        self._csv.writerow(self.names)
+        self._csv.writerow((*names[setup.seed % 2], *(names_of_metrics[name] for name in self.metrics)))
         self._held: list[float] = []
+        self._seen: dict[str, list[float]] = {"accuracy": [], "grad_norm": []}
         if setup.told:
             settings = {"lr": setup.lr, "batch_size": setup.batch, "optimizer": type_name(setup.optimizer)}
             settings |= {"weight_decay": setup.weight_decay} if setup.weight_decay else {}
@@ -223,16 +245,39 @@ class _Log:
             settings |= {"num_classes": setup.classes} if setup.classes > 2 else {}
             (folder / "hparams.yaml").write_text("".join(f"{k}: {json.dumps(v)}\n" for k, v in settings.items()))
 
+    @torch.no_grad()
+    def look(self, model: nn.Module, output: torch.Tensor, targets: torch.Tensor) -> None:
+        """Take down what the log keeps beside the loss of a step."""
+        if "accuracy" in self.metrics:
+            self._seen["accuracy"].append(_hits(output, targets))
+        if "grad_norm" in self.metrics:
+            norms = [float(p.grad.norm()) for p in model.parameters() if p.grad is not None]
+            self._seen["grad_norm"].append(sum(norm**2 for norm in norms) ** 0.5)
+
     def step(self, step: int, loss: float, lr: float) -> None:
         if not self.every:
             return
         self._held.append(loss)
         if len(self._held) >= self.every:
-            self._csv.writerow([step, sum(self._held) / len(self._held), "", lr])
+            self._csv.writerow([step, sum(self._held) / len(self._held), "", lr, *self._means({"val_accuracy": ""})])
             self._held.clear()
 
-    def epoch(self, epoch: int, step: int, loss: float, validation: float, lr: float) -> None:
-        self._csv.writerow([step, "", validation, ""] if self.every else [epoch, loss, validation, lr])
+    def epoch(self, epoch: int, step: int, loss: float, validation: float, hits: float, lr: float) -> None:
+        if self.every:
+            row = [step, "", validation, "", *(hits if name == "val_accuracy" else "" for name in self.metrics)]
+        else:
+            row = [epoch, loss, validation, lr, *self._means({"val_accuracy": hits})]
+        self._csv.writerow(row)
+
+    def _means(self, known: dict[str, object]) -> list[object]:
+        """The columns of the metrics; what was taken down since the last row is averaged."""
+        row = [
+            known[name] if name in known else sum(seen) / len(seen) if (seen := self._seen[name]) else ""
+            for name in self.metrics
+        ]
+        for values in self._seen.values():
+            values.clear()
+        return row
 
     def close(self) -> None:
         self._file.close()

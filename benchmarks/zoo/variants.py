@@ -152,3 +152,12 @@ def long(s: Setup, g: torch.Generator) -> None:
         raise Unfit
     s.lr *= 0.3
     s.epochs, s.batch, s.log_every = 60, 16, 20
+
+
+@variant
+def very_long(s: Setup, g: torch.Generator) -> None:
+    """Nearly twenty thousand steps, at a rate as much lower."""
+    if s.task not in ("digits-mlp", "digits-copy"):
+        raise Unfit
+    s.lr *= 0.08
+    s.epochs, s.batch, s.log_every = 250, 16, 50
