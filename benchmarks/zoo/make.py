@@ -203,8 +203,9 @@ def _with_probes(setup: Setup, spec: Spec, run: Run) -> Run:
     model = _pretrained(setup, spec)
     model.train(setup.train_mode)
     optimizer = make_optimizer(setup, model)
+    inputs, targets = (t.to(setup.precision) if setup.precision and t.is_floating_point() else t for t in setup.train)
     pairs = [
-        (setup.train[0][i : i + setup.batch], setup.train[1][i : i + setup.batch])
+        (inputs[i : i + setup.batch], targets[i : i + setup.batch])
         for i in range(0, min(setup.count, 8 * setup.batch), setup.batch)
     ]
     probing = probe(
