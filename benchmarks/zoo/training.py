@@ -97,7 +97,7 @@ def train(
     the training runs, and closed when the judge calls the model: what he does is not part of the user's training."""
     model = fresh_model(setup) if model is None else model
     with watch or nullcontext():
-        outcome, states = _trained(setup, folder, model)
+        outcome, states = train_loop(setup, folder, model)
     for state in states:
         model.load_state_dict(state)
         outcome.way.append(judged(setup, model, setup.val))
@@ -105,7 +105,7 @@ def train(
     return outcome
 
 
-def _trained(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, list[dict[str, torch.Tensor]]]:
+def train_loop(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, list[dict[str, torch.Tensor]]]:
     """The training and the weights after each of its epochs."""
     optimizer = make_optimizer(setup, model)
     generator = torch.Generator().manual_seed(setup.seed)

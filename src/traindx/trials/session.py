@@ -122,14 +122,15 @@ class Session:
     def _need(self, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
         """Run those of these arms that have not been run."""
         missing = [one for one in wanted if (_key(one[0]), one[1]) not in self._arms]
-        jobs = [self._job(candidate, seed) for candidate, seed in missing]
+        jobs = [self.job(candidate, seed) for candidate, seed in missing]
         for place, result in self.executor.run(jobs):
             candidate, seed = missing[place]
             arm = arm_of(result)
             self._arms[_key(candidate), seed] = arm
             self.tell(_said(candidate, seed, arm))
 
-    def _job(self, candidate: Candidate | None, seed: int) -> Job:
+    def job(self, candidate: Candidate | None, seed: int) -> Job:
+        """What an executor is given for this arm."""
         seconds = max(5.0, min(self.limits.seconds, self.left))
         job = Job(self.command, self.project, seed=seed, steps=self._limit, seconds=seconds)
         if candidate is None:
