@@ -13,7 +13,7 @@ from traindx.errors import TraindxError
 from traindx.live.launch import command_of, name_of
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
-from traindx.trials.plan import Candidate, by_hand, plan
+from traindx.trials.plan import Candidate, at_strength, by_hand, plan
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
 from traindx.trials.session import Limits, Session, Trial, standing
@@ -61,9 +61,11 @@ def fix(asked: Asked, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]
     interrupted = False
     if page.verdict != "healthy":
         script = _script(asked.arguments)
-        candidates = plan(page, session.project.root, script, asked.arguments[1:], session.length())
+        root, arguments = session.project.root, asked.arguments[1:]
+        candidates = plan(page, root, script, arguments, session.length())
         try:
             session.screen(candidates, asked.at_once)
+            session.tune(lambda candidate, power: at_strength(candidate, power, page, root, script, arguments))
             session.confirm()
         except KeyboardInterrupt:
             interrupted = True

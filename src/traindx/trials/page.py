@@ -5,6 +5,8 @@ from __future__ import annotations
 from traindx.reading import Cell, Table
 from traindx.reporters import html
 from traindx.reporters.html.extras import Extras, Section
+from traindx.reporters.html.fragment import fragment, table
+from traindx.reporters.html.markup import Html, block, tag
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.session import Trial
 
@@ -40,6 +42,31 @@ def sections_of(report: Report) -> tuple[Section, ...]:
         for step in report.by_hand
     ]
     return (*found, *by_hand)
+
+
+def fragment_of(report: Report) -> str:
+    """The session in a notebook: what is wrong, what was tried, and the patch."""
+    best = report.best
+    parts: list[Html | None] = [tag("div", report.page.headline)]
+    if report.trials:
+        parts.append(table(Table("", _COLUMNS, tuple(_row(trial) for trial in report.trials))))
+    if best is not None:
+        parts.append(tag("div", tag("b", best.candidate.title), f": {outcome_of(best)}"))
+    if report.diff:
+        parts.append(block(report.diff.splitlines()))
+    parts += [tag("div", note) for note in report.notes]
+    verdict = report.page.verdict if best is None else best.verdict
+    return fragment(f"traindx {report.command} · {report.name}", parts, verdict=verdict)
+
+
+def fragment_of_trial(trial: Trial) -> str:
+    """One change and its verdict in a notebook."""
+    candidate = trial.candidate
+    beside = f"{candidate.fix}, for {candidate.cause}" if candidate.cause else candidate.fix
+    parts: list[Html | None] = [
+        tag("div", outcome_of(trial)), table(Table("", _COLUMNS, (_row(trial),))), tag("div", trial.note) if trial.note else None,
+    ]  # fmt: skip
+    return fragment(f"{candidate.title}: {candidate.change}", parts, verdict=trial.verdict, beside=beside)
 
 
 def _row(trial: Trial) -> tuple[Cell, ...]:

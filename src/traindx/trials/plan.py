@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traindx.causes import causes
@@ -14,6 +14,7 @@ from traindx.fixes.base import Judged
 from traindx.symptoms import symptoms
 from traindx.trials.editing import Evidence, edited
 from traindx.trials.setting import Setting, at_run_time, combined
+from traindx.trials.strength import at
 
 LEAST_LIKELY = 0.03  # a cause less probable than this is not worth a trial
 LATER = 0.6  # what each place in a cause's list of fixes takes off
@@ -80,6 +81,17 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
                     fix.judged_by, fix.safety, rank, weight,
                 )  # fmt: skip
     return sorted(found.values(), key=lambda candidate: -candidate.weight)
+
+
+def at_strength(
+    candidate: Candidate, power: float, page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str]
+) -> Candidate | None:
+    """The same change with another strength, written into the script where that is possible; None where it cannot be tried."""
+    settings = at(candidate.settings, power)
+    edits = None if _given(settings, arguments) else edited(root, script, settings, Evidence.of(page))
+    if edits is None and not at_run_time(settings):
+        return None
+    return replace(candidate, settings=settings, edits=edits or {})
 
 
 def wanted_by(cause: str, clears: Sequence[str]) -> tuple[str, ...]:

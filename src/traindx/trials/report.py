@@ -45,6 +45,12 @@ class Report:
             "diff": self.diff,
         }
 
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from traindx.trials.page import fragment_of
+
+        return fragment_of(self)
+
 
 def _trial_json(trial: Trial) -> dict[str, Any]:
     return {

@@ -18,12 +18,14 @@ from traindx.trials.job import Job, Result
 from traindx.trials.judge import LEAST, Effect, Verdict, effect_of, promising, undecided, verdict_of
 from traindx.trials.measure import Measured, metric_for
 from traindx.trials.plan import Candidate
+from traindx.trials.strength import neighbours, strength
 from traindx.trials.workspace import Project
 
 SEEDS = 3  # pairs before anything is called helped
 MOST_SEEDS = 5
 MOST_TRIED = 10  # changes in one session
 MOST_CONFIRMED = 4
+MOST_TUNED = 4  # further strengths of the best change
 CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
 SURE = 0.8
 ALIKE = math.log(1.1)  # effects closer than this are the same
@@ -69,6 +71,12 @@ class Trial:
             and self.effect.pairs == 1
             and self.effect.size >= LEAST
         )
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from traindx.trials.page import fragment_of_trial
+
+        return fragment_of_trial(self)
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,25 @@ class Session:
             for candidate in batch:
                 if self._clear(self.judge(candidate)):  # what is left to find is how much of this fix is best
                     line = [other for other in line if other.fix == candidate.fix]
+
+    def tune(self, at_strength: Callable[[Candidate, float], Candidate | None]) -> None:
+        """More or less of the best change, where how much decides, as long as that is better."""
+        for _ in range(MOST_TUNED):
+            trials = [t for t in self.trials.values() if self._promising(t) and t.candidate.judged != "speed"]
+            best = min(trials, key=standing, default=None)
+            power = None if best is None else strength(best.candidate.settings)
+            if best is None or power is None or self.left <= 0:
+                return
+            tried = [
+                strength(t.candidate.settings) for t in self.trials.values() if t.candidate.fix == best.candidate.fix
+            ]
+            name = best.candidate.settings[0].name
+            untried = neighbours(name, power, [one for one in tried if one is not None])
+            candidate = next(filter(None, (at_strength(best.candidate, one) for one in untried)), None)
+            if candidate is None:
+                return
+            self._need([(candidate, 0)])
+            self.judge(candidate)
 
     def _clear(self, trial: Trial) -> bool:
         strong = trial.effect is not None and trial.effect.size >= CLEAR

@@ -139,8 +139,8 @@ def _copy(source: Path, target: Path, allowance: _Allowance | None) -> None:
     target.mkdir(parents=True)
     for entry in os.scandir(source):
         path, there = Path(entry.path), target / entry.name
-        if entry.name in _LEFT_OUT or entry.name.endswith(".traindx"):
-            continue
+        if entry.name in _LEFT_OUT or entry.name.endswith(".traindx") or target.is_relative_to(path):
+            continue  # the last: temporary files that are kept inside the project
         if entry.is_symlink() or entry.name in LINKED or not (entry.is_file() or entry.is_dir()):
             there.symlink_to(path.resolve() if entry.is_symlink() else path)
         elif entry.is_file():

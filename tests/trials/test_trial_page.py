@@ -1,0 +1,29 @@
+"""How notebooks show a trial and a session."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from traindx.engine import diagnose
+from traindx.run import Run
+from traindx.trials.judge import effect_of
+from traindx.trials.plan import Candidate
+from traindx.trials.report import Report
+from traindx.trials.session import Trial
+from traindx.trials.setting import combined
+
+
+def test_a_trial_and_a_report_show_themselves_and_escape_what_they_show() -> None:
+    candidate = Candidate("lower-lr", "Lower <b>it</b>", "lr-too-high", combined("lr=x0.1"))
+    effect = effect_of("validation log loss", 0.01, [(2.0, 0.5), (2.1, 0.4), (1.9, 0.5)])
+    trial = Trial(candidate, "helped", effect, ("oscillation",), ("oscillation",), 3, 600)
+    shown = trial._repr_html_()
+    assert "HELPED" in shown
+    assert "Lower &lt;b&gt;it&lt;/b&gt;: lr=x0.1" in shown
+    assert "over 3 seeds; clears oscillation" in shown
+    report = Report("train.py", diagnose(Run("train.py", "recording")), (trial,), trial, "--- a\n+++ <script>\n")
+    page = report._repr_html_()
+    assert "--- a\n+++ &lt;script&gt;" in page
+    assert "traindx fix · train.py" in page
