@@ -95,6 +95,30 @@ def test_training_accuracy_is_no_leak(tmp_path: Path, change: str) -> None:
     assert not present(facts_of(COMPARED.format(change=change), tmp_path)) & ABOUT
 
 
+EVERY_STEP = """
+X, V = torch.randn(160, 8), torch.randn(96, 8)
+net = nn.Sequential(nn.Linear(8, 16), nn.Dropout(0.5), nn.ReLU(), nn.Linear(16, 1))
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(4):
+    for b in torch.randperm(160).split(16):
+        net.train()
+        loss = F.mse_loss(net(X[b]), X[b].sum(1, keepdim=True)); opt.zero_grad(); loss.backward(); opt.step()
+        with torch.no_grad():
+            {metric}
+    {mode}
+    with torch.no_grad():
+        for v in V.split(24):
+            F.mse_loss(net(v), v.sum(1, keepdim=True))
+"""
+
+
+@pytest.mark.parametrize("metric", ["float(X[b].mean())", "net(X[b])"])
+@pytest.mark.parametrize(("mode", "found"), [("pass", True), ("net.eval()", False)])
+def test_what_follows_every_update_hides_no_evaluation(tmp_path: Path, metric: str, mode: str, found: bool) -> None:
+    facts = facts_of(EVERY_STEP.format(metric=metric, mode=mode), tmp_path)
+    assert facts["evaluated-in-train-mode"]["present"] is found
+
+
 LOADERS = """
 from torch.utils.data import DataLoader, TensorDataset
 X, V = torch.randn(256, 8), torch.randn(128, 8)

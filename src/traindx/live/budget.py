@@ -10,7 +10,8 @@ GLANCE_SHARE = 0.1  # for glances,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
 FIRST_LIGHT = 100  # steps that are told to everybody in any case
-FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says
+FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says,
+FIRST_TRIES = 60  # and as many beginnings of what may be one
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
 REST_GROWS = 700  # steps after which the losses told during a rest lie further apart,
 REST_MOST = 7  # up to this many times two more
@@ -32,6 +33,7 @@ class Budget:
         self.spent = 0.0
         self._by_kind: dict[Kind, float] = {"deep": 0.0, "glance": 0.0, "light": 0.0}
         self._glances = {True: 0, False: 0}  # at evaluations, and at training steps
+        self._tries = 0  # glances that an evaluation was hoped for
         self._next_full = FIRST_LIGHT
 
     @property
@@ -47,16 +49,22 @@ class Budget:
         return step < FIRST_DEEP or self._by_kind["deep"] < DEEP_SHARE * self.share * (now - self.began)
 
     def allows_glance(self, evaluation: bool) -> bool:
-        """Whether a glance may be had; it counts as taken. Evaluations are rare, so that looks at training steps must not
-        use up theirs."""
+        """Whether a glance may be had. Evaluations are rare, so that looks at training steps must not use up theirs, and a
+        glance in the hope of one counts only once the model is called: see `glanced`."""
         allowed = self.share * (time.perf_counter() - self.began)
-        if (
-            self._glances[evaluation] >= FIRST_GLANCES
-            and max(self.spent, self._by_kind["glance"] / GLANCE_SHARE) >= allowed
-        ):
+        used = self._glances[evaluation] >= FIRST_GLANCES or (evaluation and self._tries >= FIRST_TRIES)
+        if used and max(self.spent, self._by_kind["glance"] / GLANCE_SHARE) >= allowed:
             return False
-        self._glances[evaluation] += 1
+        if evaluation:
+            self._tries += 1
+        else:
+            self._glances[False] += 1
         return True
+
+    def glanced(self) -> int:
+        """A glance has met an evaluation; how many have."""
+        self._glances[True] += 1
+        return self._glances[True]
 
     def wants_rest(self, step: int, now: float, resting: bool) -> bool:
         if step % REST_STEPS:

@@ -151,6 +151,10 @@ class Hub:
             self.glancing = True
             self._calls.watch()
 
+    def glanced(self) -> int:
+        """An observer has met what it asked to see with `glance(evaluation=True)`; how often that was so."""
+        return self._clock.glanced()
+
     def batch(self, batch: Any, loader: Any, seconds: float) -> None:
         """A loader has handed out a batch; a loader that is not trained on is news."""
         self._loader = id(loader)

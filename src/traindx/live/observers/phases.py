@@ -7,7 +7,7 @@ switched off or `model.eval()`; a glance then shows the model's calls until trai
 from __future__ import annotations
 
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +31,7 @@ MODELS = 8
 SURE = 0.95
 TRAINED_SHARE = 0.5  # of the weights: a frozen backbone in eval mode under a new head is good practice
 RARE = 3  # updates between two evaluations at least
+BREAKS = 16  # between updates that are remembered
 GAPS = 2  # breaks between updates in which evaluation in train mode was seen, before it is called a fault
 
 
@@ -70,6 +71,26 @@ class _Watched:
         return any(layer is not None and layer.training for layer in layers)
 
 
+class _Breaks:
+    """How often gradients are switched off between two updates. What happens after most of them, such as an accuracy of the
+    batch just trained on, is part of the training; what comes on top of it may begin an evaluation."""
+
+    def __init__(self) -> None:
+        self.met = 0  # in this break the model was called: at the how-many-th evaluation
+        self._step = self._count = 0
+        self._before: deque[int] = deque(maxlen=BREAKS)
+
+    def unusual(self, step: int) -> bool:
+        if step != self._step:
+            # the first evaluations may come after every update, and are not taken for a habit
+            if not 0 < self.met <= GAPS + 1:
+                self._before.append(self._count)
+            self._before.extend([0] * min(step - self._step - 1, BREAKS))
+            self._step, self._count, self.met = step, 0, 0
+        self._count += 1
+        return not self._before or self._count > sorted(self._before)[len(self._before) // 2]
+
+
 class Phases(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
@@ -77,6 +98,7 @@ class Phases(Observer):
         self._between = False  # after an update and before the next backward
         self._batch: tuple[int, tuple[int, ...]] | None = None  # what the last training call was given
         self._criterion_in_gap = False
+        self._breaks = _Breaks()
         self._layer_calls: Counter[int] = Counter()  # of layers with weights, before the first update
         self._findings = Findings(hub)
 
@@ -87,7 +109,7 @@ class Phases(Observer):
 
     def _around_enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __enter__(context: Any) -> Any:
-            if self._between and not self.hub.inside:
+            if self._between and not self.hub.inside and self._breaks.unusual(self.hub.step):
                 self.hub.glance(evaluation=True)
             return original(context)
 
@@ -109,6 +131,8 @@ class Phases(Observer):
         if data is not None and not watchable(data):
             return  # inside a transform: neither a training step nor an evaluation
         given = (data.data_ptr(), tuple(data.shape)) if data is not None else None
+        if self.hub.glancing and not self.hub.grad and not self._breaks.met:
+            self._breaks.met = self.hub.glanced()
         if self.hub.grad and wants_gradients(output):
             self._batch = given
         elif self._between and not self.hub.grad and seen.trained and (seen.dropouts or seen.batchnorms):
