@@ -31,6 +31,13 @@ Page = Annotated[
 ]
 Where = Annotated[str, typer.Option("--executor", metavar="NAME", help="local, ray or slurm: where the arms run.")]
 Address = Annotated[str | None, typer.Option(metavar="HOST", help="With --executor ray: the cluster.")]
+FromStep = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Let trials begin after N updates, where the fault shows late.")
+]
+From = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="RUN.traindx", help="Begin with the state kept by traindx run --checkpoint N."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
 
@@ -43,6 +50,8 @@ def command(
     jobs: Jobs = None,
     executor: Where = "local",
     address: Address = None,
+    from_step: FromStep = None,
+    recording: From = None,
     json: Json = None,
     output: Page = None,
     write: Annotated[bool, typer.Option("--write", help="Apply the best fix to the script, after asking.")] = False,
@@ -57,10 +66,11 @@ def command(
         return _undo()
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
+    check_start(from_step, recording)
     for place in (json, output):
         check_writable(place)
     with Progress(quiet) as progress:
-        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
+        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
         report, edits, interrupted = fix(asked, progress)
     show(report, json, output)
     remember(report)
@@ -69,6 +79,11 @@ def command(
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_PROBLEM_FOUND if report.best is not None or report.page.verdict == "unhealthy" else EXIT_OK
+
+
+def check_start(from_step: int | None, recording: Path | None) -> None:
+    if from_step is not None and recording is not None:
+        raise TraindxError("--from and --from-step are two ways to begin later.", "Give one of them.")
 
 
 class Progress:

@@ -51,6 +51,9 @@ def command(
         ),
     ] = None,
     cool_down: Annotated[float, typer.Option(metavar="SECONDS", min=0, help="Between two alerts, at least.")] = 300,
+    checkpoint: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Keep the state after N updates, for traindx fix --from.")
+    ] = None,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the recording goes; NAME.traindx here.")] = None,
 ) -> int:
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
@@ -67,7 +70,12 @@ def command(
     folder = to if to is not None else fresh_folder(name_of(arguments), Path.cwd())
     alerter = Alerter(addresses, name_of(arguments), say, cool_down) if addresses else None
     status = Status(folder, quiet, alerter)
-    options = {"budget": share, "steps": steps, **({"push": True} if push else {})}
+    options = {
+        "budget": share,
+        "steps": steps,
+        **({"push": True} if push else {}),
+        **({"checkpoint": checkpoint} if checkpoint else {}),
+    }
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
         code = launch(what, folder, options, status.tick, seen)

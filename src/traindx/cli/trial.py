@@ -9,6 +9,8 @@ import typer
 from traindx.cli.fix import (
     Address,
     Budget,
+    From,
+    FromStep,
     Jobs,
     Json,
     Page,
@@ -19,6 +21,7 @@ from traindx.cli.fix import (
     Seeds,
     Steps,
     Where,
+    check_start,
     show,
 )
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit
@@ -38,6 +41,8 @@ def command(
     jobs: Jobs = None,
     executor: Where = "local",
     address: Address = None,
+    from_step: FromStep = None,
+    recording: From = None,
     json: Json = None,
     output: Page = None,
     quiet: Quiet = False,
@@ -54,10 +59,11 @@ def command(
     wanted = parse_all(settings)
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
+    check_start(from_step, recording)
     for place in (json, output):
         check_writable(place)
     with Progress(quiet) as progress:
-        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address)
+        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
         report, interrupted = trial(asked, wanted, progress)
     show(report, json, output)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK

@@ -17,15 +17,18 @@ from traindx.live.exceptions import before_uncaught, described
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.ranks import let_threads_finish, place
-from traindx.live.store import SCHEMA, Store
+from traindx.live.store import SCHEMA, STATE, Store
 from traindx.version import __version__
 
 _current: Hub | None = None
 _folder = Path()  # where it records
 
 
-def start(folder: Path, budget: float = 0.01, steps: int | None = None, push: bool = False) -> Hub:
-    """Begin recording a whole process; the recording ends with it. `push` tells the script's own trackers how it went."""
+def start(
+    folder: Path, budget: float = 0.01, steps: int | None = None, push: bool = False, checkpoint: int | None = None
+) -> Hub:
+    """Begin recording a whole process; the recording ends with it. `push` tells the script's own trackers how it went, `checkpoint` is the
+    update after which the state of the training is kept."""
     hub, _, new = join(folder, budget, steps)
     if new:
         atexit.register(stop)
@@ -35,6 +38,10 @@ def start(folder: Path, budget: float = 0.01, steps: int | None = None, push: bo
             from traindx.live.pushing.pusher import Pusher
 
             Pusher(hub, folder).attach()
+        if checkpoint is not None and place()[0] == 0:
+            from traindx.live.states import Keeper
+
+            hub.add(Keeper(hub, checkpoint, folder / STATE))
     return hub
 
 

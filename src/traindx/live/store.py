@@ -22,6 +22,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 SCHEMA = "traindx.recording/1"
+STATE = "state.pt"  # a kept state of the training, beside the lines
 FLUSH_SECONDS = 0.7
 NAMED = 16  # names from which a list of them is written once and referred to afterwards
 MOST_LISTS = 4096

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from traindx.diagnosis import Diagnosis
+from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.live.launch import command_of, name_of
+from traindx.live.store import STATE
+from traindx.readers.find import find_runs
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
-from traindx.trials.plan import Candidate, at_strength, by_hand, plan
+from traindx.trials.plan import Candidate, at_strength, by_hand, in_the_middle, plan
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
-from traindx.trials.session import Limits, Session, Trial, standing
+from traindx.trials.session import GRAVE, Limits, Session, Trial, standing
 from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 
 MOST_AT_ONCE = 4
+OF_THE_RATE = {"lr", "warmup", "decay", "scheduler"}
 Edits = dict[Path, dict[str, str]]
 
 
@@ -34,6 +39,8 @@ class Asked:
     jobs: int | None = None
     executor: str = "local"
     address: str | None = None
+    from_step: int | None = None  # the update after which trials begin
+    recording: Path | None = None  # one with a kept state, for trials to begin with
 
     @property
     def at_once(self) -> int:
@@ -46,7 +53,12 @@ class Asked:
         return max(1, min(MOST_AT_ONCE, cores // 2))
 
     def session(self, tell: Callable[[str], None]) -> Session:
-        limits = Limits(self.steps, self.seconds, self.budget, self.seeds)
+        if self.from_step is not None and self.executor != "local":
+            raise TraindxError(
+                "The state that --from-step keeps is on this machine alone.",
+                "Record it where all nodes see it (traindx run --checkpoint N) and give --from RUN.traindx.",
+            )
+        limits = Limits(self.steps, self.seconds, self.budget, self.seeds, self.from_step)
         project = Project.of(self.arguments)
         return Session(
             project, command_of(self.arguments), executor_named(self.executor, self.at_once, self.address), limits, tell
@@ -55,15 +67,22 @@ class Asked:
 
 def fix(asked: Asked, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]:
     """Diagnose, try, confirm. With the report: the edits of the best fix, and whether Ctrl-C cut it short."""
+    with tempfile.TemporaryDirectory(prefix="traindx-fix-") as place:
+        return _fix(asked, tell, Path(place))
+
+
+def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report, Edits, bool]:
     session = asked.session(tell)
     files = session.project.fingerprint()
-    page = _baseline(session, asked)
+    page = _first(session, asked, place)
     interrupted = False
     if page.verdict != "healthy":
         script = _script(asked.arguments)
         root, arguments = session.project.root, asked.arguments[1:]
-        candidates = plan(page, root, script, arguments, session.length())
         try:
+            candidates = plan(page, root, script, arguments, session.length())
+            if session.state is not None:
+                candidates = in_the_middle(candidates)
             session.screen(candidates, asked.at_once)
             session.tune(lambda candidate, power: at_strength(candidate, power, page, root, script, arguments))
             session.confirm()
@@ -74,14 +93,21 @@ def fix(asked: Asked, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]
 
 def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]) -> tuple[Report, bool]:
     """Somebody's own hypothesis: the same pairs, the same verdict."""
+    with tempfile.TemporaryDirectory(prefix="traindx-trial-") as place:
+        return _trial(asked, settings, tell, Path(place))
+
+
+def _trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None], place: Path) -> tuple[Report, bool]:
     session = asked.session(tell)
     files = session.project.fingerprint()
-    page = _baseline(session, asked)
+    page = _first(session, asked, place)
     edits = edited(session.project.root, _script(asked.arguments), settings, Evidence.of(page))
     if edits is None and not at_run_time(settings):
         names = " and ".join(map(str, settings))
         raise TraindxError(f"{names} needs an edit of the script, and no place for it is sure.", "Change it by hand.")
     candidate = Candidate("your-change", "Your change", "", tuple(settings), edits=edits or {})
+    if session.state is not None and not in_the_middle([candidate]):
+        raise TraindxError(f"{candidate.change} needs a training from its start.", "Leave out --from and --from-step.")
     interrupted = False
     try:
         session.screen([candidate])
@@ -92,8 +118,18 @@ def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]
     return replace(report, command="trial", by_hand=()), interrupted
 
 
-def _baseline(session: Session, asked: Asked) -> Diagnosis:
-    arm = session.baseline()
+def _first(session: Session, asked: Asked, place: Path) -> Diagnosis:
+    """The diagnosis of the unchanged script: of its first run here, or of the recording that is given."""
+    if asked.recording is not None:
+        return _recorded(session, asked, asked.recording)
+    arm = session.first(place / STATE)
+    _require_start(session, asked)
+    if session.limits.start is not None and session.state is None and arm.measured is not None:
+        raise TraindxError(
+            f"No state could be kept after update {session.limits.start}: {name_of(asked.arguments)} made {arm.measured.steps} updates, or its "
+            "weights were not finite by then.",
+            "Give a smaller --from-step.",
+        )
     if arm.page is None or arm.measured is None:
         raise TraindxError(
             f"{name_of(asked.arguments)} cannot be trialled: {arm.failed or 'nothing was recorded'}.",
@@ -102,6 +138,26 @@ def _baseline(session: Session, asked: Asked) -> Diagnosis:
     name = name_of(asked.arguments)
     where = _script(asked.arguments) or session.project.root
     return replace(arm.page, run=replace(arm.page.run, source=str(where), name=name))
+
+
+def _require_start(session: Session, asked: Asked) -> None:
+    """A script that cannot be brought to the kept state cannot be trialled from there."""
+    if session.state is not None and (reason := session.baseline().failed) is not None:
+        raise TraindxError(
+            f"{name_of(asked.arguments)} cannot be trialled from a later update: {reason}.",
+            "Leave out --from and --from-step.",
+        )
+
+
+def _recorded(session: Session, asked: Asked, recording: Path) -> Diagnosis:
+    if not (recording / STATE).is_file():
+        raise TraindxError(
+            f"{recording} keeps no state of the training to begin with.",
+            f"Record one: traindx run --checkpoint N {' '.join(asked.arguments)}",
+        )
+    session.begin_with((recording / STATE).resolve(), session.limits.seconds)
+    _require_start(session, asked)
+    return diagnose(find_runs([recording])[0])
 
 
 def _script(arguments: Sequence[str]) -> Path | None:
@@ -125,7 +181,15 @@ def _conclude(
     ]
     root = session.project.root
     edits = dict(best.candidate.edits) if best is not None else {}
+    if session.state is not None and best is not None and {one.name for one in best.candidate.settings} & OF_THE_RATE:
+        edits = {}  # a rate that is right from there on need not be right before
     notes = ["Stopped by Ctrl-C: the verdicts are those of the trials that were done."] if interrupted else []
+    if session.state is not None:
+        notes += _about_the_start(session, page)
+        if edits:
+            notes.append(
+                "The diff makes the change from the start; the trials have proven it from the later update on."
+            )
     if session.left <= 0:
         notes.append("The time budget was spent; --budget gives more.")
     if best is not None and not edits:
@@ -147,6 +211,20 @@ def _conclude(
         tuple(by_hand(page)) if page.verdict != "healthy" else (), tuple(notes), page,
     )  # fmt: skip
     return report, {root: edits} if edits else {}
+
+
+def _about_the_start(session: Session, page: Diagnosis) -> list[str]:
+    """What holds for trials that began in the middle."""
+    told = "Trials began with the state of a later update: seeds differ in the order of the data and in random numbers after it, not in the start."
+    arm = session.baseline()
+    if arm.measured is not None and not arm.measured.aligned:
+        told += (
+            " The order of the data could not be repeated up to there; both arms of a pair share theirs all the same."
+        )
+    lost = [s.id for s in page.present() if s.id in GRAVE and s.id not in arm.present()]
+    if lost:
+        told += f" The unchanged script did not show {lost[0]} again from there."
+    return [told]
 
 
 def _ours(name: str) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from traindx.live import recorder
 from traindx.live.hub import Hub
+from traindx.live.states import Keeper
 from traindx.trials import guard, seeds
+from traindx.trials.rewind import Rewind
 from traindx.trials.setting import parse_all
 from traindx.trials.treatment import build
 from traindx.trials.yardstick import Reference, Yardstick
@@ -15,24 +18,33 @@ from traindx.trials.yardstick import Reference, Yardstick
 
 def start(
     folder: Path, budget: float, steps: int | None, settings: Sequence[str], seed: int, seconds: float | None,
-    closed: Sequence[str], allowed: Sequence[str], reference: Reference | None = None,
-) -> Hub:  # fmt: skip
-    """What the launcher asks for in a process that may become the training."""
+    closed: Sequence[str], allowed: Sequence[str], reference: Reference | None = None, keep: tuple[int, str] | None = None,
+    state: str | None = None,
+) -> None:  # fmt: skip
+    """What the launcher asks for in a process that may become the training. `keep`: after which update to keep its state, and where;
+    `state`: one that was kept, to begin with."""
     guard.protect(closed, allowed)
+    begin = partial(record, folder, budget, steps, settings, seconds, reference)
+    if state is not None:
+        seeds.settle(0)
+        Rewind(Path(state), seed, lambda aligned: begin(aligned=aligned))
+        return
     seeds.settle(seed)
-    return record(folder, budget, steps, settings, seconds, reference)
+    hub = begin()
+    if keep is not None:
+        hub.add(Keeper(hub, keep[0], Path(keep[1])))
 
 
 def record(
     folder: Path, budget: float, steps: int | None, settings: Sequence[str], seconds: float | None = None,
-    reference: Reference | None = None,
+    reference: Reference | None = None, aligned: bool = True,
 ) -> Hub:  # fmt: skip
     """Record a training under these settings; the end of the recording takes them back."""
     treatments = [build(setting) for setting in parse_all(settings)]
     for treatment in treatments:
         treatment.before_recorder()
     hub = recorder.start(folder, budget, steps)
-    hub.add(Yardstick(hub, folder, treatments, seconds, reference))
+    hub.add(Yardstick(hub, folder, treatments, seconds, reference, aligned))
     for treatment in treatments:
         treatment.hub = hub
         treatment.attach()

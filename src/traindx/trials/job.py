@@ -40,6 +40,9 @@ class Job:
     reference: tuple[str, tuple[tuple[int, float], ...]] | None = (
         None  # the unchanged script's errors, to give up what is hopeless
     )
+    keep: tuple[int, str] | None = None  # after which update to keep the state, and in which file
+    state: str | None = None  # the file of a kept state to begin with
+    startup: float = STARTUP_SECONDS
 
 
 @dataclass(frozen=True)
@@ -86,14 +89,15 @@ def _run(
     command = reaching([job.command[0], *(copy.argument(word) for word in job.command[1:])])
     options = {
         "start": START, "budget": BUDGET, "steps": job.steps, "settings": list(job.settings), "seed": job.seed,
-        "seconds": job.seconds, "reference": job.reference, "closed": sorted({str(job.project.root), str(job.project.folder)}), "allowed": [str(copy.place)],
+        "seconds": job.seconds, "reference": job.reference, "closed": sorted({str(job.project.root), str(job.project.folder)}),
+        "allowed": [str(copy.place), *([str(Path(job.keep[1]).parent)] if job.keep else [])], "keep": job.keep, "state": job.state,
     }  # fmt: skip
     paths = [str(HOOK), copy.moved(os.environ.get("PYTHONPATH", ""))]
     environment = {
         **os.environ, RECORD: str(recording), OPTIONS: json.dumps(options), "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(path for path in paths if path), "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip
-    limit = None if job.seconds is None else STARTUP_SECONDS + PATIENCE * job.seconds
+    limit = None if job.seconds is None else job.startup + PATIENCE * job.seconds
     try:
         child = starter.start(command, copy.folder, environment, output)
     except OSError as error:

@@ -58,6 +58,7 @@ class Measured:
     steps: int
     seconds: float
     stopped: str
+    aligned: bool = True  # of an arm that began with a kept state: the data go on in the same order
 
     @classmethod
     def read(cls, folder: Path) -> Measured | None:
@@ -67,8 +68,9 @@ class Measured:
             return None
         series = {name: np.array(rows, dtype=np.float64).reshape(-1, 4) for name, rows in data["series"].items()}
         return cls(
-            series, data["spread"], data["recalls"], data["acted"], data["steps"], data["seconds"], data["stopped"]
-        )
+            series, data["spread"], data["recalls"], data["acted"], data["steps"], data["seconds"], data["stopped"],
+            data["aligned"],
+        )  # fmt: skip
 
     def value(self, metric: Metric) -> float:
         """At the end of the training; infinite where it was lost on the way, NaN where nothing was measured."""

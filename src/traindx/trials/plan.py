@@ -20,6 +20,7 @@ LEAST_LIKELY = 0.03  # a cause less probable than this is not worth a trial
 LATER = 0.6  # what each place in a cause's list of fixes takes off
 MOST_BY_HAND = 2
 EXCUSED = ("healthy", "other")
+AT_THE_START = frozenset({"init", "bias", "epochs"})  # settings that mean something only before the first update
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,15 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
                     fix.judged_by, fix.safety, rank, weight,
                 )  # fmt: skip
     return sorted(found.values(), key=lambda candidate: -candidate.weight)
+
+
+def in_the_middle(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that can be made while a training runs, for arms that begin with a kept state."""
+    return [
+        one
+        for one in candidates
+        if at_run_time(one.settings) and not any(setting.name in AT_THE_START for setting in one.settings)
+    ]
 
 
 def at_strength(

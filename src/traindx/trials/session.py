@@ -14,7 +14,7 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.readers.find import find_runs
 from traindx.trials.executors import Executor
-from traindx.trials.job import Job, Result
+from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import LEAST, Effect, Verdict, effect_of, promising, undecided, verdict_of
 from traindx.trials.measure import Measured, metric_for
 from traindx.trials.plan import Candidate
@@ -85,6 +85,7 @@ class Limits:
     seconds: float = 120.0  # for one arm
     budget: float = 900.0  # for all
     seeds: int = SEEDS
+    start: int | None = None  # the update after which trials begin; None: from the start
 
 
 class Session:
@@ -100,11 +101,31 @@ class Session:
         self._ends = time.monotonic() + limits.budget
         self._arms: dict[tuple[str, int], Arm] = {}
         self._limit = limits.steps
+        self.state: Path | None = None  # a kept state that all arms begin with
+        self._before = 0.0  # seconds it took to get there
 
     # --- arms ---------------------------------------------------------------------------------------------------------
 
+    def first(self, to: Path) -> Arm:
+        """The unchanged script from its start, which is what is diagnosed. Where trials are to begin later, its state is kept in the file
+        `to`, and all arms begin with that."""
+        if self.limits.start is None:
+            return self.baseline()
+        steps = self.limits.start + (self.limits.steps or Limits().steps or 0)
+        job = Job(self.command, self.project, steps=steps, seconds=self.left, keep=(self.limits.start, str(to)))
+        [(_, result)] = self.executor.run([job])
+        arm = arm_of(result)
+        self.tell(f"from the start: {_how(arm)}")
+        if to.exists():
+            self.begin_with(to, arm.measured.seconds if arm.measured else 0.0)
+        return arm
+
+    def begin_with(self, state: Path, seconds: float) -> None:
+        """Arms begin with this state, which took the script so long to reach."""
+        self.state, self._before = state, seconds
+
     def baseline(self) -> Arm:
-        """The unchanged script, which is what is diagnosed."""
+        """The unchanged script in a trial."""
         self._need([(None, 0)])
         arm = self._arms["", 0]
         if arm.measured is not None and arm.measured.stopped == "time":
@@ -141,12 +162,14 @@ class Session:
         """What an executor is given for this arm."""
         seconds = max(5.0, min(self.limits.seconds, self.left))
         job = Job(self.command, self.project, seed=seed, steps=self._limit, seconds=seconds)
+        if self.state is not None:
+            job = replace(job, state=str(self.state), startup=job.startup + PATIENCE * self._before)
         if candidate is None:
             return job
         unchanged = self._arms.get(("", seed))
         if unchanged is not None and unchanged.measured is not None and unchanged.measured.stopped != "broken":
             job = replace(job, reference=unchanged.measured.course())
-        if candidate.edits:
+        if candidate.edits and self.state is None:  # a kept state brings the settings along that an edit has changed
             return replace(job, edits=candidate.edits, steps=self._steps_of(candidate))
         return replace(job, settings=tuple(map(str, candidate.settings)))
 
@@ -296,11 +319,12 @@ def _key(candidate: Candidate | None) -> str:
 
 def _said(candidate: Candidate | None, seed: int, arm: Arm) -> str:
     what = "unchanged" if candidate is None else f"{candidate.fix} ({candidate.change})"
-    how = (
-        arm.failed
-        or f"{arm.measured.steps if arm.measured else 0} steps, {arm.measured.seconds if arm.measured else 0:.1f} s"
-    )
-    return f"{what}, seed {seed}: {how}"
+    return f"{what}, seed {seed}: {_how(arm)}"
+
+
+def _how(arm: Arm) -> str:
+    steps, seconds = (arm.measured.steps, arm.measured.seconds) if arm.measured else (0, 0.0)
+    return arm.failed or f"{steps} steps, {seconds:.1f} s"
 
 
 def standing(trial: Trial) -> tuple[float, bool, bool, bool, int, float]:

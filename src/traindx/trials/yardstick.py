@@ -41,7 +41,7 @@ class Yardstick(Observer):
 
     def __init__(
         self, hub: Hub, folder: Path, treatments: Iterable[Treatment] = (), seconds: float | None = None,
-        reference: Reference | None = None,
+        reference: Reference | None = None, aligned: bool = True,
     ) -> None:  # fmt: skip
         super().__init__(hub)
         self._folder = folder
@@ -56,6 +56,7 @@ class Yardstick(Observer):
         self._broken = 0
         self._stopped = "end"
         self._reference = reference
+        self._aligned = aligned
         self._recent: deque[torch.Tensor] = deque(maxlen=WINDOW)  # errors of the latest training batches
 
     def attach(self) -> None:
@@ -135,6 +136,7 @@ class Yardstick(Observer):
             "acted": {str(one.setting): one.acted for one in self._treatments},
             "steps": self.hub.step,
             "seconds": time.perf_counter() - self._began if self._began else 0.0,
+            "aligned": self._aligned,
             "stopped": "steps" if self._stopped == "end" and self.hub.cut_short else self._stopped,
         }
         self._folder.mkdir(parents=True, exist_ok=True)
