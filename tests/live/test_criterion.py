@@ -134,6 +134,18 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
     "squared error on yes and no": (
         "classes-regressed", train_with(lambda out, p: F.mse_loss(out.sigmoid().squeeze(1), YES[p]), 1),
     ),
+    "squares of one-hot rows by hand": (
+        "classes-regressed", train_with(lambda out, p: ((out.softmax(1) - ONE_HOT[p]) ** 2).mean()),
+    ),
+    "squares of yes and no by hand": (
+        "classes-regressed", train_with(lambda out, p: (YES[p] - out.sigmoid().squeeze(1)).pow(2).sum() / 24, 1),
+    ),
+    "squares of class numbers by hand": (
+        "classes-regressed", train_with(lambda out, p: 0.5 * ((d := out.squeeze(1) - LABELS[p]) * d).mean(), 1),
+    ),
+    "distance from a ReLU by hand": (
+        "relu-cuts-output", train_with(lambda out, p: (out.relu().squeeze(1) - REAL[p]).abs().mean(), 1),
+    ),
     "sum reduction": (
         "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum")),
     ),
@@ -151,6 +163,7 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
 }  # fmt: skip
 
 HEALTHY: dict[str, Callable[[], None]] = {
+    "pushes to one by hand": train_with(lambda out, p: ((out - 1) ** 2).mean() + 0.1 * (out**2).mean(), 1),
     "cross-entropy": train_with(lambda out, p: F.cross_entropy(out, LABELS[p])),
     "log-softmax, then cross-entropy": train_with(lambda out, p: F.cross_entropy(F.log_softmax(out, 1), LABELS[p])),
     "log-softmax, then nll": train_with(lambda out, p: nn.NLLLoss()(out, LABELS[p]), last=nn.LogSoftmax(dim=1)),

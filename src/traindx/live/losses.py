@@ -66,6 +66,11 @@ class Losses:
         self._sign = ""
         self._optimizers: set[int] = set()
 
+    @property
+    def made(self) -> bool:
+        """Whether a loss function of torch was called since the last `backward`."""
+        return bool(self._made)
+
     def criterion(self, call: Criterion) -> None:
         if call.output.grad_fn is not None and len(self._made) < 16:
             self._made[call.output.grad_fn._sequence_nr()] = (call, call.output.detach())

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 import torch
 
 from traindx.live.findings import Finding
+from traindx.live.handmade import ABSOLUTE, SQUARED
 from traindx.live.nodes import Ending, ending, written
 from traindx.live.observer import Criterion
 from traindx.live.rows import Rows, measure
 
-REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
+REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", SQUARED, ABSOLUTE})
 CLASSIFYING = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
 USUAL = REGRESSION | CLASSIFYING
 ONLY_IN = {

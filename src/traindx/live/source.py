@@ -19,6 +19,7 @@ WRITTEN = {
     "sqrt": re.compile(r"\br?sqrt_?\(|\*\*\s*0?\.5\b"),
     "power": re.compile(r"\*\*|\b(pow|square)_?\("),
     "exp": re.compile(r"\bexp(m1)?_?\("),
+    "abs": re.compile(r"\babs_?\("),
     "arc": re.compile(r"\b(a|arc)(cos|sin|tanh|cosh)_?\("),
 }
 _COMMENT = re.compile(r"(^|\s)#.*$|\"[^\"]*\"|'[^']*'")

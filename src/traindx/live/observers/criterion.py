@@ -5,11 +5,14 @@ from __future__ import annotations
 import torch
 
 from traindx.live.findings import Findings
+from traindx.live.handmade import ABSOLUTE, SQUARED, written_out
 from traindx.live.hub import Hub
 from traindx.live.losses import Losses
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.outputs import Site, check, codes_again
+from traindx.live.packing import Packing
 from traindx.live.rows import watchable
+from traindx.live.tensors import tensors_in
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
@@ -23,6 +26,11 @@ class OutputsAndLoss(Observer):
         self._sites: dict[tuple[str, str], Site] = {}
         self._open: set[tuple[str, str]] = set()  # sites that one more look may decide
         self._losses = Losses()
+        self._output: torch.Tensor | None = None  # what the model gave back last
+        self._packing = Packing(hub)
+
+    def attach(self) -> None:
+        self._packing.attach()
 
     def on_criterion(self, call: Criterion) -> None:
         if not self.hub.deep:
@@ -32,6 +40,9 @@ class OutputsAndLoss(Observer):
         if not call.output.requires_grad or not watchable(call.input) or not watchable(call.target):
             return
         self._losses.criterion(call)
+        self._look(call)
+
+    def _look(self, call: Criterion) -> None:
         key = (call.name, call.where)
         site = self._sites.get(key)
         if site is None:
@@ -43,7 +54,8 @@ class OutputsAndLoss(Observer):
             return
         for finding in check(call, site):
             self._findings.add(finding, call.where)
-        (self._open.add if site.open and call.target.is_cpu else self._open.discard)(key)
+        again = site.open and call.target.is_cpu and call.name not in (SQUARED, ABSOLUTE)
+        (self._open.add if again else self._open.discard)(key)
 
     def _look_again(self, call: Criterion) -> None:
         """Small batches show too few targets on deep steps alone."""
@@ -60,10 +72,16 @@ class OutputsAndLoss(Observer):
         first = next((one for one in (*args, *kwargs.values()) if isinstance(one, torch.Tensor) and one.dim()), None)
         if first is not None:
             self._losses.batch = first.shape[0]
+        self._output = next(tensors_in(output), None)
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
+        output, self._output = self._output, None
         if self.hub.deep and watchable(loss) and loss.numel() == 1:
+            if not self._losses.made and not self._packing.seen:
+                call = written_out(loss, output)
+                if call is not None:
+                    self._look(call)
             for finding in self._losses.backward(loss):
                 self._findings.add(finding, self._losses.where)
 

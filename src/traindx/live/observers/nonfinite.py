@@ -25,6 +25,7 @@ from traindx.live.hub import Hub, user_line
 from traindx.live.keeping import drawn, keep_batch, users_tensors
 from traindx.live.naming import optimized
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_every_step
+from traindx.live.packing import Packing
 from traindx.live.rerun import Rerun
 from traindx.live.routes import Routes
 from traindx.live.rows import watchable
@@ -66,7 +67,7 @@ class NonFinite(Observer):
         self._routes = Routes()
         self._rerun = Rerun()
         self._sentinels: list[torch.Tensor] = []
-        self._opaque = False  # saved tensors are packed away by hooks, which are not ours to call
+        self._packing = Packing(hub)
         self._scaled = False
         self._unheard: deque[tuple[int, HeldStep, Number]] = deque()
         self._late = False  # the losses are on a device: news of them comes later
@@ -75,16 +76,9 @@ class NonFinite(Observer):
         self._done = False
 
     def attach(self) -> None:
-        self.hub.patch(torch.autograd.graph.saved_tensors_hooks, "__enter__", self._around_hooks)
+        self._packing.attach()
         self.hub.patch(torch.amp.GradScaler, "scale", self._around_scale)
         drawn.attach(self.hub)
-
-    def _around_hooks(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def __enter__(context: Any) -> Any:
-            self._opaque = True
-            return original(context)
-
-        return __enter__
 
     def _around_scale(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def scale(scaler: Any, outputs: Any) -> Any:
@@ -138,7 +132,7 @@ class NonFinite(Observer):
             return
         if self.hub.step < FIRST_LOOKS:
             self._choose_sentinels(loss)
-        if not self._opaque and (self._routes.steep or not self.hub.resting):
+        if not self._packing.seen and (self._routes.steep or not self.hub.resting):
             far = self.hub.deep or self.hub.cost < SPARE * self.hub.budget
             step.operands = self._routes.operands(loss, far=far, anew=self.hub.deep)
             if step.operands and not step.calls and not step.where:
@@ -228,7 +222,7 @@ class NonFinite(Observer):
         self._bad += 1
         if self._scaled and self._bad < PATIENCE:
             return  # the scaler skips such a step and lowers its scale: that is its purpose
-        graph = loss if loss is not None and not self._opaque else None
+        graph = loss if loss is not None and not self._packing.seen else None
         inputs = self._inputs(step, graph)
         identifier, evidence, where = self._explain(step, graph, inputs)
         head = f"The loss of update {step.number + 1} is not finite"
