@@ -17,15 +17,16 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 def user_frame() -> FrameType | None:
     """The innermost frame that is neither ours nor torch's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        users = _users_code.get(code)
-        if users is None:
-            users = _users_code[code] = not code.co_filename.startswith((_OWN, _TORCH, "<"))
-        if users:
-            return frame
+    while frame is not None and not is_users(frame.f_code):
         frame = frame.f_back
-    return None
+    return frame
+
+
+def is_users(code: CodeType) -> bool:
+    users = _users_code.get(code)
+    if users is None:
+        users = _users_code[code] = not code.co_filename.startswith((_OWN, _TORCH, "<"))
+    return users
 
 
 def user_line() -> str:

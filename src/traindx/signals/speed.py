@@ -18,6 +18,15 @@ from traindx.signals.curve import MAX_BINS
 
 START_UP = 5  # rows at the beginning: compilation, cache, worker start
 MIN_ROWS = 20
+QUEUED = 0.1  # of the time, ready to run and without a CPU: what the clock says is then about the neighbours
+
+
+def crowded(signals: Signals) -> str | None:
+    """Why step times say nothing, where a recording saw that other programs had the CPU."""
+    queued = signals.run.config.get("cpu_queue")
+    if not isinstance(queued, float) or queued < QUEUED:
+        return None
+    return f"The process stood in line for a CPU {queued:.0%} of the time, behind other programs; its step times are not judged."
 
 
 def step_seconds(signals: Signals) -> Series | None:

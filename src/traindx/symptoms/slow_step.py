@@ -8,7 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.speed import START_UP, batch_ramp, step_seconds
+from traindx.signals.speed import START_UP, batch_ramp, crowded, step_seconds
 from traindx.signals.stats import mann_kendall, rolling_median
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import flat, put, ramp, then
@@ -29,6 +29,9 @@ def detect(signals: Signals) -> Observation:
     step = step_seconds(signals)
     if step is None or len(step) < MIN_ROWS:
         return Observation(ID, "unknown", f"Fewer than {MIN_ROWS} step times were logged.")
+    queued = crowded(signals)
+    if queued is not None:
+        return Observation(ID, "unknown", queued)
     if signals.kind == "rl":
         return Observation(ID, "unknown", "In reinforcement learning steps take as long as their episodes; not judged.")
     curve = Curve(step)
@@ -94,7 +97,7 @@ On logged step times (times since the start are taken apart). Stalls: more than 
 more than five times their running median; the page says what share of the time that costs and whether it comes in a
 rhythm. Growth: the level rises by half or more with a significant trend in both halves of the run; a single change is
 reported as throughput-drop instead, and a batch size that grows excuses it. The first rows are left out. Reinforcement
-learning is not judged.
+learning is not judged, nor is a recorded process that stood in line for a CPU for a tenth of the time or more.
 
 ## Healthy range
 Most steps within 20 % of the median. A slow step at each evaluation or checkpoint is the price of those.
@@ -112,6 +115,10 @@ or images that get larger by plan. It is worth money rather than quality, so it 
         Case("a slow start", "absent", lambda: {"step_time": put(flat(300, 0.2, 0.05), 0, 20.0, 6.0, 1.4)}),
         Case("one change of level", "absent", lambda: {"step_time": then(flat(150, 0.2, 0.05), flat(150, 0.5, 0.05))}),
         Case("time since the start", "absent", lambda: {"time": np.cumsum(flat(100, 21.0, 0.02))}),
+        Case(
+            "stalls on a crowded machine", "unknown",
+            lambda: {"step_time": [0.1 + 0.9 * (i % 20 == 19) for i in range(400)]}, config={"cpu_queue": 0.4},
+        ),
         Case("no step times", "unknown", lambda: {"loss": flat(100, 1.0)}),
     ),
 )  # fmt: skip

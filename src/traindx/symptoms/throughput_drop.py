@@ -6,7 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.signals.speed import pace
+from traindx.signals.speed import crowded, pace
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
@@ -23,6 +23,9 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "unknown", "Neither throughput nor step times nor time stamps of enough rows were logged."
         )
+    queued = crowded(signals)
+    if queued is not None:
+        return Observation(ID, "unknown", queued)
     count = len(run.y)
     early = float(np.median(run.y[max(1, count // 20) : max(3, count // 4)]))
     late = float(np.median(run.y[-max(2, count // 5) :]))

@@ -9,10 +9,10 @@ steps must then do.
 from __future__ import annotations
 
 import math
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
-from weakref import WeakValueDictionary
 
 import torch
 
@@ -26,6 +26,7 @@ from traindx.live.keeping import drawn, keep_batch, users_tensors
 from traindx.live.naming import optimized
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_every_step
 from traindx.live.packing import Packing
+from traindx.live.preparing import is_finite, maker_of, whole_columns
 from traindx.live.rerun import Rerun
 from traindx.live.routes import Routes
 from traindx.live.rows import watchable
@@ -62,12 +63,13 @@ class NonFinite(Observer):
         self._losses: deque[Number] = deque(maxlen=LOSSES)
         self._first_losses: list[Number] = []
         self._sites: dict[str, set[str]] = {}  # file:line by loss function
-        self._optimizers: WeakValueDictionary[int, torch.optim.Optimizer] = WeakValueDictionary()
+        self._optimizers: weakref.WeakValueDictionary[int, torch.optim.Optimizer] = weakref.WeakValueDictionary()
         self._known: set[int] = set()
         self._routes = Routes()
         self._rerun = Rerun()
         self._sentinels: list[torch.Tensor] = []
         self._packing = Packing(hub)
+        self._loader: weakref.ref[Any] | None = None  # that gave out the last batch
         self._scaled = False
         self._unheard: deque[tuple[int, HeldStep, Number]] = deque()
         self._late = False  # the losses are on a device: news of them comes later
@@ -94,6 +96,8 @@ class NonFinite(Observer):
         if not self._done and sum(t.nbytes for t in tensors_in(batch)) < SAVED // 2:
             self._steps[-1].batch = batch
             self._steps[-1].indices = drawn.last
+            if self._loader is None or self._loader() is not loader:
+                self._loader = weakref.ref(loader)
 
     def on_criterion(self, call: Criterion) -> None:
         calls = self._steps[-1].calls
@@ -283,11 +287,8 @@ class NonFinite(Observer):
     ) -> tuple[str | None, str, str | None]:
         """The symptom, a sentence, and the line where the operation stands."""
         spoilt = self._spoilt_data(step, inputs)
-        if spoilt and _is_finite(step.batch):
-            made = "the batch that the loader gave out is finite, so the code between loader and model made it"
-            return "nan-from-division", f"{spoilt}; {made} (normalised by a spread of zero?)", None
         if spoilt:
-            return "nonfinite-inputs", spoilt, None
+            return self._spoilt_by(spoilt, step, inputs)
         growth = self._growth()
         if growth:
             return "nan-from-growth", growth, None
@@ -315,6 +316,21 @@ class NonFinite(Observer):
         layer = next((layer_name(node, self.hub) for node, one in pairs if one is operand), "")
         after = f", after layer {layer}" if layer else ""
         return ORIGINS[verdict.origin], f"{verdict.evidence}{after}", self._line(operand)
+
+    def _spoilt_by(self, spoilt: str, step: HeldStep, inputs: list[torch.Tensor]) -> tuple[str | None, str, str | None]:
+        """Data that came as they are, or that the user's code made so on their way to the model."""
+        finite = is_finite(step.batch)
+        maker = None
+        if step.number == self.hub.step:  # the functions that prepared the batch are still running
+            loader = self._loader() if self._loader is not None else None
+            dataset = getattr(loader, "dataset", None)
+            maker = maker_of(whole_columns(inputs), finite, getattr(dataset, "dataset", dataset))
+        if maker is not None:
+            return maker.symptom, f"{spoilt}, which {maker.text} made of finite numbers", maker.where
+        if finite:
+            made = "the batch that the loader gave out is finite, so the code between loader and model made it"
+            return "nan-from-division", f"{spoilt}; {made} (normalised by a spread of zero?)", None
+        return "nonfinite-inputs", spoilt, None
 
     def _line(self, operand: Operand) -> str | None:
         word = operand.operation
@@ -371,12 +387,6 @@ class NonFinite(Observer):
             "variables": users_tensors(step.rows()) if step.number == self.hub.step else {},
         }  # fmt: skip
         return keep_batch(self.hub, f"step-{step.number + 1}", contents)
-
-
-def _is_finite(batch: Any) -> bool:
-    """There is a batch with data in it, and all of it is finite."""
-    data = [tensor for tensor in tensors_in(batch) if tensor.is_floating_point() and tensor.dim() >= 2]
-    return bool(data) and all(bool(torch.isfinite(tensor).all()) for tensor in data)
 
 
 def _finite_sizes(losses: Iterable[Number]) -> list[float]:

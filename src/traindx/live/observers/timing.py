@@ -2,7 +2,8 @@
 to the GPU are measured where they happen (`batches.py`, `waiting.py`).
 
 Every few steps that are not looked at closely are timed, by the clock on a CPU and by events in the stream on a GPU, which
-nobody waits for.
+nobody waits for. On Linux the share of the time that the training stood in line for a CPU is noted as well: on a crowded
+machine the clock says little about the script.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,6 +22,7 @@ from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluat
 EVERY = 8  # steps
 UNDER_WAY = 4  # steps on a GPU whose events have not come by yet, at most
 PARTS = ("forward_pass_time", "backward_time", "optimizer_time")
+QUEUE = Path("/proc/thread-self/schedstat")  # nanoseconds on a CPU, nanoseconds in line for one, turns
 Moment = float | torch.cuda.Event
 
 
@@ -31,6 +34,7 @@ class Timing(Observer):
         self._waited = 0.0  # for data, and in evaluation
         self._updated = self._evaluated = 0.0
         self._under_way: deque[tuple[int, list[Moment], float]] = deque()
+        self._began = time.perf_counter(), _queued()
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         if self._moments:
@@ -69,6 +73,12 @@ class Timing(Observer):
             self._mark(0)
         self._updated = time.perf_counter()
 
+    def on_end(self) -> None:
+        began, before = self._began
+        after, length = _queued(), time.perf_counter() - began
+        if before is not None and after is not None and self.hub.step:
+            self.hub.config(cpu_queue=round(max(0.0, after - before) / length, 3))
+
     def _mark(self, number: int) -> None:
         """The moment of this number, where those before it were noted and it was not: of several `backward` calls the
         first is timed, and such a step is not told."""
@@ -93,6 +103,14 @@ class Timing(Observer):
             forward, backward, _, update = (_between(*pair) for pair in pairwise(moments))
             for name, seconds in zip(PARTS, (max(0.0, forward - waited), backward, update), strict=True):
                 self.hub.values.add(step, name, seconds)
+
+
+def _queued() -> float | None:
+    """The seconds that this thread was ready to run and had no CPU; None where the system does not count them."""
+    try:
+        return int(QUEUE.read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def _between(earlier: Moment, later: Moment) -> float:
