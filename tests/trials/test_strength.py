@@ -21,3 +21,4 @@ def test_only_a_single_scaled_setting_has_a_strength() -> None:
     assert strength(combined("init=default+lr=x0.1")) is None
     assert strength(combined("momentum=0.9")) is None
     assert str(at(combined("lr=x0.1"), -1.5)[0]) == "lr=x0.032"
+    assert str(at(combined("lr=x10"), 3.0)[0]) == "lr=x1000"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from traindx.cli import main
+from traindx.diagnosis import Diagnosis, Hypothesis
 
 pytest.importorskip("torch")
 pytest.importorskip("libcst")
@@ -111,3 +113,27 @@ def test_a_script_that_cannot_be_trialled_says_why(
     assert main(["fix", "train.py"]) == 2
     assert "outside the trial's own copy" in capsys.readouterr().err
     assert not (tmp_path / "mine.txt").exists()
+
+
+def test_an_open_diagnosis_asks_for_probes_which_add_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from traindx.trials.fixing import Asked, is_open
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text(SCRIPT.replace("loss.backward()", "opt.zero_grad(); loss.backward()"))
+    session = Asked(["train.py"], steps=40, budget=60).session(lambda text: None)
+    first = session.baseline().page
+    page = session.probed()
+    assert first is not None
+    assert page is not None
+    known = {symptom.id for symptom in first.symptoms if symptom.state != "unknown"}
+    assert {
+        symptom.id for symptom in page.symptoms if symptom.state != "unknown"
+    } > known  # nothing lost, something learnt
+    sure, unsure = (replace(page, hypotheses=_shares(page, *shares)) for shares in ((0.8, 0.1), (0.5, 0.4)))
+    assert is_open(unsure)
+    assert not is_open(sure)
+    assert not (tmp_path / "log.txt").exists()
+
+
+def _shares(page: Diagnosis, *shares: float) -> tuple[Hypothesis, ...]:
+    return tuple(replace(page.hypotheses[0], confidence=share) for share in shares)

@@ -25,6 +25,7 @@ from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 
 MOST_AT_ONCE = 4
+LIKELY, APART = 0.6, 0.25  # a cause below the one, or ahead of the next by less than the other, is worth probes
 OF_THE_RATE = {"lr", "warmup", "decay", "scheduler"}
 Edits = dict[Path, dict[str, str]]
 
@@ -76,6 +77,12 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
     files = session.project.fingerprint()
     page = _first(session, asked, place)
     interrupted = False
+    notes: list[str] = []
+    if page.verdict != "healthy" and is_open(page):
+        sharper = session.probed()
+        if sharper is not None:
+            page = replace(sharper, run=page.run)
+            notes.append("The recording left the cause open, so probes measured the script too.")
     if page.verdict != "healthy":
         script = _script(asked.arguments)
         root, arguments = session.project.root, asked.arguments[1:]
@@ -88,7 +95,7 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
             session.confirm()
         except KeyboardInterrupt:
             interrupted = True
-    return (*_conclude(session, asked, page, files, interrupted), interrupted)
+    return (*_conclude(session, asked, page, files, interrupted, notes), interrupted)
 
 
 def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]) -> tuple[Report, bool]:
@@ -114,8 +121,14 @@ def _trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None
         session.more_seeds(candidate)
     except KeyboardInterrupt:
         interrupted = True
-    report, _ = _conclude(session, asked, page, files, interrupted)
+    report, _ = _conclude(session, asked, page, files, interrupted, [])
     return replace(report, command="trial", by_hand=()), interrupted
+
+
+def is_open(page: Diagnosis) -> bool:
+    """Whether a diagnosis needs more evidence: its first cause is not likely, or the second nearly as likely."""
+    shares = [hypothesis.confidence for hypothesis in page.hypotheses[:2]] + [0.0, 0.0]
+    return shares[0] < LIKELY or shares[0] - shares[1] < APART
 
 
 def _first(session: Session, asked: Asked, place: Path) -> Diagnosis:
@@ -170,7 +183,7 @@ def _script(arguments: Sequence[str]) -> Path | None:
 
 
 def _conclude(
-    session: Session, asked: Asked, page: Diagnosis, files: dict[str, str], interrupted: bool
+    session: Session, asked: Asked, page: Diagnosis, files: dict[str, str], interrupted: bool, notes: list[str]
 ) -> tuple[Report, Edits]:
     trials = sorted(session.trials.values(), key=_order)
     best = trials[0] if trials and trials[0].verdict == "helped" else None
@@ -183,7 +196,8 @@ def _conclude(
     edits = dict(best.candidate.edits) if best is not None else {}
     if session.state is not None and best is not None and {one.name for one in best.candidate.settings} & OF_THE_RATE:
         edits = {}  # a rate that is right from there on need not be right before
-    notes = ["Stopped by Ctrl-C: the verdicts are those of the trials that were done."] if interrupted else []
+    if interrupted:
+        notes.append("Stopped by Ctrl-C: the verdicts are those of the trials that were done.")
     if session.state is not None:
         notes += _about_the_start(session, page)
         if edits:

@@ -9,6 +9,7 @@ from pathlib import Path
 from traindx.live import recorder
 from traindx.live.hub import Hub
 from traindx.live.states import Keeper
+from traindx.probes.script import start as probe
 from traindx.trials import guard, seeds
 from traindx.trials.rewind import Rewind
 from traindx.trials.setting import parse_all
@@ -19,11 +20,15 @@ from traindx.trials.yardstick import Reference, Yardstick
 def start(
     folder: Path, budget: float, steps: int | None, settings: Sequence[str], seed: int, seconds: float | None,
     closed: Sequence[str], allowed: Sequence[str], reference: Reference | None = None, keep: tuple[int, str] | None = None,
-    state: str | None = None,
+    state: str | None = None, probes: float | None = None,
 ) -> None:  # fmt: skip
     """What the launcher asks for in a process that may become the training. `keep`: after which update to keep its state, and where;
-    `state`: one that was kept, to begin with."""
+    `state`: one that was kept, to begin with; `probes`: measure the model for so many seconds instead of training it."""
     guard.protect(closed, allowed)
+    if probes is not None:
+        seeds.settle(seed)
+        probe(folder, seconds=probes)
+        return
     begin = partial(record, folder, budget, steps, settings, seconds, reference)
     if state is not None:
         seeds.settle(0)

@@ -43,6 +43,7 @@ class Job:
     keep: tuple[int, str] | None = None  # after which update to keep the state, and in which file
     state: str | None = None  # the file of a kept state to begin with
     startup: float = STARTUP_SECONDS
+    probes: float | None = None  # seconds for probes of the model, instead of a training
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _run(
     options = {
         "start": START, "budget": BUDGET, "steps": job.steps, "settings": list(job.settings), "seed": job.seed,
         "seconds": job.seconds, "reference": job.reference, "closed": sorted({str(job.project.root), str(job.project.folder)}),
-        "allowed": [str(copy.place), *([str(Path(job.keep[1]).parent)] if job.keep else [])], "keep": job.keep, "state": job.state,
+        "allowed": [str(copy.place), *([str(Path(job.keep[1]).parent)] if job.keep else [])], "keep": job.keep, "state": job.state, "probes": job.probes,
     }  # fmt: skip
     paths = [str(HOOK), copy.moved(os.environ.get("PYTHONPATH", ""))]
     environment = {

@@ -69,7 +69,7 @@ class Measured:
         series = {name: np.array(rows, dtype=np.float64).reshape(-1, 4) for name, rows in data["series"].items()}
         return cls(
             series, data["spread"], data["recalls"], data["acted"], data["steps"], data["seconds"], data["stopped"],
-            data["aligned"],
+            data.get("aligned", True),
         )  # fmt: skip
 
     def value(self, metric: Metric) -> float:

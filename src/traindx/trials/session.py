@@ -12,7 +12,9 @@ from pathlib import Path
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
+from traindx.live.adding import add_readings
 from traindx.readers.find import find_runs
+from traindx.readers.probed import readings_in
 from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import LEAST, Effect, Verdict, effect_of, promising, undecided, verdict_of
@@ -26,6 +28,7 @@ MOST_SEEDS = 5
 MOST_TRIED = 10  # changes in one session
 MOST_CONFIRMED = 4
 MOST_TUNED = 4  # further strengths of the best change
+PROBE_SECONDS = 42.0  # for all probes of a script, as `traindx probe` gives them
 CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
 SURE = 0.8
 ALIKE = math.log(1.1)  # effects closer than this are the same
@@ -103,6 +106,7 @@ class Session:
         self._limit = limits.steps
         self.state: Path | None = None  # a kept state that all arms begin with
         self._before = 0.0  # seconds it took to get there
+        self._recorded: Result | None = None  # the unchanged script from its start
 
     # --- arms ---------------------------------------------------------------------------------------------------------
 
@@ -114,11 +118,27 @@ class Session:
         steps = self.limits.start + (self.limits.steps or Limits().steps or 0)
         job = Job(self.command, self.project, steps=steps, seconds=self.left, keep=(self.limits.start, str(to)))
         [(_, result)] = self.executor.run([job])
+        self._recorded = result
         arm = arm_of(result)
         self.tell(f"from the start: {_how(arm)}")
         if to.exists():
             self.begin_with(to, arm.measured.seconds if arm.measured else 0.0)
         return arm
+
+    def probed(self) -> Diagnosis | None:
+        """The diagnosis of the unchanged script with what probes of its model add; None where nothing could be measured."""
+        seconds = min(PROBE_SECONDS, self.left / 4)
+        if self._recorded is None or seconds < 1:
+            return None
+        [(_, result)] = self.executor.run([Job(self.command, self.project, seconds=seconds, probes=seconds)])
+        with tempfile.TemporaryDirectory(prefix="traindx-arm-") as place:
+            folder = self._recorded.save(Path(place) / "first.traindx")
+            readings = readings_in(result.save(Path(place) / "probes.traindx"))
+            self.tell(f"probes: {len(readings)} measured" if readings else "probes: no step could be measured")
+            if not readings:
+                return None
+            add_readings(folder, readings)
+            return diagnose(find_runs([folder])[0])
 
     def begin_with(self, state: Path, seconds: float) -> None:
         """Arms begin with this state, which took the script so long to reach."""
@@ -154,6 +174,8 @@ class Session:
         jobs = [self.job(candidate, seed) for candidate, seed in missing]
         for place, result in self.executor.run(jobs):
             candidate, seed = missing[place]
+            if candidate is None and not seed and self.state is None:
+                self._recorded = result
             arm = arm_of(result)
             self._arms[_key(candidate), seed] = arm
             self.tell(_said(candidate, seed, arm))

@@ -24,7 +24,7 @@ def strength(settings: Sequence[Setting]) -> float | None:
 
 def at(settings: Sequence[Setting], power: float) -> tuple[Setting, ...]:
     """The same change with this strength."""
-    return (Setting(settings[0].name, f"x{10**power:.2g}"),)
+    return (Setting(settings[0].name, f"x{float(f'{10**power:.2g}'):g}"),)
 
 
 def neighbours(name: str, best: float, tried: Sequence[float]) -> Iterator[float]:
