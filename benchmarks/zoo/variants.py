@@ -157,7 +157,7 @@ def long(s: Setup, g: torch.Generator) -> None:
 @variant
 def very_long(s: Setup, g: torch.Generator) -> None:
     """Nearly twenty thousand steps, at a rate as much lower."""
-    if s.task not in ("digits-mlp", "digits-copy"):
+    if s.task != "digits-copy":  # others overfit in that time, whatever their rate
         raise Unfit
     s.lr *= 0.08
     s.epochs, s.batch, s.log_every = 250, 16, 50

@@ -23,6 +23,7 @@ NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
 )  # what noise does
 NEVER_BETTER = 1.05  # of the first training loss: validation that begins above it and only gets worse is another task
+SMALL_MODEL = 20_000  # parameters: in larger ones narrow layers are gates and adapters, made so on purpose
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
 
 
@@ -168,11 +169,16 @@ def _excess(name: str, value: float) -> float:
 
 
 def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    """A model of a few hundred parameters that fits nothing is probably too small; one of millions is not."""
+    """A model of a few hundred parameters that fits nothing is probably too small, as is one that hands many classes through
+    a few values; one of millions is not."""
     count = lookup.number(signals.run.config, "parameters")
     if count is None or not seen.keys() & {"underfitting", "plateau", "slow-convergence"}:
         return
-    if count < 1000:
+    narrowest, classes = signals.run.config.get("model_narrowest"), lookup.number(signals.run.config, "classes")
+    if isinstance(narrowest, int) and classes and 0 < narrowest <= classes / 2 and count < SMALL_MODEL:
+        text = f"a hidden layer hands on {narrowest} value{'s' if narrowest > 1 else ''}, from which {classes:.0f} classes are told"
+        yield Hint("model-too-small", 3.0, text)
+    elif count < 1000:
         yield Hint("model-too-small", 1.8, f"the model has only {count:.0f} parameters")
     elif count > 1e6:
         yield Hint("model-too-small", -1.0, f"the model has {count:.3g} parameters")

@@ -189,6 +189,9 @@ class Phases(Observer):
             text = f"The strongest dropout layer, {name or type(model).__name__}, drops {rate:.0%} of its inputs."
             if not USUAL_DROPPED < rate < MOST_DROPPED:
                 self.hub.fact("dropout-drops-most", rate >= MOST_DROPPED, text, where=name or None)
+        narrowest = _narrowest(model)
+        if narrowest:
+            settings["model_narrowest"] = narrowest
         weights = list(model.parameters())
         if weights:
             settings["device"] = weights[0].device.type
@@ -261,6 +264,17 @@ class Phases(Observer):
 
     def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:
         self._findings.add(Finding(identifier, present, evidence, SURE), where)
+
+
+def _narrowest(model: torch.nn.Module) -> int:
+    """The fewest values that a hidden dense or recurrent layer hands on; the last one gives the answer."""
+    widths = []
+    for module in model.modules():
+        if isinstance(module, torch.nn.Linear):
+            widths.append(module.out_features)
+        elif isinstance(module, _RECURRENT):
+            widths.append(module.hidden_size)
+    return min(widths[:-1], default=0)
 
 
 def _trains(optimizer: torch.optim.Optimizer, model: torch.nn.Module) -> bool:
