@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traindx.errors import TraindxError
+from traindx.readers.find import find_runs
 from traindx.readers.mlflow import READER
 from traindx.readers.source import Source
 from traindx.run import Run
@@ -168,3 +169,21 @@ def test_truncated_file_store(tmp_path: Path) -> None:
             path.write_bytes(path.read_bytes()[:500] + b"\xff\xfe\x00")
     runs = [run for run in from_files(tmp_path) if run.format != "refused"]
     assert all(5 < len(run.series["train/loss"]) < 30 for run in runs)
+
+
+def test_runs_beside_each_other_whose_curves_are_alike_are_all_kept(tmp_path: Path) -> None:
+    """Values of one long curve lie close to values of another; that makes them no copies."""
+    experiment = tmp_path / "mlruns" / "1"
+    steps = np.arange(2000)
+    for number in range(3):
+        folder = experiment / f"{number:032x}"
+        (folder / "metrics").mkdir(parents=True)
+        (folder / "meta.yaml").write_text(
+            f"run_id: {number:032x}\nrun_uuid: {number:032x}\nexperiment_id: '1'\nrun_name: r{number}\nstatus: 3\nlifecycle_stage: active\n"
+        )
+        losses = 2 * np.exp(-steps / 400) + 0.3 + np.random.default_rng(number).normal(0, 0.02, len(steps))
+        lines = [f"1700000000000 {loss} {step}\n" for step, loss in zip(steps, losses, strict=True)]
+        (folder / "metrics" / "train_loss").write_text("".join(lines))
+    assert len(find_runs([tmp_path])) == 3
+    shutil.copytree(experiment / f"{0:032x}", experiment / "copy")
+    assert len(find_runs([tmp_path])) == 3

@@ -16,7 +16,7 @@ from traindx.readers import readers
 from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
-from traindx.run import Run, Series
+from traindx.run import Floats, Run, Series
 
 Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
 SETTINGS = (
@@ -227,7 +227,16 @@ def _same_training(one: Run, other: Run) -> bool:
     mine, theirs = _longest_objective(one), _longest_objective(other)
     if mine is None or theirs is None:
         return mine is None and not any(len(series) for series in one.series.values())
+    if one.format == other.format and os.path.dirname(one.source) != os.path.dirname(other.source):
+        # a tool writes a training once: only a folder that was copied as a whole holds it again
+        return _equal(mine.values, theirs.values) and _equal(mine.times, theirs.times)
     return _agree(mine, [series for series in other.of(*OBJECTIVES) if len(series) >= 2])
+
+
+def _equal(one: Floats | None, other: Floats | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other, equal_nan=True)
 
 
 def _longest_objective(run: Run) -> Series | None:
