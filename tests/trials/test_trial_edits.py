@@ -139,3 +139,40 @@ def test_targets_are_scaled_by_what_the_recording_saw(tmp_path: Path) -> None:
     edits = edited(tmp_path, script, combined("target_scale"), seen)
     assert edits is not None
     assert "crit(net(x), (y[b] - 181.2) / 89.66)" in edits["other.py"]
+
+
+DATA = """\
+import torch
+
+x, y = load()
+n = 800
+model = torch.nn.Linear(2, 1)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+for index in batches(n):
+    loss = ((model(x[index]) - y[index]) ** 2).mean()
+val = model(x[n:])
+"""
+
+
+def test_inputs_are_standardised_where_they_are_made(tmp_path: Path) -> None:
+    assert changed(tmp_path, DATA.replace("y[index]", "y[:n][index]"), "input_scale") == [
+        "input_mean, input_std = x.mean(0), x.std(0) + 1e-8",
+        "x = (x - input_mean) / input_std  # standardised",
+    ]
+    sliced = DATA.replace("x[index]", "x[:n][index]")
+    assert changed(tmp_path, sliced, "input_scale") == [
+        "x = (x - x[:n].mean(0)) / (x[:n].std(0) + 1e-8)  # standardised"
+    ]
+    two = DATA.replace("x, y = load()\n", "x, y = load()\nx_val, y_val = held_out()\n").replace("x[n:]", "x_val")
+    assert changed(tmp_path, two, "input_scale") == [
+        "input_mean, input_std = x.mean(0), x.std(0) + 1e-8",
+        "x = (x - input_mean) / input_std  # standardised",
+        "x_val = (x_val - input_mean) / input_std  # standardised",
+    ]
+
+
+def test_data_that_targets_are_computed_from_are_left_alone(tmp_path: Path) -> None:
+    derived = DATA.replace("n = 800\n", "n = 800\ny = 3 * x[:, :1]\n")
+    assert changed(tmp_path, derived, "input_scale") == [
+        "model = torch.nn.Sequential(torch.nn.LazyBatchNorm1d(affine=False), model)  # standardises the inputs"
+    ]
