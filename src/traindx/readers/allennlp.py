@@ -12,6 +12,7 @@ from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.json_tables import load_document, peek
 from traindx.readers.jsontext import flat_row
+from traindx.readers.reach import may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.run import Event, Run
@@ -39,7 +40,7 @@ def read(source: Source) -> list[Run]:
         builder.config.update(load_settings(config))
     series = {
         number: path
-        for path in source.path.parent.glob("metrics_epoch_*.json")
+        for path in filter(may_read, source.path.parent.glob("metrics_epoch_*.json"))
         if (number := _number(path)) is not None
     }
     summary = source.path.parent / _SUMMARY
@@ -52,7 +53,7 @@ def read(source: Source) -> list[Run]:
                 f"{source.name} cannot be read as AllenNLP metrics.", "metrics_epoch_N.json files were looked for."
             )
         _add(builder, value, None)
-    if summary.is_file():
+    if summary.is_file() and may_read(summary):
         builder.events.append(Event("finished", "metrics.json was written", float(max(series)) if series else None))
     return builder.finish()
 

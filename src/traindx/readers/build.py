@@ -1,13 +1,13 @@
 """RunBuilder: rows as a log has them, in file order, become runs with clean, ordered series.
 
-All the mess that logs share is settled here once: several runs in one file, resumed runs, counters that restart every
-epoch, validation rows that only know their epoch, several counters in a row, doubled rows.
+All the mess that logs share is settled once: here several runs in one file and several counters in a row; in `timeline`
+counters that restart every epoch, validation rows that only know their epoch, resumed runs, doubled rows.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -18,12 +18,19 @@ from numpy.typing import NDArray
 
 from traindx.meaning import Meaning, Split, meaning_of, step_rank
 from traindx.readers.growing import Growing, Shared
-from traindx.run import Axis, Event, Floats, Run, Series
+from traindx.readers.timeline import (
+    MAX_RUNS,
+    clock_of,
+    epoch_ends,
+    is_rising,
+    newest_first,
+    ordered,
+    restarts_in,
+    unrolled,
+)
+from traindx.run import Axis, Event, Floats, Run
 
 NAN = float("nan")
-_MAX_RESTARTS = 100  # more than these in one run are noise in the counter
-_FALLING = 5  # so many rows on end that only count down are no accident
-_MAX_RUNS = 1_000  # a counter that starts over more often does not count trainings
 MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
 
 
@@ -184,13 +191,13 @@ class RunBuilder:
         """The runs, in file order. A log without a single number gives one run with empty series."""
         steps, epochs, times = self._steps.array(), self._epochs.array(), self._times.array()
         columns = self._gathered()
-        if _newest_first(steps) or (not np.isfinite(steps).any() and _newest_first(epochs)):
+        if newest_first(steps) or (not np.isfinite(steps).any() and newest_first(epochs)):
             last = len(steps) - 1
             steps, epochs, times = steps[::-1], epochs[::-1], times[::-1]
             columns = {
                 name: (meaning, last - rows[::-1], values[::-1]) for name, (meaning, rows, values) in columns.items()
             }
-        steps = _unroll(steps, epochs, self._within)
+        steps = unrolled(steps, epochs, self._within)
         segments = self._segments(steps, epochs, columns)
         runs: list[Run] = []
         for number, segment in enumerate(segments):
@@ -222,7 +229,7 @@ class RunBuilder:
             else epochs
         )
         segments: list[_Segment] = []
-        bounds = [0, *(self._cuts if len(self._cuts) <= _MAX_RUNS else []), total]
+        bounds = [0, *(self._cuts if len(self._cuts) <= MAX_RUNS else []), total]
         for start, stop in pairwise(bounds):
             segments.extend(self._split(start, stop, clock, reference))
         return [segment for segment in segments if segment.stop > segment.start] or [_Segment(0, total, [])]
@@ -230,7 +237,7 @@ class RunBuilder:
     def _split(self, start: int, stop: int, clock: Floats, reference: NDArray[np.int64]) -> list[_Segment]:
         """Cut [start, stop) where the clock of the reference series falls back to its beginning; a fall to the middle
         is a resumed run and stays inside it."""
-        if _rising(clock[start:stop]):
+        if is_rising(clock[start:stop]):
             return [_Segment(start, stop, [])]
         rows = reference[(reference >= start) & (reference < stop)]
         rows = rows[np.isfinite(clock[rows])]
@@ -238,7 +245,7 @@ class RunBuilder:
             return [_Segment(start, stop, [])]
         ticks = clock[rows]
         falls = np.flatnonzero(np.diff(ticks) < 0) + 1
-        if len(falls) > _MAX_RUNS:
+        if len(falls) > MAX_RUNS:
             return [_Segment(start, stop, [])]
         segments: list[_Segment] = []
         begin_row, begin = start, 0
@@ -262,12 +269,12 @@ class RunBuilder:
         columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]],
     ) -> None:  # fmt: skip
         part = slice(segment.start, segment.stop)
-        to_step = cache(lambda: _epoch_to_step(steps[part], epochs[part]))  # few series need it
+        to_step = cache(lambda: epoch_ends(steps[part], epochs[part]))  # few series need it
         timed = bool(np.isfinite(times[part]).any())
         for name, (meaning, rows, values) in columns.items():
             low, high = np.searchsorted(rows, [segment.start, segment.stop])
             mine = _as_slice(rows[low:high])
-            clock, axis = _clock(steps[mine], epochs[mine], to_step)
+            clock, axis = clock_of(steps[mine], epochs[mine], to_step)
             order_values = values[low:high]
             order_times = times[mine] if timed and high > low and np.isfinite(times[mine]).all() else None
             series, superseded = ordered(name, meaning, clock, order_values, axis, order_times)
@@ -285,7 +292,7 @@ class RunBuilder:
                 steps, axis = np.arange(len(steps), dtype=np.float64), "row"
             rank = (int(apart.meaning.kind in ("loss", "reward") and apart.meaning.split in ("", "train")), len(steps))
             if rank > longest:
-                longest, restarts = rank, _restarts(steps)
+                longest, restarts = rank, restarts_in(steps)
             known_times = times if np.isfinite(times).all() else None
             series, superseded = ordered(name, apart.meaning, steps, values, axis, known_times)
             run.series[name] = series
@@ -295,38 +302,11 @@ class RunBuilder:
             run.events[:0] = restarts
 
 
-def _newest_first(clock: Floats) -> bool:
-    """Whether the log is written upside down: its counter only ever falls."""
-    if not len(clock) or clock[-1] >= clock[0]:
-        return False
-    ticks = clock[np.isfinite(clock)]
-    return (
-        len(ticks) >= _FALLING and bool((ticks[1:] <= ticks[:-1]).all()) and bool(ticks[0] - ticks[-1] >= _FALLING - 1)
-    )
-
-
-def _rising(clock: Floats) -> bool:
-    """Whether every row has a tick and none falls back: the usual log, worth a short way round what follows."""
-    return bool((clock[1:] >= clock[:-1]).all())
-
-
 def _as_slice(rows: NDArray[np.int64]) -> NDArray[np.int64] | slice:
     """Rows without a gap as a slice, which takes a view instead of a copy."""
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows):
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
-
-
-def _restarts(ticks: Floats) -> list[Event]:
-    """Where the counter of one training falls back by more than a few ticks: it was resumed from a checkpoint."""
-    if len(ticks) < 3:
-        return []
-    moves = np.diff(ticks)
-    falls = np.flatnonzero(moves < -2 * np.median(np.abs(moves)))[:_MAX_RESTARTS]
-    return [
-        Event("restart", f"went back from {ticks[fall]:g} to {ticks[fall + 1]:g} and went on", float(ticks[fall + 1]))
-        for fall in falls.tolist()
-    ]
 
 
 def _reference(columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]]) -> NDArray[np.int64]:
@@ -338,118 +318,3 @@ def _reference(columns: Mapping[str, tuple[Meaning, NDArray[np.int64], Floats]])
         if key > best and len(column_rows):
             best, rows = key, column_rows
     return rows
-
-
-def _unroll(steps: Floats, epochs: Floats, within: bool) -> Floats:
-    """A counter that starts again every epoch becomes one that runs through."""
-    if _rising(steps):
-        return steps
-    known = np.flatnonzero(np.isfinite(steps))
-    if len(known) < 2:
-        return steps
-    ticks = steps[known]
-    falls = np.flatnonzero(np.diff(ticks) < 0) + 1
-    if not len(falls):
-        return steps
-    per_epoch = epochs[known]
-    with_epoch = np.isfinite(per_epoch).all()
-    if with_epoch:
-        rises = per_epoch[falls] > per_epoch[falls - 1]
-        if rises.mean() < 0.8 and not within:
-            return steps
-        length = ticks.max() + (1 if ticks.min() == 0 else 0)
-        base = (per_epoch - per_epoch.min()) * length
-        # a counter that already runs through the epochs needs no help, however often it is repeated
-        if not within and np.all(np.diff(np.maximum.accumulate(ticks)) >= 0) and _mostly_rising(ticks, per_epoch):
-            return steps
-    elif within or len(falls) > _MAX_RUNS:
-        length = ticks.max() + (1 if ticks.min() == 0 else 0)
-        index = np.zeros(len(ticks))
-        index[falls] = 1
-        base = np.cumsum(index) * length
-    else:
-        return steps
-    unrolled = steps.copy()
-    unrolled[known] = base + ticks
-    return unrolled
-
-
-def _mostly_rising(ticks: Floats, per_epoch: Floats) -> bool:
-    """Whether the counter keeps rising from epoch to epoch: the median tick of each epoch grows with the epoch."""
-    values = np.unique(per_epoch)
-    medians = np.array([np.median(ticks[per_epoch == value]) for value in values[:50]])
-    return bool(len(medians) > 1 and np.mean(np.diff(medians) > 0) > 0.8)
-
-
-def _epoch_to_step(steps: Floats, epochs: Floats) -> tuple[Floats, Floats] | None:
-    """Where each epoch ends on the step axis, learnt from rows that know both."""
-    both = np.isfinite(steps) & np.isfinite(epochs)
-    if both.sum() < 2:
-        return None
-    order = np.argsort(epochs[both], kind="stable")
-    known_epochs, known_steps = epochs[both][order], np.maximum.accumulate(steps[both][order])
-    last = np.append(np.diff(known_epochs) > 0, True)
-    return (known_epochs[last], known_steps[last]) if last.sum() > 1 else None
-
-
-def _clock(steps: Floats, epochs: Floats, to_step: Callable[[], tuple[Floats, Floats] | None]) -> tuple[Floats, Axis]:
-    """The best time axis for these rows: steps, epochs mapped to steps, epochs, or just their number."""
-    count = len(steps)
-    known = np.isfinite(steps)
-    if 2 * np.count_nonzero(known) > count:
-        if known.all():
-            return steps, "step"
-        return np.interp(np.arange(count), np.flatnonzero(known), steps[known]), "step"
-    known = np.isfinite(epochs)
-    if 2 * np.count_nonzero(known) > count:
-        filled = epochs if known.all() else np.interp(np.arange(count), np.flatnonzero(known), epochs[known])
-        ends = to_step()
-        if ends is not None:
-            return np.interp(filled, *ends), "step"
-        return filled, "epoch"
-    return np.arange(count, dtype=np.float64), "row"
-
-
-def ordered(
-    name: str, meaning: Meaning, clock: Floats, values: Floats, axis: Axis, times: Floats | None
-) -> tuple[Series, Series | None]:
-    """Ordered by clock. Where a run was resumed, what came later wins, and what it replaced is kept aside under
-    '… (superseded)' when there is enough of it to tell a story."""
-    superseded: Series | None = None
-    if (clock[1:] < clock[:-1]).any():
-        later = np.minimum.accumulate(clock[::-1])[::-1]
-        keep = np.append(clock[:-1] < later[1:], True) | np.append(clock[:-1] == clock[1:], False)
-        dropped = ~keep
-        if dropped.sum() >= 5:
-            aside = f"{name} (superseded)"
-            order = np.argsort(clock[dropped], kind="stable")
-            superseded = Series(
-                aside, replace(meaning, part="superseded"), clock[dropped][order], values[dropped][order], axis
-            )
-        clock, values = clock[keep], values[keep]
-        times = times[keep] if times is not None else None
-        order = np.argsort(clock, kind="stable")
-        clock, values = clock[order], values[order]
-        times = times[order] if times is not None else None
-    clock, values, times = _undouble(clock, values, times, axis)
-    return Series(name, meaning, clock, values, axis, times), superseded
-
-
-def _undouble(clock: Floats, values: Floats, times: Floats | None, axis: Axis) -> tuple[Floats, Floats, Floats | None]:
-    """The same tick twice is a row written again (the last one counts) unless most ticks repeat: then the counter is
-    just coarser than the rows (batches of one epoch), and they are spread evenly over the tick."""
-    if (clock[1:] > clock[:-1]).all():
-        return clock, values, times
-    last = np.append(np.diff(clock) > 0, True)
-    repeats = len(clock) / last.sum()
-    if repeats == 1:
-        return clock, values, times
-    if repeats < 1.5:
-        return clock[last], values[last], times[last] if times is not None else None
-    ends = np.flatnonzero(last)
-    starts = np.append(0, ends[:-1] + 1)
-    counts = ends - starts + 1
-    ticks = clock[last]
-    width = np.append(np.diff(ticks), np.median(np.diff(ticks)) if len(ticks) > 1 else 1.0)
-    offset = (np.arange(len(clock)) - np.repeat(starts, counts)) / np.repeat(counts, counts)
-    return np.repeat(ticks, counts) + offset * np.repeat(width, counts), values, times

@@ -13,6 +13,7 @@ from pathlib import Path
 from traindx.readers.base import FALLBACK, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.cells import number_of
+from traindx.readers.reach import open_file
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.run import Run
@@ -53,7 +54,7 @@ def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
 def _event(path: Path) -> str:
     """What this file is about, as DeepSpeed called it ('Train/Samples/lr'); empty when it is no such file."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             match = _HEADER.match(file.read(_HEADER_BYTES).decode(errors="replace"))
     except OSError:
         return ""

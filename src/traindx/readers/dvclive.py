@@ -9,6 +9,7 @@ from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.json_tables import peek
+from traindx.readers.reach import may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.sink import Sink
 from traindx.readers.source import Source
@@ -41,7 +42,7 @@ def read(source: Source) -> list[Run]:
         for folder in (root, root.parent):
             if (folder / name).is_file():
                 sink.main.config.update(load_settings(folder / name))
-    for path in sorted(plots.rglob("*.tsv")):
+    for path in sorted(filter(may_read, plots.rglob("*.tsv"))):
         tag = path.relative_to(plots).with_suffix("").as_posix()
         if meaning_of(tag).kind != "step":
             _read_metric(Source(path), tag, sink)

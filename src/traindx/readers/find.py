@@ -14,6 +14,7 @@ from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES
 from traindx.readers import readers
 from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
+from traindx.readers.reach import Allowed, limited_to, may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.run import Floats, Run, Series
@@ -33,26 +34,27 @@ _LOOKED_FOR = (
 )
 
 
-def find_runs(
-    paths: Sequence[Path], *, progress: Progress | None = None, allowed: Callable[[Path], bool] | None = None
-) -> list[Run]:
-    """Every run in these files and directories, in order. Raises TraindxError when a path holds none. Files in directories
-    that are not `allowed`, links out of them for example, are passed over."""
+def find_runs(paths: Sequence[Path], *, progress: Progress | None = None, allowed: Allowed | None = None) -> list[Run]:
+    """Every run in these files and directories, in order. Raises TraindxError when a path holds none. Files that are not
+    `allowed`, links out of a directory for example, are passed over, whatever leads to them."""
     runs: list[Run] = []
-    for path in paths:
-        if not path.exists():
-            raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to.")
-        runs.extend(_in_directory(path, progress, allowed) if path.is_dir() else _in_file(path, str(path), progress))
-    for run in runs:
-        add_settings_beside(run, allowed)
+    with limited_to(allowed):
+        for path in paths:
+            if not path.exists():
+                raise TraindxError(
+                    f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to."
+                )
+            runs.extend(_in_directory(path, progress) if path.is_dir() else _in_file(path, str(path), progress))
+        for run in runs:
+            add_settings_beside(run)
     return runs
 
 
-def add_settings_beside(run: Run, allowed: Callable[[Path], bool] | None = None) -> None:
+def add_settings_beside(run: Run) -> None:
     """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself wins."""
     folder = Path(run.source).parent
     for name in SETTINGS:
-        if (folder / name).is_file() and (allowed is None or allowed(folder / name)):
+        if (folder / name).is_file() and may_read(folder / name):
             run.config = {**load_settings(folder / name), **run.config}
             return
 
@@ -115,8 +117,8 @@ def _tells(run: Run) -> bool:
     )
 
 
-def _in_directory(folder: Path, progress: Progress | None, allowed: Callable[[Path], bool] | None = None) -> list[Run]:
-    files = [path for path in walk(folder) if allowed is None or allowed(path)]
+def _in_directory(folder: Path, progress: Progress | None) -> list[Run]:
+    files = [path for path in walk(folder) if may_read(path)]
     runs, damaged = runs_among(folder, files, progress)
     if not runs:
         detail = f" ({damaged[0]})" if damaged else ""

@@ -14,6 +14,7 @@ from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.json_tables import load_document
 from traindx.readers.jsontext import flat_row
+from traindx.readers.reach import open_file
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.run import Event, Run, flatten
@@ -108,7 +109,8 @@ def _reached(path: Path) -> float:
         return float(checkpoint.group(1))
     try:
         # the copy beside the checkpoints is written last, and also holds the summary
-        return msgspec.json.decode(path.read_bytes(), type=_Progress).global_step + 0.5
+        with open_file(path) as file:
+            return msgspec.json.decode(file.read(), type=_Progress).global_step + 0.5
     except (OSError, msgspec.DecodeError):
         found = re.search(rb'"global_step":\s*(\d+)', Source(path).head)
         return float(found.group(1)) if found else 0.0

@@ -16,6 +16,7 @@ from traindx.errors import TraindxError
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.clocks import align_clocks
+from traindx.readers.reach import may_read, open_file
 from traindx.readers.settings import load_settings, settings_from
 from traindx.readers.source import Source
 from traindx.readers.sqlite_store import UNREADABLE, number, opened, rows_of, tables_of
@@ -148,12 +149,17 @@ def _settings(params: Mapping[str, Any]) -> dict[str, Any]:
 
 def _files_below(folder: Path) -> Iterable[tuple[str, Path]]:
     """Names and files; a name with '/' in it lies in folders of its own."""
-    return [(path.relative_to(folder).as_posix(), path) for path in sorted(folder.rglob("*")) if path.is_file()]
+    return [
+        (path.relative_to(folder).as_posix(), path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and may_read(path)
+    ]
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes()[:_MAX_TEXT].decode("utf-8", errors="replace").strip()
+        with open_file(path) as file:
+            return file.read(_MAX_TEXT).decode("utf-8", errors="replace").strip()
     except OSError:
         return ""
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from traindx.readers.reach import open_file
 from traindx.run import flatten
 
 _MAX_CHARACTERS = 1 << 20  # the longest detector configurations are a tenth of it
@@ -17,7 +18,10 @@ _MAX_DEPTH = 40
 def load_python_settings(path: Path | None) -> dict[str, Any]:
     """The settings in this file as 'a.b.c' keys; empty when it is missing or no such file."""
     try:
-        return python_settings(path.read_text(errors="replace")) if path is not None else {}
+        if path is None:
+            return {}
+        with open_file(path) as file:
+            return python_settings(file.read().decode(errors="replace"))
     except OSError:
         return {}
 

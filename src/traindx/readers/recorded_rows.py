@@ -16,7 +16,8 @@ import msgspec
 import numpy as np
 
 from traindx.meaning import meaning_of
-from traindx.readers.build import MAX_SERIES, ordered
+from traindx.readers.build import MAX_SERIES
+from traindx.readers.timeline import ordered
 from traindx.run import Floats, LateSeries, Series
 
 ROWS = '{"k": "rows"'

@@ -13,9 +13,10 @@ from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.rank_comparison import compare
 from traindx.readers.rank_lines import Rank
+from traindx.readers.reach import may_read
 from traindx.readers.recorded_rows import NAMES, ROWS, RecordedRows
 from traindx.readers.source import Source
-from traindx.run import Event, EventKind, Fact, Run, flatten
+from traindx.run import PROBES, Event, EventKind, Fact, Run, flatten
 
 _FIRST = '"schema": "traindx.recording/'
 _RANK = re.compile(r"rank-(\d{1,6})\.jsonl")
@@ -95,6 +96,8 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], ro
         builder.events.append(Event(entry["event"], str(entry.get("text", "")), entry.get("step")))
     elif kind == "config":
         builder.config.update(flatten({key: value for key, value in entry.items() if key not in ("k", "probe")}))
+    elif kind == "probe" and isinstance(reading := entry.get("reading"), dict):
+        builder.config[PROBES] = ", ".join([*filter(None, [builder.config.get(PROBES)]), str(reading.get("probe"))])
     elif kind == "cost":
         builder.config["recording.cost"] = entry.get("share")
     elif kind == "meta":
@@ -116,7 +119,8 @@ def _rank(path: Path) -> int | None:
 
 def _beside(main: Path) -> list[tuple[int, Path]]:
     """The files of the other ranks, where this one is the first."""
-    ranks = sorted((rank, path) for path in main.parent.glob("rank-*.jsonl") if (rank := _rank(path)) is not None)
+    near = filter(may_read, main.parent.glob("rank-*.jsonl"))
+    ranks = sorted((rank, path) for path in near if (rank := _rank(path)) is not None)
     return ranks[1:] if ranks and ranks[0][1] == main else []
 
 

@@ -11,6 +11,7 @@ from traindx.meaning import Meaning
 from traindx.readers.base import CERTAIN, LIKELY, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.frames import Frame
+from traindx.readers.reach import may_read
 from traindx.readers.sink import Sink
 from traindx.readers.source import Source
 from traindx.readers.table_layout import layout_of
@@ -106,7 +107,11 @@ def _siblings(path: Path) -> list[Path]:
     if not path.name.endswith(_MONITOR_SUFFIX) or not path.name.split(".")[0].isdigit():
         return [path]
     return _in_order(
-        [other for other in path.parent.glob(f"*.{_MONITOR_SUFFIX}") if other.name.split(".")[0].isdigit()]
+        [
+            other
+            for other in filter(may_read, path.parent.glob(f"*.{_MONITOR_SUFFIX}"))
+            if other.name.split(".")[0].isdigit()
+        ]
     )
 
 

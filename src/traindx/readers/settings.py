@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from traindx.readers.reach import open_file
 from traindx.run import flatten
 
 _MAX_BYTES = 4 << 20  # hand-written settings are far smaller; a larger file is data
@@ -18,7 +19,7 @@ _NUMBER_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 def load_settings(path: Path) -> dict[str, Any]:
     """The settings in this file as 'a.b.c' keys; empty when it is missing, damaged or holds no mapping."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError:
         return {}

@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from traindx.readers.reach import may_read, open_file
+
 HEAD_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 20
 MAX_LINE = 1 << 18  # a longer line is no log line; the rest of it is skipped
@@ -45,18 +47,22 @@ class Source:
 
     @cached_property
     def size(self) -> int:
-        return self.path.stat().st_size
+        return self.path.stat().st_size if may_read(self.path) else 0
 
     @cached_property
     def compressed(self) -> bool:
-        with self.path.open("rb") as file:
+        with self._raw() as file:
             return file.read(2) == _GZIP
 
     def open(self) -> BinaryIO:
         """The bytes of the file, unpacked where it is gzipped."""
         if self.compressed:
             return cast(BinaryIO, gzip.open(self.path, "rb"))
-        return self.path.open("rb")
+        return self._raw()
+
+    def _raw(self) -> BinaryIO:
+        """What may not be read is read as if it were empty."""
+        return open_file(self.path) if may_read(self.path) else io.BytesIO()
 
     @cached_property
     def head(self) -> bytes:
@@ -131,7 +137,7 @@ class Source:
         for _ in range(up + 1):
             for name in names:
                 candidate = folder / name
-                if candidate.is_file():
+                if candidate.is_file() and may_read(candidate):
                     return candidate
             folder = folder.parent
         return None

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from traindx.readers.reach import may_read
 from traindx.readers.source import Source
 
 _MAGIC = b"SQLite format 3\0"
@@ -38,7 +39,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     write-ahead log, which sqlite can only read by touching it: then a copy of both is opened."""
     log = path.with_name(path.name + "-wal")
     with tempfile.TemporaryDirectory(prefix="traindx-") as folder:
-        if log.is_file() and log.stat().st_size:
+        if log.is_file() and may_read(log) and log.stat().st_size:
             copy = Path(folder) / "copy.db"
             shutil.copy(path, copy)
             shutil.copy(log, copy.with_name("copy.db-wal"))

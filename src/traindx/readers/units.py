@@ -7,12 +7,13 @@ of them. Here the folders decide: what lies in a folder, or in subfolders that t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from traindx.errors import TraindxError
 from traindx.readers.find import add_settings_beside, find_runs, runs_among, walk
+from traindx.readers.reach import Allowed, limited_to
 from traindx.run import Run
 
 # folders that trackers and frameworks make inside the folder of one run
@@ -41,7 +42,7 @@ class Unit:
         return str(self.files[0] if len(self.files) == 1 else self.folder)
 
 
-def units_in(paths: Sequence[Path], allowed: Callable[[Path], bool] | None = None) -> list[Unit]:
+def units_in(paths: Sequence[Path], allowed: Allowed | None = None) -> list[Unit]:
     """The units of these files and directories, in order, files in directories only where they are `allowed`. Raises TraindxError
     for a path that does not exist."""
     units: list[Unit] = []
@@ -52,7 +53,7 @@ def units_in(paths: Sequence[Path], allowed: Callable[[Path], bool] | None = Non
     return units
 
 
-def runs_of(unit: Unit, allowed: Callable[[Path], bool] | None = None) -> tuple[list[Run], list[str]]:
+def runs_of(unit: Unit, allowed: Allowed | None = None) -> tuple[list[Run], list[str]]:
     """The runs of a unit, and one sentence for each log in it that cannot be used."""
     if unit.named:
         try:
@@ -61,9 +62,10 @@ def runs_of(unit: Unit, allowed: Callable[[Path], bool] | None = None) -> tuple[
             return [], [str(error)]
         except OSError as error:
             return [], [f"{unit.label} cannot be read: {error.strerror or error}."]
-    runs, damaged = runs_among(unit.folder, unit.files)
-    for run in runs:
-        add_settings_beside(run, allowed)
+    with limited_to(allowed):
+        runs, damaged = runs_among(unit.folder, unit.files)
+        for run in runs:
+            add_settings_beside(run)
     if runs:
         return runs, []
     # notes and settings hold no metrics either, and nobody wants to hear of them
@@ -76,7 +78,7 @@ def _is_log(path: Path) -> bool:
     return path.suffix.lower() in _LOG_ENDINGS or _EVENTS in path.name
 
 
-def _units_of(root: Path, allowed: Callable[[Path], bool] | None) -> list[Unit]:
+def _units_of(root: Path, allowed: Allowed | None) -> list[Unit]:
     files = [path for path in walk(root) if allowed is None or allowed(path)]
     with_events = {path.parent for path in files if _EVENTS in path.name}
     groups: dict[Path, list[Path]] = {}

@@ -10,6 +10,7 @@ from typing import Literal
 from traindx.errors import TraindxError
 from traindx.readers.base import CERTAIN, LIKELY, Bundle, Reader
 from traindx.readers.build import RunBuilder
+from traindx.readers.reach import may_read, open_file
 from traindx.readers.settings import load_settings
 from traindx.readers.source import MemorySource, Source
 from traindx.readers.tracker_rows import Row, feed_rows, feed_samples, numbers_in
@@ -129,7 +130,8 @@ def _summary(home: Path, facts: RunFacts) -> Iterator[Row]:
     values = dict(facts.summary)
     if not values:
         try:
-            found = json.loads((home / SUMMARY).read_bytes())
+            with open_file(home / SUMMARY) as file:
+                found = json.load(file)
         except (OSError, ValueError, RecursionError):
             found = None
         if isinstance(found, dict):
@@ -145,7 +147,7 @@ def _console(home: Path, facts: RunFacts) -> list[Run]:
 
     path = home / CONSOLE
     output = "".join(facts.output).encode(errors="replace")
-    source = Source(path) if path.is_file() else MemorySource(output, path, str(path))
+    source = Source(path) if path.is_file() and may_read(path) else MemorySource(output, path, str(path))
     for _, reader in candidates(source) if source.size else ():
         if reader.name != READER.name:
             try:

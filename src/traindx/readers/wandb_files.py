@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from traindx.readers.base import Bundle
+from traindx.readers.reach import may_read, open_file
 from traindx.readers.source import Source
 from traindx.readers.wandb_datastore import FILE_HEADER, MAGIC, right_chunk
 
@@ -28,9 +29,9 @@ def is_home(folder: Path) -> bool:
     if (folder / SUMMARY).is_file() or (folder / METADATA).is_file() or _RUN_FOLDER.fullmatch(folder.parent.name):
         return True
     config = folder / CONFIG
-    if not config.is_file():
+    if not config.is_file() or not may_read(config):
         return False
-    with config.open("rb") as file:
+    with open_file(config) as file:
         head = file.read(_CONFIG_HEAD)
     return any(mark in head for mark in _MARKS)
 
