@@ -68,3 +68,12 @@ def test_hooks_name_commands_that_exist_and_match_the_files_they_are_for() -> No
     assert not logs.search("data/prices.csv")
     assert scripts.search("src/train_mlp.py")
     assert not scripts.search("src/constrain.py")
+
+
+def test_the_project_has_one_address() -> None:
+    """Nothing is published yet: OWNER stands for the account, everywhere or nowhere."""
+    named = {"docs/ci.md", "docs/agents.md", "server.json", "README.md"}
+    found = re.compile(r"(?:uses: |github\.com/|io\.github\.|marketplace add )([\w-]+)/traindx\b")
+    owners = {name: set(found.findall((ROOT / name).read_text("utf-8"))) for name in named}
+    assert all(owners.values()), owners
+    assert len(set.union(*owners.values())) == 1, owners

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 from talking import call, inside, piped, said
 
+from traindx.casebook.store import CaseBook
 from traindx.cli import main
 from traindx.engine import diagnose
 from traindx.readers.find import find_runs
@@ -43,6 +44,27 @@ def test_over_a_pipe_a_client_finds_the_tools_and_gets_a_diagnosis_within_a_seco
     assert run["hypotheses"][0]["cause"] == direct.hypotheses[0].cause
     assert direct.hypotheses[0].cause in said(result)
     assert took < alone + 1
+
+
+def test_a_diagnosis_enters_the_case_book_as_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def talk(client: Client) -> tuple[bool, Any]:
+        notes = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
+        assert not notes["diagnose"].destructive_hint
+        return notes["diagnose"].read_only_hint, await client.call_tool("diagnose", {"path": "sick"})
+
+    assert inside([EXAMPLES], talk)[0]  # the book is off
+    book = tmp_path / "cases.sqlite"
+    monkeypatch.setenv("TRAINDX_CASES", str(book))
+    read_only, result = inside([EXAMPLES], talk)
+    assert not read_only
+    assert result.structured_content["runs"][0]["run"] == "sick/metrics.csv"
+    (case,) = CaseBook(book).cases()
+    assert case.source == str(EXAMPLES / "sick" / "metrics.csv")
+    assert main(["diagnose", str(EXAMPLES / "sick")]) == 1
+    capsys.readouterr()
+    assert len(CaseBook(book).cases()) == 1  # the same run is the same case, whoever asks
 
 
 @pytest.mark.parametrize("asked", ["../secret.csv", "link.csv", "linked", "/etc/hostname", "linked/secret.csv", "loop"])

@@ -185,6 +185,31 @@ def test_a_corrupt_book_costs_one_line(
     assert "cannot be used" in capsys.readouterr().err
 
 
+def test_a_full_disk_is_told_once_and_by_the_recorder_where_there_is_one(
+    book: CaseBook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    book.path.parent.mkdir()
+    book.path.touch()  # what sqlite leaves behind when there is no room for the first page
+    page = diagnose(find_runs([EXAMPLES / "sick"])[0])
+    told: list[str] = []
+    monkeypatch.setattr(CaseBook, "remember", full)
+    monkeypatch.setattr(beside, "ROOM", float("inf"))
+    assert beside.consult(page, "run", lambda _: page, told.append) is page
+    assert told == []
+    assert beside.consult(page, "diagnose", lambda _: page, told.append) is page
+    assert len(told) == 1
+
+
+def test_a_file_that_a_full_disk_left_empty_becomes_a_book(book: CaseBook, sick: Callable[[str], Path]) -> None:
+    book.path.parent.mkdir()
+    book.path.touch()
+    assert main(["diagnose", str(sick("a"))]) == 1
+    assert len(book.cases()) == 1
+
+
 def test_a_locked_book_costs_one_line_and_little_time(
     book: CaseBook, sick: Callable[[str], Path], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from traindx.errors import TraindxError
 
 RECALLED = 1000  # cases that a diagnosis looks through: the newest that were judged
 LINES = 2
+ROOM = 1 << 20  # bytes; a disk with less is full to a database that writes a journal beside itself
 SHIFT = 0.005  # a change of the probability below this is not worth a line
 PRIOR = "prior"  # the setting in the book that --no-prior changes
 _complained = False
@@ -48,7 +50,8 @@ def consult(
         book.remember(case)
         return page
     except (sqlite3.Error, OSError, ValueError, TraindxError) as error:
-        _complain(error, tell)
+        if not (made_by == "run" and _disk_is_full()):  # the recorder, which writes far more, has said it already
+            _complain(error, tell)
         return diagnosis
 
 
@@ -124,6 +127,15 @@ def described(case: Case) -> str:
         parts.append(f"{case.likeliest}, not confirmed")
     parts += [f"{trial.fix} {trial.verdict}" for trial in case.trials[:2]]
     return ", ".join(parts)
+
+
+def _disk_is_full() -> bool:
+    """Asked of the disk itself: sqlite calls it a full database, an I/O error or a missing table, as it comes."""
+    path = book_path()
+    try:
+        return path is not None and shutil.disk_usage(path.parent).free < ROOM
+    except OSError:
+        return False
 
 
 def _complain(error: Exception, tell: Callable[[str], None] | None) -> None:

@@ -39,7 +39,8 @@ class CaseBook:
         self.path = path
 
     def exists(self) -> bool:
-        return self.path.is_file()
+        """An empty file is no book yet: a full disk leaves one behind."""
+        return self.path.is_file() and self.path.stat().st_size > 0
 
     @contextmanager
     def _open(self, *, write: bool) -> Iterator[sqlite3.Connection]:

@@ -11,6 +11,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp_types import ToolAnnotations
 
+from traindx.casebook.places import book_path
 from traindx.errors import TraindxError
 from traindx.mcp.answers import short
 from traindx.mcp.base import Function, Tool
@@ -66,8 +67,9 @@ def _warm_up() -> None:
 
 
 def _annotations(tool: Tool) -> ToolAnnotations:
+    writes = tool.runs_code or (tool.remembers and book_path() is not None)
     return ToolAnnotations(
-        title=tool.title, read_only_hint=not tool.runs_code, destructive_hint=tool.runs_code,
+        title=tool.title, read_only_hint=not writes, destructive_hint=tool.runs_code,
         idempotent_hint=not tool.runs_code, open_world_hint=tool.runs_code,
     )  # fmt: skip
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal, cast
 
 import anyio.to_thread
@@ -11,6 +13,7 @@ from mcp_types import CallToolResult
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from traindx.casebook.places import book_path
 from traindx.diagnosis import Diagnosis
 from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
@@ -50,7 +53,8 @@ def make(desk: Desk) -> Function:
     ) -> Annotated[CallToolResult, DiagnoseAnswer]:
         """Diagnose a training from its log, run directory or recording: symptoms with numbers, ranked causes with
         probabilities and evidence, the fix as code, what not to do, and what was not measured. Use it first, before
-        changing anything. Reads only."""
+        changing anything. Changes nothing of the run; the user's case book on this machine, unless it is off, notes the
+        diagnosis as it does on the command line."""
         token, start = ("", 0) if cursor is None else place_of(cursor)
         pages: Sequence[Diagnosis]
         if cursor is None:
@@ -86,12 +90,28 @@ def examined(
     runs = find_runs([roots.path(path)], progress=progress, allowed=roots.holds)
     pages = []
     for place, run in enumerate(runs):
-        run.source = roots.shown(run.source)
+        real, run.source = run.source, roots.shown(run.source)
         run.add_config(settings)
         if progress is not None:
             progress("diagnosing", place, len(runs))
-        pages.append(diagnose_run(run, Settings(*told)))
+        again = partial(diagnose_run, run, Settings(*told))
+        pages.append(_remembered(again(), real, again))
     return sorted(pages, key=lambda page: URGENCY[page.verdict])
 
 
-TOOL = Tool("diagnose", "Diagnose a training", make)
+def _remembered(page: Diagnosis, real: str, again: Callable[..., Diagnosis]) -> Diagnosis:
+    """The diagnosis with what past cases add to it, written down under the run's whole path."""
+    if book_path() is None:
+        return page
+    from traindx.casebook.beside import consult
+
+    shown = page.run.source
+    page = consult(_at(real, page), "diagnose", lambda hints: _at(real, again(hinted=hints)))
+    return _at(shown, page)
+
+
+def _at(source: str, page: Diagnosis) -> Diagnosis:
+    return replace(page, run=replace(page.run, source=source))
+
+
+TOOL = Tool("diagnose", "Diagnose a training", make, remembers=True)
