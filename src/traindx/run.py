@@ -13,6 +13,7 @@ from traindx.meaning import Kind, Meaning
 
 Floats = NDArray[np.float64]
 Axis = Literal["step", "epoch", "row"]
+PROBES = "recording.probes"  # the setting that names the probes this run went through
 EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
 
 

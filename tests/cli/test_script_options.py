@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from traindx.cli import main
 from traindx.cli.script_options import own_first
 
-OPTIONS = {"--json": True, "--steps": True, "--quiet": False, "--set": True}
+OPTIONS = {"-o": True, "-q": False, "--json": True, "--steps": True, "--quiet": False, "--set": True}
 
 
 @pytest.fixture
@@ -43,3 +44,23 @@ def test_two_dashes_leave_the_rest_to_the_script(script: str) -> None:
 )
 def test_other_ways_of_starting_are_left_alone(given: list[str]) -> None:
     assert own_first(given, OPTIONS) == given
+
+
+def test_a_short_option_is_the_scripts_where_its_source_quotes_it(tmp_path: Path) -> None:
+    script = tmp_path / "short.py"
+    script.write_text("parser.add_argument('-o', '--out')\n")
+    assert own_first([str(script), "-o", "x", "-q"], OPTIONS) == ["-q", str(script), "-o", "x"]
+    script.write_text("x = a -o\n")
+    assert own_first([str(script), "-o", "x"], OPTIONS) == ["-o", "x", str(script)]
+
+
+def test_run_leaves_everything_to_the_script_and_says_so(
+    script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("traindx.live.launch.launch", lambda what, *_: print(" ".join(what[-2:])) or 0)
+    assert main(["run", script, "--steps", "5"]) == 0
+    assert "stands behind" not in capsys.readouterr().err
+    main(["run", script, "--gate", "x"])
+    out, err = capsys.readouterr()
+    assert out == "--gate x\n"
+    assert "options of traindx come first: traindx run --gate …" in err

@@ -15,6 +15,7 @@ from traindx.cli import main
 
 SICK = Path(__file__).parents[2] / "examples"
 PATIENCE = 40.0
+STYLED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 def test_once_tells_one_line_a_run_and_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +45,8 @@ def test_without_a_terminal_every_change_is_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
-def test_on_a_terminal_keys_choose_open_and_end() -> None:
+@pytest.mark.parametrize("terminal", ["xterm-256color", "screen"])  # what SSH brings along, and what tmux sets
+def test_on_a_terminal_keys_choose_open_and_end(terminal: str) -> None:
     import fcntl
     import pty
     import struct
@@ -53,7 +55,7 @@ def test_on_a_terminal_keys_choose_open_and_end() -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
     before = termios.tcgetattr(theirs)
-    environment = {**os.environ, "TERM": "xterm-256color", "NO_COLOR": "1"}
+    environment = {**os.environ, "TERM": terminal, "NO_COLOR": "1"}
     command = [sys.executable, "-m", "traindx", "watch", str(SICK)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as watch:
         seen = ""
@@ -61,21 +63,31 @@ def test_on_a_terminal_keys_choose_open_and_end() -> None:
         def until(pattern: str) -> None:
             nonlocal seen
             deadline = time.monotonic() + PATIENCE
-            while not re.search(pattern, seen):
+            while not re.search(pattern, STYLED.sub("", seen)):
                 assert time.monotonic() < deadline, seen[-2000:]
                 seen += os.read(ours, 65536).decode("utf-8", "replace")
 
         try:
             until("1 unhealthy, 1 healthy")
             until("learning rate too high")
-            os.write(ours, b"\r")
+            small = struct.pack("HHHH", 12, 50, 0, 0)  # the window, or the pane
+            fcntl.ioctl(theirs, termios.TIOCSWINSZ, small)
+            until("most likely +changed")
+            began, seen = seen, ""
+            os.write(ours, b"\r")  # the one that needs attention most, though the other may have been read first
+            until("UNHEALTHY")
+            until("more lines")
+            os.write(ours, b"\x1b[B" * 9)
             until("Symptoms")
+            assert (
+                max(map(len, STYLED.sub("", seen.replace("\x1b[H", "\n")).split("\n"))) <= 51
+            )  # and the carriage return
             os.write(ours, b"q")
             assert watch.wait(timeout=PATIENCE) == 1
         finally:
             watch.kill()
     assert termios.tcgetattr(theirs) == before
-    assert "\x1b[?1049h" in seen  # the other screen, so that what was there comes back
-    assert "\x1b[31m" not in seen
+    assert "\x1b[?1049h" in began  # the other screen, so that what was there comes back
+    assert "\x1b[31m" not in began + seen
     os.close(ours)
     os.close(theirs)

@@ -33,7 +33,7 @@ from traindx.cli import (
     watch,
 )
 from traindx.cli.manual import add_examples
-from traindx.cli.script_options import SCRIPT_OPTIONS, ScriptCommand
+from traindx.cli.script_options import SCRIPT_OPTIONS, FaithfulCommand, ScriptCommand
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, is_terminal, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.version import __version__
@@ -63,7 +63,7 @@ app.command("mcp")(mcp.command)
 app.command("plot")(plot.command)
 app.command("serve")(serve.command)
 app.command("watch")(watch.command)
-app.command("run", context_settings=SCRIPT_OPTIONS)(run.command)
+app.command("run", cls=FaithfulCommand, context_settings=SCRIPT_OPTIONS)(run.command)
 app.command("fix", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(fix.command)
 app.command("trial", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(trial.command)
 probe.register(app)

@@ -119,6 +119,7 @@ def _why_nothing(reached: str) -> str:
 def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> list[tuple[Run, Diagnosis]]:
     """What was recorded with its diagnosis; nothing where nothing was."""
     from traindx.engine import diagnose
+    from traindx.live.page import shown
     from traindx.readers.find import find_runs
 
     if not folder.exists():
@@ -127,6 +128,7 @@ def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> lis
         return []
     try:
         run = find_runs([folder])[0]
+        run.source = shown(folder)
         page = remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))
     except TraindxError:
         say(f"nothing to diagnose: {folder} holds no training step.")
@@ -135,7 +137,7 @@ def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> lis
         emit(reporters()["json"].render([page], color=False, width=100), json)
     if not quiet:
         report_to_stderr(page)
-        say(f"recorded in {folder}; again any time: traindx diagnose {folder}")
+        say(f"recorded in {run.source}; again any time: traindx diagnose {run.source}")
     return [(run, page)]
 
 

@@ -1,7 +1,7 @@
 """Options that stand behind the script: `traindx fix train.py --json page.json` means traindx's option, unless the script has one
 of that name itself.
 
-Everything behind a script is the script's, as it should be. Only a long option that traindx knows and that the script's source
+Everything behind a script is the script's, as it should be. Only an option that traindx knows and that the script's source
 never names is taken for traindx's own; `--` before it leaves it to the script in any case.
 """
 
@@ -14,8 +14,10 @@ from typing import Any
 
 import typer.core
 
+from traindx.cli.talk import say
+
 SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
-WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+WORD = re.compile(r"(?<=[\"'])-[A-Za-z]\b|[A-Za-z_][A-Za-z0-9_]*")  # names, and short options where they are quoted
 MOST = 1_000_000  # bytes of source worth reading
 
 
@@ -23,13 +25,30 @@ class ScriptCommand(typer.core.TyperCommand):
     """A command that takes a script and the script's arguments."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        takes = {
-            name: not getattr(option, "is_flag", False)
-            for option in self.params
-            for name in option.opts
-            if name.startswith("--")
-        }
-        return super().parse_args(ctx, own_first(args, takes))
+        return super().parse_args(ctx, own_first(args, _options(self)))
+
+
+class FaithfulCommand(typer.core.TyperCommand):
+    """A command that gives the script whatever stands behind it, and says so where that looks like a slip."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        moved = own_first(args, _options(self))
+        slip = next((new for old, new in zip(args, moved, strict=True) if old != new), None)
+        if slip is not None:
+            say(
+                f"{slip} stands behind the script and goes to it; options of traindx come first: traindx {self.name} {slip} …"
+            )
+        return super().parse_args(ctx, args)
+
+
+def _options(command: typer.core.TyperCommand) -> dict[str, bool]:
+    """The command's options, and whether each takes a value."""
+    return {
+        name: not getattr(option, "is_flag", False)
+        for option in command.params
+        for name in option.opts
+        if name.startswith("-")
+    }
 
 
 def own_first(arguments: Sequence[str], options: Mapping[str, bool]) -> list[str]:
@@ -47,7 +66,7 @@ def own_first(arguments: Sequence[str], options: Mapping[str, bool]) -> list[str
             theirs += [argument, *rest]
             break
         name = argument.split("=", 1)[0]
-        if name not in options or name.lstrip("-").replace("-", "_") in words:
+        if name not in options or _spelt(name) in words:
             theirs.append(argument)
             continue
         own.append(argument)
@@ -69,6 +88,11 @@ def _script(arguments: Sequence[str], options: Mapping[str, bool]) -> int | None
         else:
             return place if argument.endswith(".py") and Path(argument).is_file() else None
     return None
+
+
+def _spelt(option: str) -> str:
+    """An option as source code has it: the name it gets, or what is quoted."""
+    return option[2:].replace("-", "_") if option.startswith("--") else option
 
 
 def _words(script: Path) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import sys
 import time
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 1.0
 KEY_SECONDS = 0.1  # how soon a key is felt
 QUIT = ("q", "Q", "\x03")
-UP, DOWN, OPEN = ("k", "\x1b[A"), ("j", "\x1b[B"), ("\r", "\n", " ")
+UP, DOWN, OPEN = ("k", "\x1b[A", "\x1bOA"), ("j", "\x1b[B", "\x1bOB"), ("\r", "\n", " ")
+KEY = re.compile(r"\x1b[\[O][0-9;]*.|.", re.DOTALL)  # an arrow is three characters
 
 
 def command(
@@ -114,9 +116,12 @@ def keys() -> Iterator[Callable[[], str]]:
     try:
         tty.setcbreak(descriptor)
 
+        waiting: list[str] = []  # a slow line delivers several keys at once
+
         def pressed() -> str:
-            ready, _, _ = select.select([descriptor], [], [], KEY_SECONDS)
-            return os.read(descriptor, 16).decode("utf-8", "replace") if ready else ""
+            if not waiting and select.select([descriptor], [], [], KEY_SECONDS)[0]:
+                waiting.extend(KEY.findall(os.read(descriptor, 1024).decode("utf-8", "replace")))
+            return waiting.pop(0) if waiting else ""
 
         yield pressed
     finally:

@@ -16,8 +16,10 @@ from traindx.server.shelf import Shelf
 STYLES = {"unhealthy": "bold red", "inconclusive": "yellow", "healthy": "green", "waiting": "dim"}
 BARS = "▁▂▃▄▅▆▇█"
 SPARK = 24
-WIDE = 90  # columns from which the curve and the symptom have room
-HELP = "q ends · j k choose · Enter opens and closes"
+WIDE = 90  # columns from which the curve has room
+NARROW = 64  # columns below which the length gives way to the cause
+HELP = "q ends · j k choose, or scroll a page · Enter opens and closes"
+SCROLL = 3  # lines a key moves the page
 
 
 class View:
@@ -26,18 +28,23 @@ class View:
     def __init__(self, shelf: Shelf) -> None:
         self.shelf = shelf
         self.chosen = ""
+        self.moved = False  # until a key has chosen a run, it is the one that needs attention most
         self.opened = False
+        self.shows_page = False
+        self.above = 0  # lines of the page that are scrolled away
         self._page: tuple[str, str] = ("", "")  # what it was drawn of, and the page
 
     def take(self, key: str, up: tuple[str, ...], down: tuple[str, ...], enter: tuple[str, ...]) -> bool:
         """Act on a key; whether it meant something."""
         rows = [row for row in self.shelf.rows() if row["id"]]
         place = next((i for i, row in enumerate(rows) if row["id"] == self.chosen), 0)
-        if key in up or key in down:
+        if self.shows_page and (key in up or key in down):
+            self.above = max(0, self.above + (SCROLL if key in down else -SCROLL))  # its end is minded when it is drawn
+        elif key in up or key in down:
             place = min(max(place + (1 if key in down else -1), 0), max(len(rows) - 1, 0))
-            self.chosen = rows[place]["id"] if rows else ""
+            self.chosen, self.moved = rows[place]["id"] if rows else "", True
         elif key in enter:
-            self.opened = not self.opened
+            self.opened, self.moved, self.above = not self.opened, True, 0
         else:
             return False
         return True
@@ -45,12 +52,13 @@ class View:
     def drawn(self, width: int, height: int) -> RenderableType:
         rows = self.shelf.rows()
         read = [row for row in rows if row["id"]]
-        if not any(row["id"] == self.chosen for row in read):
+        if not self.moved or not any(row["id"] == self.chosen for row in read):
             self.chosen = read[0]["id"] if read else ""
-        head = self._head(rows)
-        if (len(rows) == 1 and read) or (self.opened and self.chosen):
-            return Group(head, Text(""), self._open_page(width, height - 3))
-        return Group(head, Text(""), self._table(rows, width, height - 5))
+        head, help = self._head(rows), Text(HELP, style="dim", no_wrap=True, overflow="ellipsis")
+        self.shows_page = bool((len(rows) == 1 and read) or (self.opened and self.chosen))
+        if self.shows_page:
+            return Group(head, help, Text(""), self._open_page(width, height - 4))
+        return Group(head, help, Text(""), self._table(rows, width, height - 6))
 
     def _head(self, rows: list[dict[str, Any]]) -> Text:
         tally = [
@@ -62,9 +70,8 @@ class View:
         tally += [f"{waiting} still to be read"] if waiting else []
         text = Text("traindx watch ", style="bold")
         text.append(
-            f"{self.shelf.folder} · {amount(len(rows), 'run')}: {', '.join(tally) or 'nothing yet'}  ", style="default"
+            f"{self.shelf.folder} · {amount(len(rows), 'run')}: {', '.join(tally) or 'nothing yet'}", style="default"
         )
-        text.append(HELP, style="dim")
         text.no_wrap, text.overflow = True, "ellipsis"
         return text
 
@@ -75,7 +82,8 @@ class View:
         if width >= WIDE:
             table.add_column("curve", no_wrap=True, width=SPARK)
         table.add_column("most likely", ratio=2, overflow="ellipsis", no_wrap=True)
-        table.add_column("length", no_wrap=True, justify="right")
+        if width >= NARROW:
+            table.add_column("length", no_wrap=True, justify="right")
         table.add_column("changed", no_wrap=True, justify="right")
         place = next((i for i, row in enumerate(rows) if row["id"] == self.chosen), 0)
         first = max(0, min(place - most // 2, len(rows) - most))
@@ -85,11 +93,8 @@ class View:
                 cells.append(Text(_spark(row.get("spark", [])), style="cyan"))
             guess = f"{row['cause']} {percent(row['sure'])}" if row.get("cause") else ""
             changed = "● live" if row.get("live") else _ago(time.time() - row["changed"])
-            cells += [
-                Text(guess),
-                Text(row.get("length", "")),
-                Text(changed, style="green" if row.get("live") else "dim"),
-            ]
+            cells += [Text(guess), *([Text(row.get("length", ""))] if width >= NARROW else [])]
+            cells.append(Text(changed, style="green" if row.get("live") else "dim"))
             table.add_row(*cells, style="reverse" if row["id"] and row["id"] == self.chosen else None)
         return table
 
@@ -102,8 +107,10 @@ class View:
         if self._page[0] != state:
             self._page = (state, reporters()["text"].render([opened.diagnosis], color=False, width=width))
         lines = self._page[1].split("\n")
+        self.above = max(0, min(self.above, len(lines) - height))
+        lines = lines[self.above :]
         if len(lines) > height:
-            lines = [*lines[: height - 1], f"… {len(lines) - height + 1} more lines: traindx diagnose"]
+            lines = [*lines[: height - 1], f"… {len(lines) - height + 1} more lines"]
         page = Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
         for verdict, style in STYLES.items():
             page.highlight_words([verdict.upper()], style)

@@ -10,15 +10,16 @@ import numpy as np
 
 from traindx.causes import causes
 from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
-from traindx.engine.advise import facts, missing, settle, sources
+from traindx.engine.advise import command, facts, missing, settle, sources
 from traindx.engine.context import Hint
 from traindx.engine.evidence import ANSWERS, gather
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.together import second
+from traindx.engine.ways import WAYS
 from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
-from traindx.run import Run, Series
+from traindx.run import PROBES, Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
 from traindx.version import __version__
@@ -198,6 +199,8 @@ def _next(
             return "Fix the crash first, then diagnose the next log."
         if run.format == "checkpoint":
             return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
+        if signals.main is None and run.config.get(PROBES):
+            return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
         if _at_rest(observations):
             return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
         if run.format == ANSWERS and found:
@@ -210,6 +213,13 @@ def _next(
         return f"Change nothing yet. {settle(found[0], signals)}"
     if top.confidence < UNSURE:
         return f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have to be seen."
+    script = str(run.config.get("recording.script") or "")
+    if (
+        script.endswith(".py")
+        and not script.startswith("/")
+        and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
+    ):
+        return f"`traindx fix {shlex.quote(script)}` tries it on copies and gives the diff if it helps. Details: traindx explain {top.cause}"
     return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
 
 

@@ -10,6 +10,7 @@ from traindx.engine.context import peak_lr
 from traindx.engine.evidence import ANSWERS, Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
+from traindx.run import PROBES
 from traindx.signals import Signals, lookup
 
 MOST_MISSING = 3
@@ -106,4 +107,7 @@ def _gone(signals: Signals) -> frozenset[str]:
         "step time": bool(signals.run.of("step_time")) and bool(signals.run.of("data_time")),
         "checkpoint": signals.run.format == "checkpoint",
     }
-    return GONE.get(signals.run.format, frozenset()) | {name for name, held in have.items() if held}
+    probed = str(signals.run.config.get(PROBES, "")).split(
+        ", "
+    )  # what they could not measure they will not measure now
+    return GONE.get(signals.run.format, frozenset()) | {*probed} | {name for name, held in have.items() if held}

@@ -136,7 +136,8 @@ def _weigh(
     proven: bool = False,
 ) -> Ranked:
     """Add what every observation says; of one family only the strongest voice for and the strongest against counts. What a
-    cause that was seen itself does not show only says that it is mild."""
+    cause that was seen itself does not show only says that it is mild. What is only worth a note (a short log, a slow machine)
+    weighs, but nobody wants to read it as a reason against a cause."""
     voices: dict[tuple[str, bool], tuple[float, float]] = {}
     for observation in observations:
         symptom = known.get(observation.id)
@@ -151,7 +152,7 @@ def _weigh(
         voices[voice] = (max(best, odds), min(worst, odds))
         if odds > TELLING and observation.state == "present":
             entry.supports.append((odds, observation.evidence))
-        elif odds < -TELLING:
+        elif odds < -TELLING and (observation.state == "absent" or symptom.severity == "problem"):
             text = (
                 observation.evidence
                 if observation.state == "present"

@@ -22,7 +22,7 @@ from traindx.readers.find import find_runs
 from traindx.reading import Reading
 from traindx.reporters import reporters
 from traindx.reporters.readings import render
-from traindx.run import Run, Series
+from traindx.run import PROBES, Run, Series
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def probe(
 
 def run_of(readings: Sequence[Reading], source: str) -> Run:
     """The evidence of probes alone as a Run."""
-    run = Run(source, "probe")
+    run = Run(source, "probe", config={PROBES: ", ".join(reading.probe for reading in readings)})
     for reading in readings:
         for fact in reading.facts:
             before = run.facts.get(fact.id)

@@ -199,7 +199,9 @@ class _Pages:
         rest = [f"{h.cause} {percent(h.confidence)}" for h in listed[_MOST["else"] :]]
         unknown = [f"something else {percent(h.confidence)}" for h in diagnosis.hypotheses if h.cause == OTHER]
         if rest or unknown:
-            lines += hanging("", [" · ".join([*rest, *unknown])], _TITLE, self.width)
+            label = "" if lines else "  Else"
+            ending = hanging(label, [" · ".join([*rest, *unknown])], _TITLE, self.width)
+            lines += [ending[0].replace(label, self.ink(label, "heading"), 1) if label else ending[0], *ending[1:]]
         return lines
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:

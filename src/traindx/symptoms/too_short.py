@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import PROBES
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.recipes import falling
@@ -25,6 +26,8 @@ def detect(signals: Signals) -> Observation:
             return Observation(
                 ID, "present", "A checkpoint alone shows the weights at one moment, not whether the training went well."
             )
+        if signals.run.config.get(PROBES):
+            return Observation(ID, "present", "Probes show the model at one moment, not how its training goes.")
         return Observation(ID, "present", "No value of any objective was logged.")
     if points < POINTS:
         return Observation(

@@ -8,7 +8,7 @@ from traindx.reporters.html.markup import Html, inner, tag
 from traindx.reporters.html.plots import Plots, is_log, is_problem, still, told
 from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.html.verdict import in_code
-from traindx.reporters.wording import count, number, span, wanted
+from traindx.reporters.wording import count, span, wanted
 
 ROW_HEIGHTS = ((30, 18), (60, 12), (140, 6))  # of a heat map: up to so many layers, so many pixels each
 SMALLEST_ROW = 3
@@ -196,16 +196,14 @@ def _table(listed: list[Observation], axis: str) -> Html:
     head = tag(
         "tr",
         *(tag("th", name, scope="col") for name in ("symptom", "when", "where", "measured")),
-        tag("th", "clarity", scope="col", class_="number"),
     )
     rows = [
         tag(
             "tr",
             tag("td", symptom.id, class_="id"),
             tag("td", span(symptom.steps, axis) or "–", class_="when"),
-            tag("td", symptom.where or "–", class_="wrap where mono"),
+            tag("td", symptom.where or "–", class_=f"wrap where mono{'' if symptom.where else ' none'}"),
             tag("td", in_code(symptom.evidence), class_="wrap"),
-            tag("td", number(symptom.clarity) if symptom.state == "present" else "–", class_="number"),
         )
         for symptom in listed
     ]
