@@ -1,240 +1,242 @@
-"""How many questions the interview needs: simulated users answer from the truth about a run.
+"""How many questions the interview needs: simulated users answer from the truth about a run (users.py).
 
     python benchmarks/interview/score.py                  # truth sampled from what each cause is expected to show
     python benchmarks/interview/score.py --zoo RESULTS    # truth from recorded runs of the fault zoo
 
-A user answers a question from the run's symptoms, and one time in ten does not know; nobody asks about a run in which nothing shows. The interview asks in its own order and, for
-comparison, in random order. What is counted is the question after which the leading cause no longer changes and is the one that
-all answers together give. RESULTS is what benchmarks/zoo/make.py wrote (results.jsonl, also gzipped), or a directory of *.json
-files {"cause": id, "observations": [{"id", "state"}, ...]}; single faults that did damage are drawn from it, evenly by cause."""
+RESULTS is what benchmarks/zoo/make.py wrote (results.jsonl, also gzipped), or a directory of *.json files {"cause": id,
+"observations": [{"id", "state"}, ...]}. Users are drawn evenly by cause; of a user whose run is of one task, the fitted counts are
+taken anew from all other tasks of RESULTS. The first question, with all symptoms at once, counts as one; so does one that got no answer.
+
+The answer is *stable* after the question from which on the leading cause is, through all further questions of the interview, the one
+that all answers to all questions together give. An interview that ends at another cause never was stable and counts as 30."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import random
 import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from users import ZOO, User, from_expectations, from_zoo
 
 from traindx.causes import causes
-from traindx.engine.rank import HEALTHY, expectation
-from traindx.interview import Session, start
-from traindx.interview.choosing import marks
+from traindx.engine import rank as ranking
+from traindx.engine.fitted import CURVE, INSIDE, Level, levels
+from traindx.engine.words import PRIOR_WEIGHT
+from traindx.interview import start
 from traindx.questions import questions
-from traindx.questions.base import Choice, Question, Value
-from traindx.symptoms import symptoms
 
-DONT_KNOW = 0.1
-MOST = 30
-DRAWS = 50
+NEVER = 30
+BINS = 5
 
 
 @dataclass(frozen=True)
-class User:
-    """Somebody whose training has this fault and shows these symptoms."""
+class Held:
+    """One user's interview. `stable` and `random` are numbers of questions."""
 
-    cause: str
-    states: Mapping[str, bool]
-    answers: Mapping[str, Value]
+    user: User
+    stable: int
+    random: int
+    asked: int
+    order: tuple[str, ...]
+    ended: Mapping[str, float]
+    complete: Mapping[str, float]
+
+    def place(self, ranked: Mapping[str, float]) -> int:
+        """Where the first right cause stands, from 0; health and the unknown are no causes."""
+        named = sorted((c for c in ranked if c not in (ranking.HEALTHY, ranking.OTHER)), key=lambda c: -ranked[c])
+        return min(named.index(cause) for cause in self.user.truth.right if cause in named)
+
+    @property
+    def right(self) -> bool:
+        return lead(self.ended) in self.user.truth.right
+
+    @property
+    def said(self) -> float:
+        """The confidence of the leading explanation at the end."""
+        return max(self.ended.values())
+
+    @property
+    def weight(self) -> float:
+        """How common the cause is among people who ask, against the others."""
+        return PRIOR_WEIGHT[causes()[self.user.truth.cause].prior]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--zoo", type=Path, metavar="RESULTS", help="recorded runs instead of sampled ones")
+    parser.add_argument("--zoo", type=Path, nargs="+", metavar="RESULTS", help="recorded runs instead of sampled ones")
     parser.add_argument("--users", type=int, default=2, help="simulated users per cause")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fallible", action="store_true", help="users overlook things and imagine others")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--verbose", action="store_true", help="a line a user")
     options = parser.parse_args()
     chance = random.Random(options.seed)
-    users = from_zoo(options.zoo, options.users, chance) if options.zoo else from_expectations(options.users, chance)
+    if options.zoo:
+        users = from_zoo(options.zoo, options.users, chance, fallible=options.fallible)
+    else:
+        users = from_expectations(options.users, chance, fallible=options.fallible)
     began = time.process_time()
-    rows = [(user, *interview(user, chance)) for user in users]
-    took = (time.process_time() - began) / max(len(users), 1)
-    report = summary(rows, took)
+    held = list(interviews(users, options.zoo or (), chance))
+    report = summary(held, (time.process_time() - began) / max(len(users), 1))
+    if options.verbose:
+        for one in held:
+            print(line(one))
     print(table(report))
     if options.json:
         options.json.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    good = report["informed"]["median"] <= 4 and report["random"]["median"] >= 1.5 * report["informed"]["median"]
+    good = report["stable"]["median"] <= 4 and report["random"]["median"] >= 1.5 * report["stable"]["median"]
     return 0 if good else 1
 
 
-def from_expectations(count: int, chance: random.Random) -> Sequence[User]:
-    users = []
-    for cause in causes():
-        for _ in range(count if cause != HEALTHY else 0):
-            users.append(user_of(cause, complained_of(cause, chance), chance))
-    return users
+def interviews(users: Sequence[User], places: Sequence[Path], chance: random.Random) -> Iterator[Held]:
+    """Every user's interview, with what the other tasks taught."""
+    for task in sorted({user.truth.task for user in users}):
+        with taught_without(task, places):
+            for user in users:
+                if user.truth.task == task:
+                    yield interview(user, chance)
 
 
-def complained_of(cause: str, chance: random.Random) -> Mapping[str, bool]:
-    """A run with this fault in which something shows that makes people ask."""
-    states: Mapping[str, bool] = {}
-    for _ in range(DRAWS):
-        states = {s.id: chance.random() < expectation(cause, s) for s in symptoms().values()}
-        if complains(states):
-            break
-    return states
-
-
-def complains(states: Mapping[str, bool]) -> bool:
-    shown = {s for choice in questions()["symptoms"].choices for s in choice.present if s != "still-improving"}
-    return any(states.get(symptom, False) for symptom in shown)
-
-
-def from_zoo(place: Path, count: int, chance: random.Random) -> Sequence[User]:
-    by_cause: dict[str, list[Mapping[str, bool]]] = {}
-    for cause, states in recorded(place):
-        if not complains(states):
-            continue
-        by_cause.setdefault(cause, []).append(states)
-    return [
-        user_of(cause, states, chance)
-        for cause, runs in sorted(by_cause.items())
-        for states in chance.sample(runs, min(count, len(runs)))
-    ]
-
-
-def recorded(place: Path) -> Iterator[tuple[str, Mapping[str, bool]]]:
-    """The cause of every labelled run and what was seen in it, with everything the zoo recorded of it."""
-    if place.is_dir():
-        for path in sorted(place.rglob("*.json")):
-            data = json.loads(path.read_text(encoding="utf-8"))
-            yield (
-                data["cause"],
-                {o["id"]: o["state"] == "present" for o in data["observations"] if o["state"] != "unknown"},
-            )
+@contextmanager
+def taught_without(task: str, places: Sequence[Path]) -> Iterator[None]:
+    """Counts of the other tasks in place of the fitted ones; the calibration stays."""
+    if not task:
+        yield
         return
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "zoo"))
+    sys.path.insert(0, str(ZOO))
+    from fit import count
     from labels import specimens
 
-    for specimen in specimens([place]):
-        if specimen.kind == "fault":  # the fault did damage
-            levels = [
-                specimen.evidence[name]["observations"]
-                for name in ("curve", "live", "probes")
-                if name in specimen.evidence
-            ]
-            yield specimen.causes[0], {name: present for level in levels for name, present, _ in level}
+    known = [s for s in specimens([p for p in places if not p.is_dir()]) if s.task != task]
+    fitted: dict[str, Level] = {
+        name: replace(levels()[name], counts=count(known, name).counts) for name in (CURVE, INSIDE)
+    }
+    with mock.patch.object(ranking, "levels", return_value=fitted):
+        yield
 
 
-def user_of(cause: str, states: Mapping[str, bool], chance: random.Random) -> User:
-    """The user's answers are drawn once, so that every order of questions meets the same person."""
-    answers: dict[str, Value] = {}
-    for question in questions().values():
-        unknown = question.id != "symptoms" and chance.random() < DONT_KNOW
-        answers[question.id] = None if unknown else answer(question, cause, states, chance)
-    return User(cause, states, answers)
-
-
-def answer(question: Question, cause: str, states: Mapping[str, bool], chance: random.Random) -> Value:
-    if question.kind == "many":
-        return tuple(c.id for c in question.choices if ticks(c, cause, states, chance))
-    if question.kind == "number":
-        session = start()
-        likely = [answer_[cause] for answer_ in session.number_likelihoods(question)]
-        return chance.choices(list(question.samples), likely)[0]
-    weights = [fits(choice, cause, states) for choice in question.choices]
-    if not any(weights):
-        return None
-    return chance.choices([choice.id for choice in question.choices], weights)[0]
-
-
-def ticks(choice: Choice, cause: str, states: Mapping[str, bool], chance: random.Random) -> bool:
-    if choice.present:
-        return any(states.get(symptom, False) for symptom in marks(choice))
-    odds = choice.usual / (1 - choice.usual) * math.exp(choice.leans.get(cause, 0.0))
-    return not choice.hand_over and chance.random() < odds / (1 + odds)
-
-
-def fits(choice: Choice, cause: str, states: Mapping[str, bool]) -> float:
-    """A truthful answer contradicts nothing that is so, and names what is so before anything else."""
-    if (
-        choice.hand_over
-        or any(states.get(s, False) for s in choice.absent)
-        or not all(states.get(s, False) for s in choice.present)
-    ):
-        return 0.0
-    return choice.usual * math.exp(choice.leans.get(cause, 0.0)) * (20.0 if choice.present else 1.0)
-
-
-def interview(user: User, chance: random.Random) -> tuple[int, int, bool, int, bool]:
-    """Questions until the answer is final, in the interview's order and in random order; whether the final answer is right;
-    how many questions were asked until it stopped by itself, and whether it stopped at the final answer."""
-    final = top(complete(user))
-    session, leads = start(), []
-    stopped: int | None = None
-    order: list[str] = []
-    while len(order) < MOST:
-        question = session.question()
-        if question is None:
-            break
+def interview(user: User, chance: random.Random) -> Held:
+    complete = start()
+    for identifier, value in user.answers.items():
+        complete.answer(identifier, value)
+    final = complete.evidence().probabilities()
+    session = start()
+    leads: list[str] = []
+    while (question := session.question()) is not None:
         session.answer(question.id, user.answers[question.id])
-        order.append(question.id)
-        leads.append(top(session))
-    stopped = len(order)
-    ended_well = bool(leads) and leads[-1] == final
-    informed = settled_at(leads, final)
+        leads.append(lead(session.evidence().probabilities()))
     shuffled = [identifier for identifier in questions() if identifier != "symptoms"]
     chance.shuffle(shuffled)
-    session, leads = start(), []
+    other, others = start(), []
     for identifier in ["symptoms", *shuffled]:
-        session.answer(identifier, user.answers[identifier])
-        leads.append(top(session))
-    return informed or MOST, settled_at(leads, final) or MOST, final == user.cause, stopped, ended_well
+        other.answer(identifier, user.answers[identifier])
+        others.append(lead(other.evidence().probabilities()))
+    return Held(
+        user, stable_after(leads, lead(final)), stable_after(others, lead(final)), len(leads), tuple(session.answers),
+        session.evidence().probabilities(), final,
+    )  # fmt: skip
 
 
-def complete(user: User) -> Session:
-    session = start()
-    for identifier, value in user.answers.items():
-        session.answer(identifier, value)
-    return session
-
-
-def top(session: Session) -> str:
-    probabilities = session.evidence().probabilities()
+def lead(probabilities: Mapping[str, float]) -> str:
     return max(probabilities, key=lambda cause: probabilities[cause])
 
 
-def settled_at(leads: Sequence[str], final: str) -> int | None:
+def stable_after(leads: Sequence[str], final: str) -> int:
     """The number of questions after which the lead is the final one and stays so."""
     if not leads or leads[-1] != final:
-        return None
+        return NEVER
     place = len(leads)
     while place > 1 and leads[place - 2] == final:
         place -= 1
     return place
 
 
-def summary(rows: Sequence[tuple[User, int, int, bool, int, bool]], took: float) -> dict:  # type: ignore[type-arg]
-    informed, shuffled, stopped = ([row[place] for row in rows] for place in (1, 2, 4))
-
+def summary(held: Sequence[Held], took: float) -> dict[str, Any]:
     def spread(values: Sequence[int]) -> dict[str, float]:
         ordered = sorted(values)
-        return {
-            "median": statistics.median(ordered),
-            "p90": ordered[int(0.9 * (len(ordered) - 1))],
-            "mean": round(statistics.mean(ordered), 1),
-        }
+        return {"median": statistics.median(ordered), "mean": round(statistics.mean(ordered), 1),
+                "p90": ordered[int(0.9 * (len(ordered) - 1))]}  # fmt: skip
 
     return {
-        "users": len(rows), "informed": spread(informed), "random": spread(shuffled), "asked": spread(stopped),
-        "all_answers_right": round(statistics.mean(row[3] for row in rows), 3),
-        "ended_at_final": round(statistics.mean(row[5] for row in rows), 3), "cpu_seconds": round(took, 2),
+        "users": len(held),
+        **{name: spread([getattr(one, name) for one in held]) for name in ("stable", "random", "asked")},
+        "ends_at_final": round(statistics.mean(one.stable < NEVER for one in held), 3),
+        "evenly": shares(held, [1.0] * len(held)),
+        "as_common": shares(held, [one.weight for one in held]),
+        "cpu_seconds": round(took, 2),
+    }
+
+
+def shares(held: Sequence[Held], weights: Sequence[float]) -> dict[str, Any]:
+    """How often it is right, and whether as often as it says; every user with this weight."""
+
+    def share(values: Sequence[float]) -> float:
+        return round(sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights), 3)
+
+    bins = reliability(held, weights)
+    return {
+        "first": share([one.right for one in held]), "three": share([one.place(one.ended) < 3 for one in held]),
+        "first_complete": share([lead(one.complete) in one.user.truth.right for one in held]),
+        "three_complete": share([one.place(one.complete) < 3 for one in held]),
+        "said": share([one.said for one in held]), "bins": bins,
+        "calibration_error": round(sum(b["share"] * abs(b["said"] - b["right"]) for b in bins), 3),
     }  # fmt: skip
 
 
-def table(report: Mapping) -> str:  # type: ignore[type-arg]
-    lines = [f"{report['users']} simulated users; all answers together name the true cause for {report['all_answers_right']:.0%}", "",
-             "| questions to a stable answer | median | mean | 90 % |", "|---|---:|---:|---:|"]  # fmt: skip
-    for label, key in (("the interview's order", "informed"), ("random order (symptoms first)", "random")):
+def reliability(held: Sequence[Held], weights: Sequence[float]) -> list[dict[str, float]]:
+    """How often the first cause was right, by what was said of it."""
+    bins: list[list[tuple[float, Held]]] = [[] for _ in range(BINS)]
+    for weight, one in zip(weights, held, strict=True):
+        bins[min(BINS - 1, int(one.said * BINS))].append((weight, one))
+    rows = []
+    for group in bins:
+        total = sum(weight for weight, _ in group)
+        if total:
+            rows.append({
+                "count": len(group), "share": total / sum(weights),
+                "said": round(sum(weight * one.said for weight, one in group) / total, 3),
+                "right": round(sum(weight * one.right for weight, one in group) / total, 3),
+            })  # fmt: skip
+    return rows
+
+
+def line(one: Held) -> str:
+    top = lead(one.ended)
+    return (
+        f"{'ok ' if one.right else 'BAD'} {one.user.truth.cause} [{one.user.truth.task}] stable {one.stable} asked {one.asked} "
+        f"ended {top} {one.ended[top]:.2f} (true {one.ended[one.user.truth.cause]:.2f}) complete {lead(one.complete)} "
+        f"{one.complete[lead(one.complete)]:.2f} (true {one.complete[one.user.truth.cause]:.2f}) ticked "
+        f"{' '.join(one.user.answers['symptoms'] or ())} | {' '.join(one.order)}"
+    )
+
+
+def table(report: Mapping[str, Any]) -> str:
+    lines = [f"{report['users']} simulated users", "",
+             "| questions | median | mean | 90 % |", "|---|---:|---:|---:|"]  # fmt: skip
+    for label, key in (("to a stable answer, the interview's order", "stable"), ("to a stable answer, random order", "random"),
+                       ("asked until it stops by itself", "asked")):  # fmt: skip
         lines.append(f"| {label} | {report[key]['median']:g} | {report[key]['mean']} | {report[key]['p90']} |")
-    lines += ["", f"The interview stops by itself after {report['asked']['median']:g} questions (median), at the final answer for "
-              f"{report['ended_at_final']:.0%}; {report['cpu_seconds']} CPU s a user."]  # fmt: skip
+    lines += [
+        "", f"It stops at the answer that all questions together give for {report['ends_at_final']:.0%}; {report['cpu_seconds']} CPU s a user.",
+        "", "| users drawn | true cause first | in three | with all questions | confidence | calibration error |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]  # fmt: skip
+    for label, key in (("evenly by cause", "evenly"), ("as common as the causes are", "as_common")):
+        row = report[key]
+        lines.append(
+            f"| {label} | {row['first']:.0%} | {row['three']:.0%} | {row['first_complete']:.0%}, {row['three_complete']:.0%} | "
+            f"{row['said']:.2f} | {row['calibration_error']:.3f} |"
+        )
+        lines.append("".join(f" {b['said']:.2f}→{b['right']:.2f} ×{b['count']}" for b in row["bins"]))
     return "\n".join(lines)
 
 

@@ -214,7 +214,7 @@ HAND_OVERS = (
              (r"(cuda|gpu|hip|mps)? ?out[- ]of[- ]memory", r"\boom\b", r"cuda.*memory", r"memory error", r"outofmemory", r"not enough (gpu |cuda )?memory", r"runs? out of (gpu )?memory")),
     HandOver("DataLoader crash", "worker exited unexpectedly, bus error, too many open files",
              "the input pipeline: run with num_workers=0 to see the real traceback, check shared memory",
-             (r"data ?loader.*(crash|exit|kill|error|hang|bus|fail|stuck)", r"worker.*(exited|killed|crash|died|unexpectedly)", r"bus error", r"too many open files", r"shared memory|\bshm\b", r"pin_memory.*error")),
+             (r"data ?loader.*(crash|exit|kill|error|hang|bus|fail|stuck)", r"worker.*(exited|killed|crash|died|unexpectedly)", r"bus error", r"seg(mentation )?fault|core dumped", r"too many open files", r"shared memory|\bshm\b", r"pin_memory.*error")),
     HandOver("hang or NCCL timeout", "the log stops, a watchdog speaks, ranks wait for each other",
              "the distributed set-up: compare the last step of each rank",
              (r"nccl", r"\bhangs?\b", r"\bdeadlock", r"watchdog", r"\bfroze|\bfreezes\b(?!.*layer)")),

@@ -60,6 +60,32 @@ def test_so_far_shows_the_ranking() -> None:
     assert any(line.strip().startswith("so far: ") and "%" in line for line in shown)
 
 
+@pytest.mark.parametrize("typed", ["1 5", "1, 5", "1 and 5", "1, and 5", "5+1", "1 & 5."])
+def test_numbers_are_taken_however_they_are_joined(typed: str) -> None:
+    dialogue, _, _ = talk(typed, "q")
+    assert dialogue.session.answers["symptoms"] == ("flat", "spikes")
+
+
+def test_help_and_back_at_the_first_question_do_not_print_the_list_again() -> None:
+    _, shown, _ = talk("help", "b", "q")
+    text = " ".join(" ".join(shown).split())
+    assert text.count("What do you see?") == 1
+    assert "this is the first question" in text
+    assert text.count("stop here") == 2
+
+
+def test_a_described_symptom_needs_only_enter_to_go_on() -> None:
+    dialogue, shown, _ = talk("my loss is stuck and sometimes it explodes", "", "q")
+    assert any("press Enter to go on" in line for line in shown)
+    assert dialogue.session.said == ("flat", "diverged")
+    assert any(line.startswith("2. ") for line in shown)
+
+
+def test_what_is_out_of_scope_does_not_lead_on_as_if_it_were_not() -> None:
+    _, shown, _ = talk("7", "CUDA out of memory", "q")
+    assert "something is wrong with learning too: " in " ".join(" ".join(shown).split())
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -69,8 +95,8 @@ def test_so_far_shows_the_ranking() -> None:
         ("quick fix", "a diagnosis half a minute"),
         ("try lr 0.001", "measured in 200 steps"),
         ("CUDA out of memory", "go to: memory"),
-        ("blah blah", "is no answer"),
-        ("99", "is no answer"),
+        ("blah blah", "was not understood"),
+        ("99", "was not understood"),
     ],
 )
 def test_pressure_at_a_prompt_is_answered_and_the_question_stands(said: str, expected: str) -> None:

@@ -39,6 +39,12 @@ HANDED = {
 }
 
 DESCRIBED = {
+    "accuracy stays at 10%": "flat",
+    "my loss is stuck": "flat",
+    "val loss increasing while train loss decreases": "val-worse",
+    "training accuracy 99% test accuracy 60%": "val-worse",
+    "loss explodes after a few steps": "diverged",
+    "training takes forever": "slow-time",
     "my model isn't learning": "flat",
     "loss not decreasing": "flat",
     "training is unstable": "swings",
@@ -86,6 +92,13 @@ def test_a_described_symptom_is_noted(said: str, tick: str) -> None:
 @pytest.mark.parametrize("said", ["", "hello", "42", "the weather is nice", "x" * 100_000, "(" * 500, "my dog learns"])
 def test_anything_else_is_not_understood(said: str) -> None:
     assert recognise(said) is None
+
+
+def test_a_symptom_that_is_denied_or_is_one_of_validation_is_not_mistaken() -> None:
+    assert recognise("my loss is not nan") is None
+    reply = recognise("validation gets worse")
+    assert reply is not None
+    assert reply.ticks == ("val-worse",)
 
 
 def test_every_row_has_cues_that_its_own_sentence_meets() -> None:

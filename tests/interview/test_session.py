@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from runs import run_of
 from traindx.engine.fitted import CURVE, level_of
 from traindx.errors import TraindxError
-from traindx.interview import Session, read_script, start
+from traindx.interview import Session, choosing, read_script, start
 from traindx.questions import questions
 from traindx.questions.base import Question
 from traindx.symptoms.recipes import falling, flat
@@ -127,6 +127,48 @@ def test_a_list_of_answers_is_not_a_recording() -> None:
     session.answer("training-loop", ["no-zero-grad"])
     session.answer("output-and-loss", [])
     assert level_of(session.evidence().observations) == CURVE
+
+
+def test_mistakes_that_stand_in_the_script_are_named_and_not_asked_for_again() -> None:
+    source = "m = nn.Sequential(nn.Linear(9, 9), nn.Softmax(dim=1))\nf = nn.CrossEntropyLoss()\nfor x, y in data:\n    f(m(x), y).backward()\n"
+    session = start(script=read_script(source, "train.py"))
+    session.answer("symptoms", ["stopped"])
+    assert "output-and-loss" not in {question.id for question in session.open_questions()}
+    page = session.diagnosis()
+    assert page.hypotheses[0].cause == "softmax-before-cross-entropy"
+    assert page.next.startswith("Mend what stands in the script (train.py:")
+    assert page.next.endswith("traindx run train.py")
+
+
+def test_what_was_looked_for_and_not_seen_weighs_more_than_a_shape_that_was_not_ticked() -> None:
+    before, after = start(), start()
+    for session in (before, after):
+        session.answer("symptoms", ["stopped"])
+    after.answer("output-and-loss", [])
+    cause = "softmax-before-cross-entropy"
+    assert after.evidence().probabilities()[cause] < 0.5 * before.evidence().probabilities()[cause]
+
+
+def test_a_question_is_asked_only_if_it_can_change_the_leading_cause() -> None:
+    session = start()
+    session.answer("symptoms", ["nan"])
+    evidence = session.evidence()
+    probabilities = evidence.probabilities()
+    worths = {
+        name: choosing.tryout(questions()[name], evidence, probabilities, session.suppose, session.number_likelihoods)
+        for name in ("nan-source", "sizes")
+    }
+    assert worths["nan-source"].gain > choosing.GAIN > worths["sizes"].gain
+    following = session.question()
+    assert following is not None
+    assert following.id != "sizes"
+
+
+def test_none_of_the_choices_is_not_knowing() -> None:
+    session = start()
+    session.answer("optimizer", "0")
+    session.answer("data", "none of these")
+    assert session.answers == {"optimizer": None, "data": ()}
 
 
 def test_back_takes_the_last_answer_back() -> None:

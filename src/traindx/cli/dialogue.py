@@ -23,6 +23,8 @@ OPENING = (
 )
 MAX_WIDTH = 96
 SO_FAR = 3
+TOO_LITTLE = 0.1  # a leading cause below this is no ranking worth reading out
+NUMBERS = re.compile(r"\d+(?:(?:\s*[,;+&]\s*|\s+and\s+|\s*,\s*and\s+|\s+)\d+)*")
 
 
 class Dialogue:
@@ -54,6 +56,8 @@ class Dialogue:
             self.show(question)
             if not self.answer(question):
                 return False
+        if self.session.answers and not self.session.handed_over():
+            self.say("No further question would change the answer enough to be worth your time.")
         return True
 
     def show(self, question: Question) -> None:
@@ -64,8 +68,7 @@ class Dialogue:
         for place, choice in enumerate(question.choices, 1):
             for line in hanging(f"   {place:>2}  ", [choice.text], 7, self.width):
                 self.write(line)
-        how = {"many": "numbers such as 1 3, 0: none of these", "one": "a number", "number": "a number such as 1e-3"}
-        for line in wrap(f"({how[question.kind]} · {HELP if number == 1 else SHORT_HELP})", self.width - 3):
+        for line in wrap(f"({_how(question)} · {HELP if number == 1 else SHORT_HELP})", self.width - 3):
             self.write(self.ink(f"   {line}", "dim"))
 
     def answer(self, question: Question) -> bool:
@@ -80,10 +83,14 @@ class Dialogue:
                 return False
             if word == "?":
                 self.say(question.why)
+            elif word in ("h", "help"):
+                self.say(f"{_how(question)} · {HELP}")
             elif word in ("s", "so far"):
                 self.so_far()
+            elif word in ("b", "back") and not self.session.answers:
+                self.say("this is the first question.")
             elif word in ("b", "back"):
-                self.say("back to the question before." if self.session.back() else "this is the first question.")
+                self.session.back()
                 self.answered()
                 return True
             elif self.take(question, text):
@@ -95,19 +102,19 @@ class Dialogue:
         given: object = text
         if text.lower() in DONT_KNOW:
             given = None
-        elif question.kind == "many" and re.fullmatch(r"[\d\s,;]+", text):
+        elif question.kind == "many" and NUMBERS.fullmatch(text.rstrip(" .")):
             given = re.findall(r"\d+", text)
         elif question.kind == "many" and text:
             given = [part.strip() for part in re.split(r"[,;]", text) if part.strip()]
         try:
             self.session.answer(question.id, given)
-        except TraindxError as error:
+        except TraindxError:
             reply = self.session.says(text)
             if reply is None:
-                self.say(f"{error.message} Type a number from the list, or d.")
+                self.say(f"{_short(text)} was not understood. Type {_how(question)}; d if you do not know.")
             else:
                 self.reply(reply)
-                self.say(f"{'Noted.' if reply.kind == 'symptoms' else 'Let us find out.'} {question.text}")
+                self.say(_again(question, reply))
             return False
         return True
 
@@ -117,11 +124,32 @@ class Dialogue:
 
     def so_far(self) -> None:
         shown = [h for h in self.session.diagnosis().hypotheses if h.cause != "other"][:SO_FAR]
+        if not shown or shown[0].confidence < TOO_LITTLE:
+            self.say("so far: nothing stands out.")
+            return
         self.say("so far: " + ", ".join(f"{h.cause} {percent(h.confidence)}" for h in shown))
 
     def say(self, text: str) -> None:
         for line in wrap(clean(text), self.width - 3):
             self.write(f"   {line}")
+
+
+def _how(question: Question) -> str:
+    if question.kind == "many":
+        return "numbers such as 1 3, 0: none of these"
+    return "a number of the list" if question.kind == "one" else "a number such as 1e-3"
+
+
+def _short(text: str) -> str:
+    return f"“{text if len(text) <= 40 else text[:39] + '…'}”"
+
+
+def _again(question: Question, reply: Reply) -> str:
+    """Back to the question after something else was said."""
+    if reply.kind == "symptoms":
+        return "Add numbers of the list, or press Enter to go on." if question.id == "symptoms" else question.text
+    before = "If something is wrong with learning too" if reply.kind == "hand-over" else "Let us find out"
+    return f"{before}: {question.text[0].lower()}{question.text[1:]}"
 
 
 def reply_lines(reply: Reply, width: int) -> list[str]:

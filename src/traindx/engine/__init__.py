@@ -201,10 +201,10 @@ def _next(
             return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
         if signals.main is None and run.config.get(PROBES):
             return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
-        if _at_rest(observations):
-            return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
         if run.format == ANSWERS and found:
             return settle(found[0], signals)
+        if _at_rest(observations):
+            return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
         return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:

@@ -12,11 +12,12 @@ from traindx.diagnosis import Observation
 from traindx.engine.context import Hint
 from traindx.engine.words import DIRECT
 from traindx.errors import TraindxError
-from traindx.questions.base import UNTICKED, Choice, Question, Value
+from traindx.questions.base import UNSEEN, UNTICKED, Choice, Question, Value
 from traindx.symptoms import symptoms
 
 DONT_KNOW = frozenset({"", "?", "d", "dk", "unknown", "don't know", "dont know", "do not know", "no idea", "not sure"})
 
+NONE = frozenset({"0", "no", "none", "nothing", "none of these", "none of them"})
 
 # Of those who find a mistake in their own code nine in ten are right, and one in fifty of the others believes to see it: log odds
 # of 3.8. An observation that is less clear than proof gives 2.9 of them.
@@ -39,6 +40,8 @@ def parsed(question: Question, given: Any) -> Value:
         return None
     if question.kind == "number":
         return _number(question, given)
+    if question.kind == "one" and question.choice(str(given)) is None and str(given).strip().lower() in NONE:
+        return None
     if question.kind == "one":
         if isinstance(given, Sequence) and not isinstance(given, str):
             if len(given) != 1:
@@ -48,7 +51,7 @@ def parsed(question: Question, given: Any) -> Value:
     members = [given] if isinstance(given, str | int) else list(given) if isinstance(given, Sequence) else None
     if members is None:
         raise TraindxError(f"{question.id} takes a list of answers.", _offer(question))
-    if [member for member in members if str(member).lower() in ("none", "0")] and len(members) == 1:
+    if len(members) == 1 and str(members[0]).strip().lower() in NONE:
         return ()
     ticked = {_choice(question, member).id for member in members}
     return tuple(choice.id for choice in question.choices if choice.id in ticked)
@@ -67,7 +70,7 @@ def told(question: Question, value: Value) -> Told:
     parts = [_of_choice(choice, question) for choice in question.choices if choice.id in ticked]
     seen = {observation.id for part in parts for observation in part.observations}
     parts += [
-        Told(tuple(_no(symptom, choice, UNTICKED) for symptom in choice.present if symptom not in seen))
+        Told(tuple(_no(symptom, choice, _unticked(choice)) for symptom in choice.present if symptom not in seen))
         for choice in question.choices
         if choice.id not in ticked and not choice.overlooked
     ]
@@ -101,15 +104,34 @@ def _of_choice(choice: Choice, question: Question) -> Told:
     seen = tuple(Observation(i, "present", f"You said: {choice.text}.", clarity=choice.clarity) for i in choice.present)
     ruled_out = tuple(_no(i, choice, choice.clarity) for i in choice.absent)
     hints = tuple(Hint(cause, odds, sentence) for cause, odds in choice.leans.items())
-    hints += tuple(Hint(cause, READ_IN_CODE, sentence) for cause in _named_outright(choice))
+    hints += named_outright(mistakes(choice), sentence)
     return Told(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
 
 
-def _named_outright(choice: Choice) -> list[str]:
-    """The causes whose own mark the choice describes: something they always show and hardly any other run does."""
+def marks(choice: Choice) -> list[str]:
+    """What people look for before they tick a choice: the mistake itself where it names one, else any of its symptoms."""
+    return mistakes(choice) or list(choice.present)
+
+
+def mistakes(choice: Choice) -> list[str]:
+    """The symptoms of a choice that are a mistake itself rather than what follows from it."""
     known = symptoms()
-    marks = [symptom for symptom in choice.present if known[symptom].background <= DIRECT]
-    return [c.id for c in causes().values() if any(c.predicts.get(mark) == "always" for mark in marks)]
+    return [symptom for symptom in choice.present if known[symptom].background <= DIRECT]
+
+
+def named_outright(seen: Iterable[str], sentence: str) -> tuple[Hint, ...]:
+    """For the causes whose own mark is among the mistakes seen: something they always show and hardly any other run does."""
+    known = symptoms()
+    marks = [symptom for symptom in seen if known[symptom].background <= DIRECT]
+    return tuple(
+        Hint(cause.id, READ_IN_CODE, sentence)
+        for cause in causes().values()
+        if any(cause.predicts.get(mark) == "always" for mark in marks)
+    )
+
+
+def _unticked(choice: Choice) -> float:
+    return UNSEEN if mistakes(choice) else UNTICKED
 
 
 def _no(symptom: str, choice: Choice, clarity: float) -> Observation:

@@ -12,32 +12,36 @@ from dataclasses import dataclass
 from traindx.engine.evidence import Evidence, entropy
 from traindx.engine.next_evidence import bound
 from traindx.engine.rank import expectation
-from traindx.engine.words import DIRECT
+from traindx.interview.answers import marks
 from traindx.questions.base import Choice, Question, Value
 from traindx.symptoms import symptoms
 
 SHORTLIST = 4  # questions that are tried out on the ranking
 LEAST_BITS = 0.06  # a question that settles less is not worth anybody's time
-PLAUSIBLE = 0.05  # answers that change the conclusion must be this probable together to justify a question
+GAIN = 0.03  # by which the leading cause must be expected to be right more often, or the question changes nothing
 RARE = 0.004  # an answer less probable than this is not tried out
 READING = 30.0  # seconds it takes to turn to any question, whatever it asks
-WEIGHTY = 0.1  # probability by which the leading explanation must move to count as another answer
 HEARS = 0.9  # people answer what is so this often, and overlook or misjudge the rest
+GUESSES = 0.4  # and this often where most could not know
+IMAGINES = 0.01  # and tick what is not so
+EXPERIMENT = 60.0  # seconds from which a question wants something to be tried first
+TRIED = 0.5  # of the people asked have tried it
 
 Suppose = Callable[[Question, Value], Evidence]
 
 
 @dataclass(frozen=True)
 class Worth:
-    """What a question is expected to settle, in bits, and whether any plausible answer would change the conclusion."""
+    """What a question is expected to settle, in bits, and how much more often the leading cause would then be right. Answers
+    under which the same cause leads add nothing to the `gain`: a question without any cannot change the conclusion."""
 
     question: Question
     bits: float
-    changes: bool
+    gain: float
 
     @property
     def per_second(self) -> float:
-        return self.bits / (READING + self.question.seconds)
+        return answered(self.question) * self.bits / (READING + self.question.seconds)
 
 
 def best(
@@ -48,7 +52,7 @@ def best(
 ) -> Worth | None:
     """The question to ask now, or None where no question would change the answer."""
     probabilities = evidence.probabilities()
-    rough = [Worth(question, bound_of(question, probabilities, numbers), True) for question in open_questions]
+    rough = [Worth(question, bound_of(question, probabilities, numbers), 1.0) for question in open_questions]
     rough = sorted((worth for worth in rough if worth.bits >= LEAST_BITS), key=lambda worth: -worth.per_second)
     tried: list[Worth] = []
     for place in range(0, len(rough), SHORTLIST):
@@ -56,7 +60,7 @@ def best(
             tryout(worth.question, evidence, probabilities, suppose, numbers)
             for worth in rough[place : place + SHORTLIST]
         ]
-        tried = [worth for worth in tried if worth.bits >= LEAST_BITS and worth.changes]
+        tried = [worth for worth in tried if worth.bits >= LEAST_BITS and worth.gain >= GAIN]
         if tried:
             break
     return max(tried, key=lambda worth: worth.per_second, default=None)
@@ -81,7 +85,7 @@ def likelihoods(
     """P(answer | cause) of every answer to a question that has one; they sum to one under every cause."""
     if question.kind == "number":
         return numbers(question)
-    raw = [{cause: _plausibility(choice, cause) for cause in causes} for choice in question.choices]
+    raw = [{cause: plausibility(choice, cause) for cause in causes} for choice in question.choices]
     totals = {cause: sum(answer[cause] for answer in raw) for cause in causes}
     return [{cause: value / totals[cause] for cause, value in answer.items()} for answer in raw]
 
@@ -90,15 +94,15 @@ def ticked(choice: Choice, cause: str) -> float:
     """P(the choice is ticked | cause)."""
     if choice.present:
         known = symptoms()
-        return min(HEARS, max(expectation(cause, known[symptom]) for symptom in marks(choice)))
+        there = max(expectation(cause, known[symptom]) for symptom in marks(choice))
+        return (GUESSES if choice.overlooked else HEARS) * there + IMAGINES * (1 - there)
     odds = choice.usual / (1 - choice.usual) * math.exp(choice.leans.get(cause, 0.0))
     return odds / (1 + odds)
 
 
-def marks(choice: Choice) -> list[str]:
-    """What people look for before they tick a choice: the mistake itself where it names one, else any of its symptoms."""
-    known = symptoms()
-    return [i for i in choice.present if known[i].background <= DIRECT] or list(choice.present)
+def answered(question: Question) -> float:
+    """P(it gets an answer at all)."""
+    return TRIED if question.seconds >= EXPERIMENT else HEARS
 
 
 def tryout(
@@ -110,16 +114,14 @@ def tryout(
 ) -> Worth:
     """Rank again under every plausible answer."""
     now = entropy(probabilities.values())
-    lead = max(probabilities, key=lambda cause: probabilities[cause])
-    after, changed = 0.0, 0.0
+    after = right = 0.0
     answers = possible(question, probabilities, numbers)
     total = sum(chance for _, chance in answers)
     for value, chance in answers:
         then = suppose(question, value).probabilities()
         after += chance / total * entropy(then.values())
-        moved = max(then, key=lambda cause: then[cause]) != lead or abs(then[lead] - probabilities[lead]) > WEIGHTY
-        changed += chance / total if moved else 0.0
-    return Worth(question, now - after, changed >= PLAUSIBLE)
+        right += chance / total * max(then.values())
+    return Worth(question, now - after, answered(question) * (right - max(probabilities.values())))
 
 
 def possible(
@@ -141,7 +143,7 @@ def possible(
     return [(value, chance) for value, chance in zip(values, chances, strict=True) if chance > RARE]
 
 
-def _plausibility(choice: Choice, cause: str) -> float:
+def plausibility(choice: Choice, cause: str) -> float:
     """How readily a cause leads to this answer, up to a factor common to all answers."""
     known = symptoms()
     weight = choice.usual * math.exp(choice.leans.get(cause, 0.0))

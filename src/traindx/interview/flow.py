@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from traindx.engine.evidence import ANSWERS, Evidence, measure, weave
 from traindx.engine.rank import HEALTHY
 from traindx.errors import TraindxError
 from traindx.interview import choosing
-from traindx.interview.answers import Told, merged, parsed, told
+from traindx.interview.answers import Told, merged, mistakes, parsed, told
 from traindx.interview.pressure import Reply, recognise
 from traindx.interview.script_reading import ScriptReading
 from traindx.misdiagnoses import HAND_OVERS
@@ -29,9 +30,10 @@ from traindx.symptoms import symptoms
 SCHEMA = "traindx.ask/1"
 FIRST = "symptoms"
 REINFORCEMENT = "reward or exploration in reinforcement learning"
-MOST_QUESTIONS = 12  # nobody answers more with care
+MOST_QUESTIONS = 10  # nobody answers more with care
 SURE = 0.8  # a leading explanation this likely needs no further question
 SAID = 0.6  # clarity of a symptom mentioned in passing
+READ_OUT = 3  # mistakes of a script that are named on the page's last line
 PLAINLY = 0.5  # clarity from which a symptom need not be asked about again
 # Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer, and of
 # those who describe a problem perhaps one in fifteen.
@@ -102,6 +104,12 @@ class Session:
                 page, verdict="inconclusive", headline="This is not a problem of learning, so there is no diagnosis for it here.",
                 hypotheses=(), missing=(), notes=page.notes, next=" ".join(notes),
             )  # fmt: skip
+        found = [o.evidence for o in self.script.observations if o.state == "present"]
+        if found and page.verdict == "inconclusive":
+            first = "; ".join(sentence.rstrip(".") for sentence in found[:READ_OUT])
+            page = dataclasses.replace(
+                page, next=f"Mend what stands in the script ({first}), then see what is left: traindx run {shlex.quote(self.script.name)}"
+            )  # fmt: skip
         return dataclasses.replace(page, notes=tuple(dict.fromkeys([*notes, *page.notes])))
 
     def handed_over(self) -> bool:
@@ -165,9 +173,11 @@ class Session:
         return any(o.state == "present" and symptoms()[o.id].severity == "problem" for o in measured)
 
     def open_questions(self) -> list[Question]:
-        """Questions neither answered nor answered by the run, its settings or the script."""
+        """Questions neither answered nor answered by the run, its settings or the script; of a list of mistakes in which one
+        was seen already nothing more is asked."""
         observations = self.evidence().observations
         known = {o.id for o in observations if o.state != "unknown" and o.clarity >= PLAINLY}
+        seen = {o.id for o in observations if o.state == "present" and o.clarity >= PLAINLY}
         ruled_out = {o.id for o in observations if o.state == "absent"}
         config = self._with(self.told().settings).config
         return [
@@ -177,6 +187,7 @@ class Session:
             and not _is_set(question.setting, config)
             and not (question.symptoms and question.symptoms <= known)
             and not (question.about and ruled_out.issuperset(question.about))
+            and not any(seen.intersection(mistakes(choice)) for choice in question.choices if question.kind == "many")
         ]
 
     def suppose(self, question: Question, value: Value) -> Evidence:

@@ -12,7 +12,7 @@ from typing import Any
 
 from traindx.diagnosis import Observation, State
 from traindx.engine.ways import TOLD
-from traindx.interview.answers import Told
+from traindx.interview.answers import Told, named_outright
 from traindx.interview.script_checks import CHECKS
 from traindx.interview.script_facts import Facts, settings_of
 
@@ -30,7 +30,9 @@ class ScriptReading:
     hand_overs: tuple[str, ...] = ()
 
     def told(self) -> Told:
-        return Told(self.observations, (), dict(self.settings), self.hand_overs)
+        seen = [observation for observation in self.observations if observation.state == "present"]
+        hints = tuple(hint for one in seen for hint in named_outright([one.id], one.evidence))
+        return Told(self.observations, hints, dict(self.settings), self.hand_overs)
 
     def to_json(self) -> dict[str, Any]:
         return {

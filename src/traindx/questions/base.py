@@ -11,7 +11,8 @@ from traindx.engine.ways import TOLD
 Kind = Literal["one", "many", "number"]
 Value = str | float | tuple[str, ...] | None  # a choice, a number, the choices ticked; None: don't know
 
-UNTICKED = 0.4  # clarity of what was offered and not ticked: people overlook things
+UNTICKED = 0.4  # clarity of a shape that was offered and not ticked: people tick what troubles them most
+UNSEEN = 0.65  # and of a mistake somebody looked for and did not see: nine in ten would have
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Question:
-    """`why` answers '?': what the question is for. `seconds` is how long people take to answer. `setting` is what it asks
+    """`why` answers '?': what the question is for. `seconds` is how long people take to answer; from a minute on it
+    wants an experiment, and many will not have made it. `setting` is what it asks
     for where that stands in config files too; a 'number' goes there, and `samples` are its typical values with how usual they
     are. A question whose `setting` is known, or whose symptoms all are, is not asked; nor is one `about` symptoms that
     are all ruled out."""

@@ -54,5 +54,5 @@ QUESTION = Question(
         Choice("got-slower", "it got slower over time", present=("throughput-drop",), usual=0.03),
     ),
     seconds=15,
-    about=("slow-step", "slow-input-pipeline"),
+    about=("slow-step",),
 )

@@ -26,5 +26,4 @@ QUESTION = Question(
         Choice("at-chance", "validation is no better than guessing while train learns", present=("val-at-chance",)),
     ),
     seconds=15,
-    about=("overfitting-gap", "val-noisy", "suspiciously-good", "underfitting"),
 )
