@@ -146,8 +146,14 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
     "distance from a ReLU by hand": (
         "relu-cuts-output", train_with(lambda out, p: (out.relu().squeeze(1) - REAL[p]).abs().mean(), 1),
     ),
+    "log-softmax over the batch by hand": (
+        "softmax-over-wrong-dim", train_with(lambda out, p: -out.log_softmax(0)[torch.arange(24), LABELS[p]].mean()),
+    ),
     "sum reduction": (
         "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum")),
+    ),
+    "sums of two": (
+        "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum") + 0.3 * F.mse_loss(out[:, 0], REAL[p])),
     ),
     "sum written by hand": ("loss-summed", train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum(), 1)),
     "minus the loss": ("loss-maximised", train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]))),
@@ -289,6 +295,39 @@ def test_padding_counts_unless_it_is_ignored(tmp_path: Path) -> None:
 
 
 # --- predictions --------------------------------------------------------------------------------------------------------
+
+
+PHASES = """
+X = torch.randn(64, 8); y = torch.randint(0, 4, (64,)); teacher, student = nn.Linear(8, 4), nn.Linear(8, 4)
+for net, loss_of in ((teacher, lambda out: F.cross_entropy(out, y)),
+                     (student, lambda out: F.kl_div({scores}, teacher(X).detach().softmax(1), reduction="batchmean"))):
+    opt = torch.optim.SGD(net.parameters(), 0.05)
+    for step in range(400):
+        loss = loss_of(net(X)); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("scores", "raw"), [("out", True), ("out.log_softmax(1)", False)])
+def test_a_loss_function_that_a_second_phase_brings(tmp_path: Path, scores: str, raw: bool) -> None:
+    facts = facts_of(PHASES.format(scores=scores), tmp_path, 0.0)
+    assert facts["scores-as-log-probabilities"]["present"] is raw
+
+
+TAGGED = """
+lengths = torch.randint(4, 21, (256,)); steps = torch.arange(20)
+words = torch.where(steps < lengths[:, None], torch.randint(1, 30, (256, 20)), 0)
+tags = torch.where(words > 0, words % 4, {padding})
+net = nn.Sequential(nn.Embedding(30, 8), nn.Linear(8, 4)); opt = torch.optim.Adam(net.parameters(), 1e-2)
+for epoch in range(3):
+    for b in torch.arange(256).split(32):
+        loss = F.cross_entropy(net(words[b]).flatten(0, 1), tags[b].flatten()); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("padding", "counted"), [(0, True), (-100, False)])
+def test_padding_counts_in_tags(tmp_path: Path, padding: int, counted: bool) -> None:
+    facts = facts_of(TAGGED.format(padding=padding), tmp_path)
+    assert facts["padding-in-loss"]["present"] is counted
 
 
 def test_accuracy_and_number_of_classes_are_recorded(tmp_path: Path) -> None:

@@ -56,6 +56,70 @@ def test_labels_are_compared_with_slices_of_the_evaluation_data(tmp_path: Path, 
     assert facts["labels-unrelated"]["present"] is unrelated
 
 
+ALONE = """
+X = torch.randn(600, 12); c = (X[:, :4] + 0.5 * X[:, 4:8].abs()).argmax(1); t = X[:, 0] + X[:, 1] * X[:, 2]
+{change}
+net = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, {out})); opt = torch.optim.Adam(net.parameters(), lr={lr})
+for epoch in range({epochs}):
+    for b in torch.randperm(600).split(20):
+        loss = {loss}; opt.zero_grad(); loss.backward(); opt.step()
+"""
+CLASSES = {"out": 4, "loss": "F.cross_entropy(net(X[b]), c[b])"}
+NUMBERS = {"out": 1, "loss": "F.mse_loss(net(X[b]).squeeze(1), t[b])"}
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "lr", "epochs", "found"),
+    [
+        ("c = c[torch.randperm(600)]", CLASSES, 5e-3, 20, True),
+        ("c = torch.randint(0, 4, (600,))", CLASSES, 1e-5, 6, True),
+        ("t = t[torch.randperm(600)]", NUMBERS, 5e-3, 20, True),
+        ("", CLASSES, 5e-3, 6, False),
+        ("", CLASSES, 1e-6, 6, False),  # nothing is learnt, but there is something to learn
+        ("", NUMBERS, 1e-6, 6, False),
+        ("c = (X[:, :6] > 0).sum(1) % 2", CLASSES, 5e-3, 40, None),  # learnt late, by no simple rule
+    ],
+    ids=["memorised", "stuck", "numbers", "learnt", "too slow", "numbers too slow", "parity"],
+)
+def test_labels_dealt_out_without_evaluation_data(
+    tmp_path: Path, change: str, kind: dict[str, object], lr: float, epochs: int, found: bool | None
+) -> None:
+    facts = facts_of(ALONE.format(change=change, lr=lr, epochs=epochs, **kind), tmp_path, 0.02)
+    fact = facts.get("labels-unrelated", {"present": False, "clarity": 1.0})
+    if found is None:  # honestly undecided, never certain
+        assert not fact["present"] or fact["clarity"] < 0.9
+    else:
+        assert fact["present"] is found, facts
+
+
+def test_pairs_have_labels_that_no_single_sample_tells(tmp_path: Path) -> None:
+    pair = {"out": 2, "loss": "F.cross_entropy(net(X[b]) - net(X[b.flip(0)]), (c[b] == c[b.flip(0)]).long())"}
+    facts = facts_of(ALONE.format(change="", lr=1e-3, epochs=6, **pair), tmp_path, 0.02)
+    assert not facts.get("labels-unrelated", {}).get("present")
+
+
+RECORDS = """
+from torch.utils.data import DataLoader
+records = [([i % 7, i % 5, 3], i % 2) for i in range(200)]
+def collate(rows):
+    flat = [w for words, _ in rows for w in words]
+    return torch.tensor(flat), torch.arange(0, len(flat), 3), torch.tensor([t for _, t in rows])
+train = records[:150]; held = {held}
+net = nn.EmbeddingBag(8, 2); opt = torch.optim.SGD(net.parameters(), 0.1)
+for epoch in range(3):
+    for words, offsets, t in DataLoader(train, 25, shuffle=True, collate_fn=collate):
+        loss = F.cross_entropy(net(words, offsets), t); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for words, offsets, t in DataLoader(held, 25, collate_fn=collate): F.cross_entropy(net(words, offsets), t)
+"""
+
+
+@pytest.mark.parametrize(("held", "leak"), [("records[100:]", True), ("records[150:]", False), ("train", False)])
+def test_records_that_are_trained_and_validated_on(tmp_path: Path, held: str, leak: bool) -> None:
+    facts = facts_of(RECORDS.format(held=held), tmp_path)
+    assert bool(facts.get("validation-seen-in-training", {}).get("present")) is leak
+
+
 @pytest.mark.parametrize(("batch", "rate", "found"), [(512, 1e-6, True), (512, 0.05, False), (32, 1e-6, False)])
 def test_passes_without_updates(tmp_path: Path, batch: int, rate: float, found: bool) -> None:
     facts = facts_of(LEARNT.format(change="", lr=rate, epochs=12, batch=batch), tmp_path, ended=True)

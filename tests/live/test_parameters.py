@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from live_scripts import facts_of
 from torch import nn
 from torch.nn import functional as F
 
@@ -272,3 +273,18 @@ def test_weights_are_the_same_with_and_without(tmp_path: Path) -> None:
     watched: list[torch.Tensor] = []
     watch(tmp_path, lambda: watched.extend(weights()), *ALL)
     assert all(torch.equal(a, b) for a, b in zip(weights(), watched, strict=True))
+
+
+BARE = """
+X = torch.randn(64, 6); y = X[:, 0]
+a, b = (torch.full((6, 16), 0.1) if {constant} else 0.4 * torch.randn(6, 16)).requires_grad_(), torch.randn(16, 1, requires_grad=True)
+c = torch.randn(16, 16, requires_grad=True)
+opt = torch.optim.SGD([a, c, b], 0.01)
+for step in range(6):
+    loss = F.mse_loss(((X @ a).tanh() @ b).squeeze(1), y); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize("constant", [True, False])
+def test_one_number_everywhere_without_modules(tmp_path: Path, constant: bool) -> None:
+    assert facts_of(BARE.format(constant=constant), tmp_path)["equal-initial-weights"]["present"] is constant

@@ -57,6 +57,26 @@ def test_frozen_batch_norm_is_no_fault(tmp_path: Path) -> None:
     assert not facts["trained-in-eval-mode"]["present"]
 
 
+HEAD_ONLY = """
+X, y = torch.randn(96, 8), torch.arange(96) % 3
+body, head = nn.Sequential(nn.Linear(8, 16), nn.BatchNorm1d(16), nn.ReLU()), nn.Linear(16, 3)
+def train(parameters, epochs):
+    opt = torch.optim.Adam(parameters, 1e-2)
+    for b in torch.arange(96).repeat(epochs).split(16):
+        loss = F.cross_entropy(head(body(X[b])), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+train([*body.parameters(), *head.parameters()], 3)
+body.eval()
+for p in body.parameters(): p.requires_grad_({frozen})
+train([*body.parameters(), *head.parameters()] if {both} else head.parameters(), 3)
+"""
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_a_body_trained_before_may_rest_under_its_head(tmp_path: Path, both: bool) -> None:
+    facts = facts_of(HEAD_ONLY.format(frozen=both, both=both), tmp_path)
+    assert facts["trained-in-eval-mode"]["present"] is both if both else "trained-in-eval-mode" not in present(facts)
+
+
 COMPARED = """
 centres = 3 * torch.randn(4, 8)
 y, w = torch.arange(320) % 4, torch.arange(160) % 4

@@ -23,6 +23,7 @@ MINIMISED = frozenset((
 SCALING = frozenset(
     ("Mul", "Div", "Neg", "ToCopy", "View", "Squeeze", "Clone")
 )  # between a criterion's result and `backward`
+TERMS = frozenset(("Add", "View", "Squeeze", "ToCopy", "Clone"))
 PICKING = SCALING | frozenset(("Mean", "Sum", "Index", "Gather", "Select", "Unsqueeze", "NllLoss", "NllLoss2D"))
 ELEMENTWISE = SCALING | frozenset(
     (
@@ -51,15 +52,16 @@ AGREEING = 3  # backward calls in a row that tell the same story
 SMALL_BATCH = 4
 
 
+Made = dict[int, tuple[Criterion, torch.Tensor]]
+
+
 class Losses:
     """Follows the loss from the loss function to the step."""
 
     def __init__(self) -> None:
         self.batch = 0  # samples the model was last called with
         self.where = ""
-        self._made: dict[
-            int, tuple[Criterion, torch.Tensor]
-        ] = {}  # criterion results since the last step, by graph node
+        self._made: Made = {}  # criterion results since the last step, by graph node
         self._summed = 0  # samples summed without a division in the last backward
         self._how = ""
         self._upside_down = self._upright = self._backwards = 0
@@ -82,7 +84,7 @@ class Losses:
         self.where = found[1][0].where if found is not None else next((call.where for call, _ in made.values()), "")
         self._backwards += 1
         kinds = [kind_of(node) for node in nodes]
-        self._size(loss, found, kinds, nodes)
+        self._size(loss, found, made, kinds, nodes)
         turned = self._turned(loss, found, kinds)
         self._upside_down = self._upside_down + 1 if turned else 0
         self._upright += found is not None and not turned
@@ -114,6 +116,7 @@ class Losses:
         self,
         loss: torch.Tensor,
         found: tuple[int, tuple[Criterion, torch.Tensor]] | None,
+        made: Made,
         kinds: list[str],
         nodes: list[object],
     ) -> None:
@@ -129,6 +132,10 @@ class Losses:
             else:
                 self._summed = call.target.shape[0] if call.target.dim() else 1
                 self._how = f"{call.name} is called with reduction='sum' over {self._summed} samples and never divided."
+        elif (term := _added(loss, made)) is not None:
+            self._summed = term.target.shape[0] if term.target.dim() else 1
+            self._how = f"{term.name} is called with reduction='sum' over {self._summed} samples, added to the loss and never divided."
+            self.where = term.where
         elif kinds and kinds[0] == "Sum":
             sizes = tuple(int(size) for size in getattr(nodes[0], "_saved_self_sym_sizes", ()))
             if sizes and sizes[0] == self.batch > 1:
@@ -156,7 +163,7 @@ class Losses:
 
     def _by_hand(self, loss: torch.Tensor) -> Iterator[Finding]:
         """A loss that no function of torch made."""
-        for node in above(loss, ELEMENTWISE):
+        for node in above(loss, ELEMENTWISE | PICKING):
             kind, shape = kind_of(node), shape_of(node)
             if kind in ("Sub", "Rsub") and len(shape) == 2 and shape[0] == shape[1] > 1:
                 parts = inputs(node)
@@ -182,3 +189,12 @@ class Losses:
                         True,
                         f"The loss uses a softmax over dimension 0 of {written(shape)}, the batch.",
                     )
+
+
+def _added(loss: torch.Tensor, made: Made) -> Criterion | None:
+    """A summed criterion that is a term of the loss as it is, beside others."""
+    for node in above(loss, TERMS):
+        call = made.get(node._sequence_nr(), (None, None))[0]
+        if call is not None and call.options.get("reduction") == "sum":
+            return call
+    return None

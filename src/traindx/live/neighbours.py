@@ -10,6 +10,7 @@ import torch
 NEAR = 5  # neighbours asked
 FEATURES = 256  # of a sample, spread over it
 LEAST_PER_CLASS = 5
+FOLDS = 5
 CONSTANT = 1e-4  # of the largest deviation: such a feature holds rounding errors
 
 
@@ -51,11 +52,43 @@ def agreement(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
     return Agreement(right, chance, math.sqrt(max(chance * (1 - chance), 1e-12) / count))
 
 
+def on_a_line(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
+    """How well a ridge regression on the features and their squares tells the label of samples it was not fitted to."""
+    spread = rows.std(0)
+    rows = ((rows - rows.mean(0)) / spread)[:, spread > CONSTANT * spread.max()].double()
+    rows = torch.cat([rows, rows**2 - 1, torch.ones(len(rows), 1)], 1)
+    count, numbers = len(labels), labels.is_floating_point()
+    _, codes = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
+    wanted = labels.double().unsqueeze(1) if numbers else torch.nn.functional.one_hot(codes).double()
+    wanted = wanted - wanted.mean(0)
+    told = torch.empty_like(wanted)
+    fold = torch.arange(count) % FOLDS
+    ridge = rows.shape[1] * torch.eye(rows.shape[1], dtype=torch.float64)
+    for part in range(FOLDS):
+        out = fold == part
+        fitted, values = rows[~out], wanted[~out]
+        told[out] = rows[out] @ torch.linalg.solve(fitted.T @ fitted + ridge, fitted.T @ values)
+    if numbers:
+        together = torch.stack([told.squeeze(1), wanted.squeeze(1)])
+        varied = bool((together.std(1) > 0).all())
+        return Agreement(float(torch.corrcoef(together)[0, 1]) if varied else 0.0, 0.0, 1 / math.sqrt(count - 1))
+    shares = codes.bincount().double() / count
+    right = float(((told + shares).argmax(1) == codes).double().mean())
+    chance = float(shares.max())
+    return Agreement(right, chance, math.sqrt(max(chance * (1 - chance), 1e-12) / count))
+
+
+def keys_of(rows: torch.Tensor) -> list[float]:
+    """A number for each sample that tells it from others."""
+    weights = torch.arange(1, rows.shape[1] + 1, dtype=torch.float64).sqrt()
+    keys: list[float] = (rows.double() * weights).sum(1).tolist()
+    return keys
+
+
 def distinct(rows: torch.Tensor) -> torch.Tensor:
     """The places of the samples that have not occurred before."""
-    weights = torch.arange(1, rows.shape[1] + 1, dtype=torch.float64).sqrt()
     first: dict[float, int] = {}
-    for place, key in enumerate((rows.double() * weights).sum(1).tolist()):
+    for place, key in enumerate(keys_of(rows)):
         first.setdefault(key, place)
     return torch.tensor(list(first.values()))
 

@@ -16,13 +16,18 @@ _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
 def user_frame() -> FrameType | None:
     """The innermost frame that is neither ours nor torch's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code):
-        frame = frame.f_back
-    return frame
+    return outer(sys._getframe(0))
 
 
-def is_users(code: CodeType) -> bool:
+def outer(frame: FrameType) -> FrameType | None:
+    """The next frame of that kind that waits for this one."""
+    waiting = frame.f_back
+    while waiting is not None and not _is_users(waiting.f_code):
+        waiting = waiting.f_back
+    return waiting
+
+
+def _is_users(code: CodeType) -> bool:
     users = _users_code.get(code)
     if users is None:
         users = _users_code[code] = not code.co_filename.startswith((_OWN, _TORCH, "<"))

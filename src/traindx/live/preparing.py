@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.places import is_users, place, user_frame
+from traindx.live.places import outer, place, user_frame
 from traindx.live.rows import watchable
 from traindx.live.tensors import tensors_in
 
@@ -51,7 +51,7 @@ def maker_of(columns: bool, finite_before: bool, dataset: Any) -> Maker | None:
             if maker.sure or finite_before:
                 return maker
             guesses.append(maker)
-        frame = _outer(frame)
+        frame = outer(frame)
     if dataset is not None and not finite_before:
         makers = list(_in_class(type(dataset)))
         if len(makers) == 1 and (columns or _holds_finite(dataset)):
@@ -239,11 +239,3 @@ def _tree(path: str) -> ast.Module | None:
 
 def _source(path: str, line: int) -> str:
     return linecache.getline(path, line).strip()
-
-
-def _outer(frame: FrameType) -> FrameType | None:
-    """The next function of the same or another file of the user's that waits for this one."""
-    outer = frame.f_back
-    while outer is not None and not is_users(outer.f_code):
-        outer = outer.f_back
-    return outer

@@ -8,9 +8,10 @@ from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.recipes import falling, ramp
+from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "negative-loss"
+IMMENSE = 1e4  # times its first size, below zero: no likelihood of data gets there
 _FREE_SIGN = frozenset({"elbo", "nll", "likelihood", "gan", "wgan", "kl", "energy", "contrastive", "cosine", "ssim", "flow",
                         "density", "policy", "reward", "margin", "mi"})  # fmt: skip
 
@@ -26,7 +27,9 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"The lowest {curve.name} is {num(float(curve.y.min()))}.")
     first = float(curve.x[below[0]])
     free = bool(set(tokens_of(curve.name)) & _FREE_SIGN) or float(curve.y[0]) < 0
-    runaway = curve.y[-1] < 0 and curve.tail_trend(0.4)[1] < -2 and abs(curve.now) > abs(curve.initial)
+    immense = curve.now < -IMMENSE * max(1.0, abs(curve.initial))
+    falling = curve.tail_trend(0.4)[1] < -2 and abs(curve.now) > abs(curve.initial)
+    runaway = immense or (curve.y[-1] < 0 and falling)
     classifier = any(signals.run.of("score"))
     if (free and not runaway) or not (classifier or runaway):
         return Observation(
@@ -34,7 +37,7 @@ def detect(signals: Signals) -> Observation:
             "unknown",
             f"{curve.name} is negative ({num(curve.now)}), which some losses may be; its formula is not known.",
         )
-    bolting = runaway and _gathers_speed(curve.y)
+    bolting = immense or (runaway and _gathers_speed(curve.y))
     return Observation(
         ID, "present", f"{curve.name} goes below zero at {curve.at(first)} and is {num(curve.now)} now; losses of this kind end at 0.",
         (first, float(curve.x[-1])), curve.name, clarity(0.5 * float(runaway) + float(bolting) + float(classifier), 0.45, 1.5),
@@ -63,7 +66,7 @@ A loss that cannot be negative (cross entropy, squared error) is, and keeps goin
 The first negative value of the training loss. Losses whose sign is free by nature (likelihoods of densities, ELBO,
 Wasserstein, cosine, policy losses) or that begin negative are left alone unless they run away without bound. It counts when
 scores show that this is a classifier, or when the loss keeps falling beyond its own starting size; plainly when it falls ever
-faster, as a loss does that is made large instead of small.
+faster, as a loss does that is made large instead of small, or when it lies ten thousand times its first size below zero.
 
 ## Healthy range
 Zero is the floor of cross entropy, squared, absolute and hinge losses.
@@ -76,6 +79,7 @@ by -1), targets are outside the range the loss assumes, or a log of values above
     cases=(
         Case("runs away below zero", "present", lambda: {"train_loss": ramp(100, 0.7, -40, 0.01)}),
         Case("classifier at -0.9", "present", lambda: {"train_loss": ramp(100, -0.1, -0.9), "val_accuracy": ramp(100, 0.1, 0.9)}),
+        Case("far below and stuck there", "present", lambda: {"train_loss": then(-np.exp(ramp(60, 0.0, 40.0)), flat(60, -2e17, 0.01))}),
         Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.1)}),
         Case("negative from the beginning", "unknown", lambda: {"train_loss": -ramp(100, 3, 2)}),
     ),

@@ -1,4 +1,5 @@
-"""Do training labels belong to their inputs? Told by comparing the training data with the evaluation data.
+"""Do training labels belong to their inputs? Told by comparing the training data with the evaluation data, or by the model, which
+learns nothing that holds for samples it has not met.
 
 Near inputs have like labels in most data. Where that holds for the samples that are evaluated and not at all for those that
 are trained on, and the model fails on the former, the training labels were dealt out to the wrong inputs.
@@ -6,14 +7,16 @@ are trained on, and the model fails on the former, the training labels were deal
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
 from traindx.live.findings import Finding, Findings
+from traindx.live.first_pass import FirstPass, size_of_source
 from traindx.live.hub import Hub
-from traindx.live.neighbours import agreement, distinct, enough, features_of
+from traindx.live.neighbours import agreement, distinct, enough, features_of, on_a_line
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, tensors_in
@@ -23,6 +26,11 @@ LEAST = 96
 RELATED = 10.0  # standard deviations above chance: evaluation labels follow from the inputs
 UNRELATED = 2.5  # and below this, training labels do not
 HALF = 0.5  # of what neighbours alone reach: a model that learnt from such labels does worse
+ALONE = 128  # samples at least, where there is nothing to compare them with
+SIZE_LOOKS = 3  # updates before which the table is looked for that batches are cut from
+NO_RELATION = 3.0  # standard deviations that the better of two tests stays below
+UPDATES = 100  # before a model that has learnt nothing says something about the labels
+MEMORISING, STUCK = 0.85, 0.6  # clarity: a task may be out of reach of neighbours and of this model alike
 BYTES = 8 << 20  # of a batch that is looked at
 
 
@@ -64,6 +72,11 @@ class Alignment(Observer):
         self._right = self._asked = 0.0  # predictions of the last evaluation
         self._evaluations = 0
         self._between = False
+        self._pass = FirstPass()
+        self._told = False
+        self._length = 0  # of the dataset of the first loader
+        self._calls = 0  # of models since the last `backward`
+        self._single = True  # one model was called, with one tensor: labels are about that alone
 
     @property
     def _full(self) -> bool:
@@ -72,8 +85,11 @@ class Alignment(Observer):
     # --- samples come in ----------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        if not self._loaded:
+            with suppress(TypeError, AttributeError, NotImplementedError):  # it does not know its length
+                self._length = len(loader.dataset)
         self._loaded = self._fresh = True
-        if self._full:
+        if self._full and self._pass.over:
             return
         self._was_evaluated()
         tensors = list(tensors_in(batch))
@@ -82,7 +98,17 @@ class Alignment(Observer):
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         # what is trained on comes from the loader, what is evaluated on may still be cut from a tensor
         elsewhere = self._loaded and (self._fresh or self.hub.grad)
-        self._given = None if elsewhere or self._full else first_input(args, kwargs)
+        self._given = None if elsewhere else first_input(args, kwargs)
+        if self.hub.grad:
+            self._calls += 1
+            self._single = self._single and self._calls == 1 and len(list(tensors_in((args, kwargs)))) == 1
+            if (
+                self._given is not None
+                and not self._pass.size
+                and self.hub.step < SIZE_LOOKS
+                and watchable(self._given)
+            ):
+                self._pass.size = size_of_source(self._given)
 
     on_glance = on_forward
 
@@ -90,17 +116,18 @@ class Alignment(Observer):
         training = call.output.requires_grad
         given, self._given = self._given, None
         if given is not None and _usable(given, call.target) and (training or self._between):
-            side = self._trained if training else self._held
-            if side.count < MOST:
-                side.add(given, call.target)
+            self._add(self._trained if training else self._held, given, call.target)
+        if training:
+            self._pass.loss(call)
         if not training and self._between and _classified(call):
             self._right += float((call.input.argmax(1) == call.target).sum())
             self._asked += len(call.target)
 
     def on_backward(self, loss: torch.Tensor) -> None:
+        self._calls = 0
         if self._waiting is not None:
-            if self._trained.count < MOST:
-                self._trained.add(*self._waiting)
+            self._pass.size = self._pass.size or self._length
+            self._add(self._trained, *self._waiting)
             self._waiting = None
         if self._between and self._asked:
             self._evaluations += 1
@@ -115,11 +142,19 @@ class Alignment(Observer):
     def on_end(self) -> None:
         self._was_evaluated()
         self._judge()
+        if not self._told:
+            self._judge_alone()
 
     def _was_evaluated(self) -> None:
-        if self._waiting is not None and self._between and self._held.count < MOST:
-            self._held.add(*self._waiting)
+        if self._waiting is not None and self._between:
+            self._add(self._held, *self._waiting)
         self._waiting = None
+
+    def _add(self, side: _Side, data: torch.Tensor, labels: torch.Tensor) -> None:
+        if side is self._trained and not self._pass.over and (side.count < MOST or self.hub.deep or self.hub.glancing):
+            self._pass.samples(features_of(data[:MOST]))
+        if side.count < MOST:
+            side.add(data, labels)
 
     # --- and are judged -----------------------------------------------------------------------------------------------
 
@@ -138,12 +173,37 @@ class Alignment(Observer):
             f"The nearest neighbours of a sample tell its label with {what} {there.score:.2f} in the evaluation data, and with "
             f"{here.score:.2f} in {len(trained[1])} training samples"
         )
+        self._told = True
         if here.sure() > UNRELATED:
             self._findings.add(Finding("labels-unrelated", False, f"{text}."))
         elif numbers or (self._asked and self._right / self._asked < HALF * there.score):
             self._findings.add(
                 Finding("labels-unrelated", True, f"{text}, as if those labels had been dealt out at random.")
             )
+
+    def _judge_alone(self) -> None:
+        """Without evaluation data that tell more: neither neighbours nor a regression nor the model find a relation."""
+        if not self._single or self._trained.count < ALONE or self.hub.step < UPDATES:
+            return
+        rows, labels = self._trained.whole()
+        progress = self._pass.progress()
+        if progress is None or not enough(labels, ALONE):
+            return
+        near, line = agreement(rows, labels), on_a_line(rows, labels)
+        sure = max(near.sure(), line.sure())
+        if sure >= RELATED:
+            text = (
+                f"Neighbours or a regression tell the labels of {len(labels)} training samples far better than chance."
+            )
+            self._findings.add(Finding("labels-unrelated", False, text))
+        elif sure < NO_RELATION and not progress.learnt:
+            end = "falls to" if progress.memorised else "is"
+            text = (
+                f"In {len(labels)} training samples neither neighbours nor a regression tell the label better than chance, and the loss on "
+                f"samples seen for the first time is {progress.fresh:.3g}, that of a guess {progress.chance:.3g}; it {end} {progress.last:.3g} "
+                "in the end."
+            )
+            self._findings.add(Finding("labels-unrelated", True, text, MEMORISING if progress.memorised else STUCK))
 
 
 def _classified(call: Criterion) -> bool:

@@ -16,6 +16,7 @@ from traindx.live.tensors import tensors_in
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
+NEW_LOOKS = 3  # at a loss function that was not met before, on whatever step
 MOST_SITES = 32
 
 
@@ -25,6 +26,7 @@ class OutputsAndLoss(Observer):
         self._findings = Findings(hub)
         self._sites: dict[tuple[str, str], Site] = {}
         self._open: set[tuple[str, str]] = set()  # sites that one more look may decide
+        self._looked: dict[str, int] = {}  # loss functions by name: a second phase may bring one that the first had not
         self._losses = Losses()
         self._output: torch.Tensor | None = None  # what the model gave back last
         self._packing = Packing(hub)
@@ -33,13 +35,17 @@ class OutputsAndLoss(Observer):
         self._packing.attach()
 
     def on_criterion(self, call: Criterion) -> None:
-        if not self.hub.deep:
+        new = self._looked.get(call.name, 0) < NEW_LOOKS
+        if not self.hub.deep and not (new and call.input.is_cpu):
             if self._open:
                 self._look_again(call)
             return
         if not call.output.requires_grad or not watchable(call.input) or not watchable(call.target):
             return
-        self._losses.criterion(call)
+        if self.hub.deep:
+            self._losses.criterion(call)
+        if new:
+            self._looked[call.name] = self._looked.get(call.name, 0) + 1
         self._look(call)
 
     def _look(self, call: Criterion) -> None:

@@ -9,7 +9,7 @@ from statistics import median
 import torch
 
 from traindx.live.hub import Hub
-from traindx.live.naming import listed, model_parameters
+from traindx.live.naming import listed, model_parameters, optimized
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
@@ -33,9 +33,12 @@ class Initialisation(Observer):
 
     @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
-        if self._done or not self.hub.models:
+        if self._done:
             return
         self._done = True
+        if not self.hub.models:
+            self._judge_bare(optimizer)
+            return
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         matrices = self._matrices(held)
         if matrices:
@@ -66,6 +69,23 @@ class Initialisation(Observer):
                 fan_in = parameter[0].numel() if own else max(parameter.shape)
                 found.append((name, parameter.detach(), fan_in))
         return found[:MOST]
+
+    def _judge_bare(self, optimizer: torch.optim.Optimizer) -> None:
+        """Parameters without modules: which side of a matrix its units lie on is not known, but one number everywhere is."""
+        tables = [(f"parameter {place}", one) for place, one in enumerate(optimized([optimizer]).values())]
+        hidden = [
+            (name, one.detach()) for name, one in tables if one.dim() >= 2 and min(one.shape) >= 2 and watchable(one)
+        ]
+        hidden = hidden[:MOST][:-1]
+        if hidden:
+            ends = torch.stack([torch.stack(torch.aminmax(one)) for _, one in hidden]).tolist()
+            equal = [name for (name, _), (low, high) in zip(hidden, ends, strict=True) if low == high]
+            few = len(equal) < CONSTANT_SHARE * len(hidden)
+            text = (
+                f"{len(equal)} of {len(hidden)} hidden weight matrices hold one number everywhere when training begins"
+            )
+            names = f" ({listed(equal)})" if equal else ""
+            self.hub.fact("equal-initial-weights", not few, f"{text}{names}.", where=None if few else equal[0])
 
     def _judge(self, matrices: list[tuple[str, torch.Tensor, int]]) -> None:
         rows = []

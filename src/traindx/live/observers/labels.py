@@ -75,6 +75,8 @@ class Labels(Observer):
         classes = call.input.shape[1] if call.input.dim() > 1 else 0
         same_size = [ids for ids, size in self._tokens if size == classes and ids.device == call.target.device]
         texts = [ids for ids in same_size if watchable(ids) and ids.numel() >= LEAST_TOKENS]
+        if not texts:
+            yield from self._tags(call)
         if len(texts) != 1:  # none, or an encoder and a decoder: what the targets should be is not known
             return
         ids = texts[0]
@@ -88,6 +90,19 @@ class Labels(Observer):
         yield from self._offset(call, ids, targets, ignored)
         if call.options.get("reduction", "mean") != "none":
             yield from _padding(call, ids, targets, ignored)
+
+    def _tags(self, call: Criterion) -> Iterator[Finding]:
+        """Targets of another kind than the tokens, one for each of them: where the tokens end, those should too."""
+        alike = [
+            ids for ids, _ in self._tokens if ids.device == call.target.device and ids.numel() == call.target.numel()
+        ]
+        if len(alike) != 1 or not watchable(alike[0]) or alike[0].numel() < LEAST_TOKENS:
+            return
+        ids = alike[0]
+        few = max(1, MOST_TOKENS // ids.shape[1])
+        ids, targets = ids[:few], call.target.detach().reshape(ids.shape)[:few]
+        if call.options.get("reduction", "mean") != "none":
+            yield from _padding(call, ids, targets, call.options.get("ignore_index", -100), tags=True)
 
     def _offset(self, call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> Iterator[Finding]:
         name = "targets-not-next-token"
@@ -154,13 +169,17 @@ def _distribution(call: Criterion) -> Iterator[Finding]:
         yield Finding(name, False, "The target rows of cross_entropy sum to 1.")
 
 
-def _padding(call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> Iterator[Finding]:
+def _padding(
+    call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int, *, tags: bool = False
+) -> Iterator[Finding]:
     name = "padding-in-loss"
     pad, filler = (
         targets[:, -1].median(),
         ids[:, -1].median(),
     )  # what more than half of the rows end with, if anything is
     runs, fillers = _run(targets == pad), _run(ids == filler)
+    if tags:  # the last words of a sentence may have the tag that padding was given
+        runs = torch.minimum(runs, fillers)
     numbers = [runs.sum() / targets.numel(), (runs >= 2).float().mean(), (runs.amax() > runs.amin()).float()]
     share, padded, uneven, filled, token = torch.stack([*numbers, fillers.sum() / ids.numel(), pad.double()]).tolist()
     weight = call.options.get("weight")

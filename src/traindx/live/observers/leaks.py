@@ -2,7 +2,8 @@
 
 Rows of the data are remembered by a 64-bit hash of their bytes: those the model was trained on, as far as they were seen, and
 those it was evaluated on. Of a small set held as tensors all rows are known at once. Of others only part of the training rows
-is seen; how large that part is shows in how often a training row comes back.
+is seen; how large that part is shows in how often a training row comes back. Samples that are no rows (texts, records) are told
+apart by what they are: the same objects of a list, the same numbers of one dataset.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ class Leaks(Observer):
         self._loaded = _Rows()
         self._training_data: set[int] = set()  # ids of the datasets that are trained on
         self._whole: set[int] = set()  # all rows of those that are held as tensors
-        self._waiting: tuple[Any, torch.Tensor] | None = None  # loader and batch, of which it is not known yet what for
+        self._waiting: tuple[Any, torch.Tensor | None] | None = None  # loader and batch, not yet known what for
+        self._compared: set[int] = set()
+        self._members = _Rows(again=1.0)  # the samples of whole datasets, by their identity
         self._between = False
         self._calls = 0
         self._clean = 0
@@ -75,7 +78,7 @@ class Leaks(Observer):
             return
         self._evaluated_batch()
         data = next((tensor for tensor in tensors_in(batch) if tensor.dim() >= 2), None)
-        self._waiting = (loader, data) if data is not None else None
+        self._waiting = loader, data
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         data = first_input(args, kwargs)
@@ -95,12 +98,23 @@ class Leaks(Observer):
     def _evaluated_batch(self) -> None:
         """The batch before was not trained on."""
         if self._between and self._waiting is not None:
-            dataset = id(self._waiting[0].dataset)
-            if dataset not in self._training_data and self._affordable():
-                self._take(self._loaded, self._waiting[1], dataset)
-            elif dataset not in self._training_data:
-                self._loaded.whole = False
+            loader, data = self._waiting
+            dataset = id(loader.dataset)
+            if dataset not in self._training_data:
+                self._evaluated_members(loader.dataset)
+                if data is not None and self._affordable():
+                    self._take(self._loaded, data, dataset)
+                elif data is not None:
+                    self._loaded.whole = False
         self._waiting = None
+
+    def _evaluated_members(self, dataset: Any) -> None:
+        known, sets = self._members.trained, self._members.sets
+        if known and id(dataset) not in self._compared:
+            self._compared.add(id(dataset))
+            members = _identities(dataset)
+            if not known.isdisjoint(members):  # copies of the same samples would not show: nothing is ruled out
+                sets[id(dataset)] = {member: member in known for member in members}
 
     def _affordable(self) -> bool:
         return self.hub.deep or self.hub.cost < self.hub.budget
@@ -144,7 +158,8 @@ class Leaks(Observer):
             if id(loader.dataset) not in self._training_data:
                 self._training_data.add(id(loader.dataset))
                 self._take_whole(loader)
-            if self._affordable():
+                self._members.trained.update(_identities(loader.dataset))
+            if batch is not None and self._affordable():
                 self._take(self._loaded, batch, None)
             self._waiting = None
         if self._between:
@@ -163,7 +178,8 @@ class Leaks(Observer):
         self.on_end()
         self._by_model.clear()
         self._training_data.clear()
-        self._loaded = _Rows()
+        self._loaded, self._members = _Rows(), _Rows(again=1.0)
+        self._compared.clear()
 
     def on_end(self) -> None:
         if not self._done:
@@ -172,7 +188,7 @@ class Leaks(Observer):
             self._close_gaps()
 
     def _close_gaps(self) -> None:
-        for rows in (self._loaded, *self._by_model.values()):
+        for rows in (self._loaded, self._members, *self._by_model.values()):
             if rows.sets and rows.again >= PARTLY_KNOWN:
                 self._judge(rows)
             rows.sets, rows.whole = {}, True
@@ -207,6 +223,15 @@ class Leaks(Observer):
                 "validation-seen-in-training", False,
                 f"None of {count} evaluated samples is among the {len(rows.trained)} training samples seen.",
             ))  # fmt: skip
+
+
+def _identities(dataset: Any) -> set[int]:
+    """What tells the samples of a dataset apart without asking it for them: their objects, or their numbers in another one."""
+    if type(dataset) is Subset and len(dataset.indices) <= MOST_ROWS:
+        return {hash((id(dataset.dataset), int(index))) for index in dataset.indices}
+    if type(dataset) in (list, tuple) and len(dataset) <= MOST_ROWS:
+        return {id(sample) for sample in dataset if isinstance(sample, tuple | list | dict | torch.Tensor)}
+    return set()
 
 
 def _held(dataset: Any) -> torch.Tensor | None:

@@ -197,6 +197,9 @@ class NonFinite(Observer):
     def on_end(self) -> None:
         self.hub.values.poll(wait=True)
         self._hear()
+        if not self._done and not self._bad and len(self._losses) >= FIRST_LOOKS:
+            for identifier in ALL[1:]:
+                self._findings.add(Finding(identifier, False, "No loss was NaN or Inf."))
 
     def _hear(self) -> None:
         """The losses that have arrived from a device since the last step."""

@@ -46,6 +46,7 @@ class _Watched:
             weakref.ref(m) for m in model.modules() if isinstance(m, _BATCHNORM) and m.track_running_stats
         ]
         self.trained: bool | None = None
+        self._trainers: dict[int, tuple[weakref.ref[torch.optim.Optimizer], bool]] = {}
         self.updates = self.eval_updates = 0
         self.first_eval = 0
         self.gap_calls = 0  # evaluation calls in train mode since the last update
@@ -58,6 +59,15 @@ class _Watched:
     def model(self) -> torch.nn.Module | None:
         """None once the user has let go of it."""
         return self._model()
+
+    def trained_by(self, optimizer: torch.optim.Optimizer) -> bool:
+        """Whether this optimiser updates most of its weights: one that was trained before may rest under a new head."""
+        known = self._trainers.get(id(optimizer))
+        if known is None or known[0]() is not optimizer:
+            model = self.model
+            known = weakref.ref(optimizer), model is not None and _trains(optimizer, model)
+            self._trainers[id(optimizer)] = known
+        return known[1]
 
     @property
     def layers(self) -> str:
@@ -166,9 +176,9 @@ class Phases(Observer):
             most = max(self._layer_calls.values())
             self.hub.config(model_layers=len(self._layer_calls), model_recurrent=most >= MANY)
         for seen in self._watched.values():
-            if seen.trained is None and seen.model is not None:
-                seen.trained = _trains(optimizer, seen.model) or None
-            if seen.trained and (seen.dropouts or seen.batchnorms):
+            now = seen.trained_by(optimizer)
+            seen.trained = seen.trained or now or None
+            if now and (seen.dropouts or seen.batchnorms):
                 self._updated(seen)
 
     def on_farewell(self) -> None:

@@ -1,0 +1,133 @@
+"""What a model makes of samples it has not met before: the losses of the first pass over the data, beside those of the end.
+
+Labels that follow from the inputs are learnt from some samples for all others, so that the loss of new samples falls as well. Labels
+that do not can only be memorised: new samples stay at chance, and the loss falls when the old ones come back.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import torch
+
+from traindx.live.neighbours import keys_of
+from traindx.live.observer import Criterion
+from traindx.live.places import outer, user_frame
+from traindx.live.rows import watchable
+
+LEAST_LOSSES = 10  # on new samples
+MOST_TARGETS = 1 << 14
+LAST = 20
+FRAMES = 6  # functions of the user around the model's call
+MOST_BYTES = 1 << 26  # of a table that is searched for a sample
+ROWS = 32  # of a batch that are looked up
+CLASSES = ("cross_entropy", "nll_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+ALTERED = ("weight", "pos_weight", "label_smoothing")  # options that move the loss of a guess
+NOT_LEARNT = 0.97  # of the loss of a guess, on new samples
+MEMORISED = 0.9  # and on old ones
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The loss of a constant guess, of samples that were new, and at the end."""
+
+    chance: float
+    fresh: float
+    last: float
+
+    @property
+    def learnt(self) -> bool:
+        return self.fresh < NOT_LEARNT * self.chance
+
+    @property
+    def memorised(self) -> bool:
+        return not self.learnt and self.last < MEMORISED * self.chance
+
+
+class FirstPass:
+    """Losses of training calls until samples come back, and the last ones."""
+
+    def __init__(self) -> None:
+        self.over = False
+        self.size = 0  # samples of the whole data, where that is known
+        self._seen = 0
+        self._known: set[float] = set()
+        self._fresh: list[tuple[torch.Tensor, torch.Tensor]] = []  # losses and their targets
+        self._numbers = 0  # of targets held
+        self._last: deque[torch.Tensor] = deque(maxlen=LAST)
+        self._name: str | None = None
+
+    def samples(self, rows: torch.Tensor) -> None:
+        """Some samples of a training batch, as features."""
+        keys = keys_of(rows)
+        here = keys[:: max(1, len(keys) // ROWS)]
+        # a first pass may hold a sample twice; a second one brings known samples in every batch
+        self.over = self.over or (
+            len(self._known) >= 2 * len(here) and sum(key in self._known for key in here) > 0.1 * len(here)
+        )
+        if not self.over:
+            self._known.update(keys)
+
+    def loss(self, call: Criterion) -> None:
+        """The result of a loss function in training."""
+        if self._name is None:
+            plain = call.output.numel() == 1 and not any(_given(call.options.get(name)) for name in ALTERED)
+            self._name = call.name if plain and call.name in (*CLASSES, *BINARY, *NUMBERS) else ""
+        if call.name != self._name or call.output.numel() != 1:
+            return
+        value = call.output.detach()
+        self._last.append(value)
+        self._seen += call.target.shape[0] if call.target.dim() else 1
+        self.over = self.over or self._seen > self.size > 0
+        if not self.over and self._numbers < MOST_TARGETS:
+            self._numbers += call.target.numel()
+            self._fresh.append((value, call.target.detach().reshape(-1).clone()))
+
+    def progress(self) -> Progress | None:
+        """None where that was not seen."""
+        if len(self._fresh) < LEAST_LOSSES or not self._name:
+            return None
+        late = self._fresh[len(self._fresh) // 2 :]
+        fresh, last = (
+            float(torch.stack(values).double().mean()) for values in ([one for one, _ in late], [*self._last])
+        )
+        chance = _guess(self._name, torch.cat([targets for _, targets in late]))
+        return Progress(chance, fresh, last) if chance > 0 and math.isfinite(fresh + last) else None
+
+
+def size_of_source(batch: torch.Tensor) -> int:
+    """How many rows the table has that a batch was cut from, where that is a variable of a function that is running; else 0."""
+    frame = user_frame()
+    for _ in range(FRAMES):
+        if frame is None:
+            break
+        for value in list({**frame.f_globals, **frame.f_locals}.values()):
+            if not isinstance(value, torch.Tensor) or value.shape[1:] != batch.shape[1:] or value.dtype != batch.dtype:
+                continue
+            larger = len(value) > len(batch) and value.nbytes <= MOST_BYTES and watchable(value) and value.is_cpu
+            if larger and bool((value.detach().flatten(1) == batch.detach()[0].flatten()).all(1).any()):
+                return len(value)
+        frame = outer(frame)
+    return 0
+
+
+def _given(option: object) -> bool:
+    return isinstance(option, torch.Tensor) or bool(option)
+
+
+def _guess(name: str, labels: torch.Tensor) -> float:
+    """The loss of the best answer that looks at no input."""
+    labels = labels.double()
+    if name in NUMBERS:
+        guesses = torch.cat(
+            [labels.mean().reshape(1), labels.quantile(torch.linspace(0.1, 0.9, 17, dtype=labels.dtype))]
+        )
+        loss = getattr(torch.nn.functional, name)
+        return min(float(loss(guess.expand_as(labels), labels)) for guess in guesses)
+    _, counts = labels.unique(return_counts=True)  # type: ignore[no-untyped-call]
+    shares = counts.double() / counts.sum()
+    return float(-(shares * shares.log()).sum())
