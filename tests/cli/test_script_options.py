@@ -64,3 +64,20 @@ def test_run_leaves_everything_to_the_script_and_says_so(
     out, err = capsys.readouterr()
     assert out == "--gate x\n"
     assert "options of traindx come first: traindx run --gate …" in err
+
+
+def test_with_argparse_only_what_is_written_with_dashes_is_an_option(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(
+        "import json\nfrom argparse import ArgumentParser\nparser.add_argument('--max-steps')\nsteps = 3\n"
+    )
+    given = [str(script), "--max-steps", "5", "--json", "o.json"]
+    assert own_first(given, {"--json": True, "--max-steps": True}) == [
+        "--json",
+        "o.json",
+        str(script),
+        "--max-steps",
+        "5",
+    ]
+    script.write_text("import json, tyro\nfrom argparse import ArgumentParser\n")  # any name may be one
+    assert own_first(given, {"--json": True}) == given

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from traindx.trials.plan import on_the_command_line
 from traindx.trials.setting import combined
 from traindx.trials.strength import at, neighbours, strength
 
@@ -22,3 +23,15 @@ def test_only_a_single_scaled_setting_has_a_strength() -> None:
     assert strength(combined("momentum=0.9")) is None
     assert str(at(combined("lr=x0.1"), -1.5)[0]) == "lr=x0.032"
     assert str(at(combined("lr=x10"), 3.0)[0]) == "lr=x1000"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--lr", "1.5", "--epochs", "3"], ("--lr 1.5", "--lr 0.15")),
+        (["--learning-rate=2e-3"], ("--learning-rate=2e-3", "--learning-rate=0.0002")),
+        (["--epochs", "3", "lr"], None),
+    ],
+)
+def test_a_value_from_the_command_is_changed_there(arguments: list[str], expected: tuple[str, str] | None) -> None:
+    assert on_the_command_line(combined("lr=x0.1")[0], arguments) == expected

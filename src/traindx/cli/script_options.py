@@ -2,7 +2,8 @@
 of that name itself.
 
 Everything behind a script is the script's, as it should be. Only an option that traindx knows and that the script's source
-never names is taken for traindx's own; `--` before it leaves it to the script in any case.
+never names is taken for traindx's own; `--` before it leaves it to the script in any case. A script that reads its options with argparse
+names them with their dashes; with anything else, any word of its source may be the name of one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,12 @@ from traindx.cli.talk import say
 SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 WORD = re.compile(r"(?<=[\"'])-[A-Za-z]\b|[A-Za-z_][A-Za-z0-9_]*")  # names, and short options where they are quoted
 MOST = 1_000_000  # bytes of source worth reading
+DASHED = re.compile(r"--([A-Za-z][A-Za-z0-9_-]*)")
+# what makes options of names in the source: parameters, fields, strings without dashes
+BY_NAME = frozenset(
+    {"absl", "cappa", "chz", "click", "configurator", "defopt", "draccus", "fire", "HfArgumentParser", "hydra", "jsonargparse", "pyrallis",
+     "simple_parsing", "tap", "typer", "tyro"}
+)  # fmt: skip
 
 
 class ScriptCommand(typer.core.TyperCommand):
@@ -56,7 +63,7 @@ def own_first(arguments: Sequence[str], options: Mapping[str, bool]) -> list[str
     place = _script(arguments, options)
     if place is None:
         return list(arguments)
-    words = _words(Path(arguments[place]))
+    words = _names(Path(arguments[place]))
     own: list[str] = []
     theirs: list[str] = []
     rest = list(arguments[place + 1 :])
@@ -95,9 +102,14 @@ def _spelt(option: str) -> str:
     return option[2:].replace("-", "_") if option.startswith("--") else option
 
 
-def _words(script: Path) -> set[str]:
+def _names(script: Path) -> set[str]:
+    """What may be the name of an option of the script, with underscores for dashes."""
     try:
         with script.open(encoding="utf-8", errors="replace") as file:
-            return set(WORD.findall(file.read(MOST)))
+            text = file.read(MOST)
     except OSError:
         return set()
+    words = set(WORD.findall(text))
+    if "ArgumentParser" in words and not words & BY_NAME:
+        return {name.replace("-", "_") for name in DASHED.findall(text)} | {one for one in words if one.startswith("-")}
+    return words

@@ -17,7 +17,7 @@ from traindx.live.store import STATE
 from traindx.readers.find import find_runs
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
-from traindx.trials.plan import Candidate, at_strength, by_hand, in_the_middle, plan
+from traindx.trials.plan import Candidate, at_strength, by_hand, in_the_middle, on_the_command_line, plan
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
 from traindx.trials.session import GRAVE, Limits, Session, Trial, standing
@@ -146,7 +146,8 @@ def _first(session: Session, asked: Asked, place: Path) -> Diagnosis:
     if arm.page is None or arm.measured is None:
         raise TraindxError(
             f"{name_of(asked.arguments)} cannot be trialled: {arm.failed or 'nothing was recorded'}.",
-            f"Diagnose it where it runs: traindx run {' '.join(asked.arguments)}",
+            f"By hand: diagnose it where it runs (traindx run {' '.join(asked.arguments)}), make one change that the page proposes, run it again, "
+            "and compare both recordings (traindx compare OLD.traindx NEW.traindx).",
         )
     name = name_of(asked.arguments)
     where = _script(asked.arguments) or session.project.root
@@ -206,7 +207,13 @@ def _conclude(
             )
     if session.left <= 0:
         notes.append("The time budget was spent; --budget gives more.")
-    if best is not None and not edits:
+    by_command = (
+        [] if best is None else [on_the_command_line(one, asked.arguments[1:]) for one in best.candidate.settings]
+    )
+    told = [f"{new} instead of {old}" for old, new in filter(None, by_command)]
+    if best is not None and told:
+        notes.append(f"The script is given it by its command: {', '.join(told)}.")
+    elif best is not None and not edits and session.state is None:
         notes.append(
             f"It was tried at run time ({best.candidate.change}); no edit of the script is sure enough to be proposed."
         )
@@ -222,7 +229,7 @@ def _conclude(
     name = " ".join(asked.arguments)
     report = Report(
         name, revised(page, tests), tuple(trials), best, diff_of(root, edits) if edits else "",
-        tuple(by_hand(page)) if page.verdict != "healthy" else (), tuple(notes), page,
+        tuple(by_hand(page)) if page.verdict != "healthy" and not told else (), tuple(notes), page,
     )  # fmt: skip
     return report, {root: edits} if edits else {}
 

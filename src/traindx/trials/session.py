@@ -324,7 +324,8 @@ def arm_of(result: Result) -> Arm:
     if result.interrupted:
         return Arm(page, measured, "interrupted")
     if measured is None or not measured.steps or page is None:
-        return Arm(page, measured, f"it made no update ({_last_words(result)})")
+        why = f" ({_last_words(result)})" if result.code else ", and ended without an error"
+        return Arm(page, measured, f"it made no update{why}")
     if result.code not in (0, 124) and measured.stopped == "end":
         return Arm(page, measured, f"it ended with an error ({_last_words(result)})")
     return Arm(page, measured)
