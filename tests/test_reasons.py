@@ -65,6 +65,13 @@ def test_missing_evidence_says_what_it_would_do_and_how_to_get_it() -> None:
     assert all(item.id != "flat-from-start" for item in told.missing)
 
 
+def test_reasons_stand_in_the_order_of_the_weight_that_is_shown() -> None:
+    told = why(seen("nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "loss-spike"), "fp16-overflow")
+    for reasons in (told.supports, told.contradicts):
+        shown = [abs(reason.shown) for reason in reasons]
+        assert shown == sorted(shown, reverse=True)
+
+
 def test_changes_name_findings_after_which_the_answer_is_another() -> None:
     evidence = seen("flat-from-start")
     top = evidence.ranked()[0].cause
@@ -87,6 +94,8 @@ def test_the_command_shows_for_against_missing_and_change(capsys: pytest.Capture
     page = capsys.readouterr().out
     for heading in ("For", "Against", "Not looked at", "What would change the answer"):
         assert f"\n{heading}" in page
+    assert "to look: " in page
+    assert "{script}" not in page
     assert main(["explain", "--why", str(EXAMPLES / "sick"), "lr-too-high", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["schema"] == "traindx.why/1"

@@ -76,12 +76,13 @@ def main() -> int:
     parser.add_argument("--users", type=int, default=2, help="simulated users per cause")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fallible", action="store_true", help="users overlook things and imagine others")
+    parser.add_argument("--as-recorded", action="store_true", help="users know no more than the recorder saw")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--verbose", action="store_true", help="a line a user")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     if options.zoo:
-        users = from_zoo(options.zoo, options.users, chance, fallible=options.fallible)
+        users = from_zoo(options.zoo, options.users, chance, fallible=options.fallible, as_recorded=options.as_recorded)
     else:
         users = from_expectations(options.users, chance, fallible=options.fallible)
     began = time.process_time()

@@ -1,8 +1,9 @@
 """Simulated users: people whose training has a known fault, and what they answer.
 
-A user answers from the truth about a run. Where the zoo knows a setting (rate, batch, optimiser, task, schedule) the answer is that
-setting; where a symptom was looked for, it is what was found; what was never measured is not known. Only what no recording holds (how
-large the model is against the data, say) is drawn as the interview itself assumes it.
+A user answers from the truth about a run. The mistake that was put into it is there, whether or not the recorder noticed it (`as_recorded`:
+only where it did). Where the zoo knows a setting (rate, batch, optimiser, task, schedule) the answer is that setting; where a symptom
+was looked for, it is what was found; what was never measured is not known. Only what no recording holds (how large the model is
+against the data, say) is drawn as the interview itself assumes it.
 
 Nobody is perfect: DONT_KNOW of all questions get no answer, UNTRIED of those that want an experiment. A `fallible` user also overlooks
 some of what is there (more where most people could not know) and now and then believes to see what is not."""
@@ -14,12 +15,13 @@ import math
 import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from traindx.causes import causes
 from traindx.engine.rank import HEALTHY, expectation
+from traindx.engine.words import DIRECT
 from traindx.interview import start
 from traindx.interview.answers import marks
 from traindx.questions import questions
@@ -67,17 +69,27 @@ def from_expectations(count: int, chance: random.Random, *, fallible: bool) -> S
     ]
 
 
-def from_zoo(places: Sequence[Path], count: int, chance: random.Random, *, fallible: bool) -> Sequence[User]:
+def from_zoo(
+    places: Sequence[Path], count: int, chance: random.Random, *, fallible: bool, as_recorded: bool = False
+) -> Sequence[User]:
     """`count` users a cause, from single faults of the zoo that did damage and show something."""
     by_cause: dict[str, list[Truth]] = {}
     for truth in recorded(places):
         if complains(truth.states):
+            if not as_recorded:
+                truth = replace(truth, states={**truth.states, **dict.fromkeys(_put_in(truth.cause), True)})
             by_cause.setdefault(truth.cause, []).append(truth)
     return [
         user_of(truth, chance, fallible=fallible)
         for _, truths in sorted(by_cause.items())
         for truth in chance.sample(truths, min(count, len(truths)))
     ]
+
+
+def _put_in(cause: str) -> list[str]:
+    """The mistake itself: what a cause always shows and hardly any other run does."""
+    known = symptoms()
+    return [s for s, word in causes()[cause].predicts.items() if word == "always" and known[s].background <= DIRECT]
 
 
 def complains(states: Mapping[str, bool]) -> bool:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from traindx.cli.gather import gather as gather_runs
 from traindx.cli.talk import color_wanted, emit, width_of
 from traindx.errors import EXIT_OK, TraindxError
+
+if TYPE_CHECKING:
+    from traindx.engine.ways import Way
+    from traindx.signals import Signals
 
 
 def explain_why(path: Path, name: str, *, as_json: bool) -> int:
@@ -27,7 +33,10 @@ def explain_why(path: Path, name: str, *, as_json: bool) -> int:
 
         near = suggestion(name, {unit.id: unit.title for unit in causes().values()})
         raise TraindxError(f"there is no cause called {name!r}.", near)
-    found = [(run, why(gather(Signals(run)), cause)) for run in gather_runs([path])]
+    found = []
+    for run in gather_runs([path]):
+        signals = Signals(run)
+        found.append((run, why(gather(signals), cause, partial(_how, signals=signals))))
     if as_json:
         told = [{"run": run.source, "name": run.name, **reasons.to_json()} for run, reasons in found]
         emit(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=2) + "\n")
@@ -35,3 +44,11 @@ def explain_why(path: Path, name: str, *, as_json: bool) -> int:
     color, width = color_wanted(sys.stdout), width_of(sys.stdout)
     emit("\n".join(render(reasons, run.source, color=color, width=width) for run, reasons in found))
     return EXIT_OK
+
+
+def _how(way: Way, signals: Signals) -> str:
+    """What to type; nothing for a recording of what was recorded, which would see no more."""
+    from traindx.engine.advise import command
+
+    again = way.kind == "recording" and "recording.script" in signals.run.config
+    return "" if again else command(way, signals)

@@ -60,12 +60,12 @@ def diagnose(
     evidence = gather(signals, told, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
-    hypotheses = _hypotheses(signals, ranked, verdict)
+    beside = second(observations, evidence.hints, ranked, evidence.unfamiliar) if verdict == "unhealthy" else None
+    hypotheses = _hypotheses(signals, ranked, verdict, () if beside is None else beside.supports)
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
     )
     main = signals.main
-    beside = second(observations, evidence.hints, ranked, evidence.unfamiliar) if verdict == "unhealthy" else None
     return Diagnosis(
         verdict=verdict,
         headline=_headline(verdict, observations) if run.format != ANSWERS else _TOLD,
@@ -124,7 +124,10 @@ def picture(series: Series) -> Curve:
     return Curve(series.name, tuple(series.steps[index].tolist()), tuple(series.values[index].tolist()))
 
 
-def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tuple[Hypothesis, ...]:
+def _hypotheses(
+    signals: Signals, ranked: list[Ranked], verdict: Verdict, explained: Sequence[str] = ()
+) -> tuple[Hypothesis, ...]:
+    """What a second cause explains does not speak against the first."""
     told = facts(signals)
     shown: list[Hypothesis] = []
     rest = 0.0
@@ -136,7 +139,7 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], verdict: Verdict) -> tup
             rest += entry.probability
             continue
         supports = tuple(text for _, text in entry.supports[:4])
-        contradicts = tuple(text for _, text in entry.contradicts[:3])
+        contradicts = tuple(text for _, text in entry.contradicts if text not in explained)[:3]
         shown.append(_hypothesis(entry.cause, entry.probability, supports, contradicts, told))
     shown.append(Hypothesis(OTHER, "something else", rest))
     return tuple(sorted(shown, key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence)))

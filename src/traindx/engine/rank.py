@@ -116,7 +116,7 @@ def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -
 
 
 def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom]) -> bool:
-    """The cause itself was seen: a recording saw what it always shows and hardly anything else does."""
+    """The cause itself was seen: a recording saw (or somebody told) what it always shows and hardly anything else does."""
     seen = False
     for observation in observations:
         symptom = known.get(observation.id)
@@ -124,7 +124,7 @@ def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[st
             continue
         if observation.state == "absent":
             return False
-        seen = seen or (observation.state == "present" and observation.clarity >= words.PROVES)
+        seen = seen or (observation.state == "present" and observation.clarity >= words.EXPLAINS)
     return seen
 
 

@@ -6,7 +6,7 @@ without, so that it is right by construction whatever `rank` does."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from traindx.causes import causes
 from traindx.diagnosis import Observation
 from traindx.engine.evidence import Evidence
 from traindx.engine.rank import HEALTHY, OTHER, Ranked, expectation
-from traindx.engine.ways import cheapest
+from traindx.engine.ways import Way, cheapest
 from traindx.symptoms import symptoms
 
 Strength = Literal["decisive", "strong", "moderate", "weak", "none"]
@@ -27,6 +27,7 @@ _CERTAIN = 1e-9  # probabilities are kept this far from 0 and 1, so that odds st
 _TELLING = math.log(1.2)
 _REDUNDANT = 0.35  # of what a piece says alone; below this others say the same
 _WORTH_SHARING = math.log(2)  # what only repeats others is listed from here on
+_LEADS = 0.2  # a finding after which another explanation leads by less than this would leave the answer open
 _PREDICTED = 2.0  # a symptom this much more or less likely than usual is predicted or ruled out by a cause
 
 
@@ -78,11 +79,12 @@ class Lacking:
     top_if_present: str
     top_if_absent: str
     how: str
+    lead_if_present: float  # the probability of the first explanation then
+    lead_if_absent: float
 
-    @property
-    def reach(self) -> float:
-        """By how much looking is expected to move the log odds, whichever way."""
-        return self.chance * abs(self.weight_present) + (1 - self.chance) * abs(self.weight_absent)
+    def reach(self, now: float) -> float:
+        """By how much looking is expected to move the probability, whichever way."""
+        return self.chance * abs(self.if_present - now) + (1 - self.chance) * abs(self.if_absent - now)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -122,8 +124,9 @@ def strength(log_odds: float) -> Strength:
     return next((word for least, word in _STRENGTHS if abs(log_odds) >= least), "none")
 
 
-def why(evidence: Evidence, cause: str) -> Why:
-    """What speaks for and against `cause`, what was not looked at, and what would change the answer."""
+def why(evidence: Evidence, cause: str, told: Callable[[Way], str] = lambda way: way.command) -> Why:
+    """What speaks for and against `cause`, what was not looked at, and what would change the answer. `told` gives the command
+    of a way to look, with the run's own names; none for a way that was gone already."""
     ranked = evidence.ranked()
     place = next(number for number, entry in enumerate(ranked, 1) if entry.cause == cause)
     now, top = ranked[place - 1].probability, ranked[0].cause
@@ -132,8 +135,8 @@ def why(evidence: Evidence, cause: str) -> Why:
         *_of_hints(evidence, cause, now),
     ]
     telling = [reason for reason in reasons if abs(reason.weight) > _TELLING or reason.shared]
-    telling.sort(key=lambda reason: (-abs(reason.weight), -abs(reason.alone)))
-    lacking = sorted(_lacking(evidence, cause, ranked), key=lambda item: -item.reach)
+    telling.sort(key=lambda reason: (-abs(reason.shown), -abs(reason.alone)))
+    lacking = sorted(_lacking(evidence, cause, ranked, told), key=lambda item: -item.reach(now))
     known = causes()
     return Why(
         cause, known[cause].title if cause in known else cause, now, place, top,
@@ -168,7 +171,7 @@ def _of_hints(evidence: Evidence, cause: str, now: float) -> list[Reason]:
     return found
 
 
-def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked]) -> list[Lacking]:
+def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked], told: Callable[[Way], str]) -> list[Lacking]:
     known = symptoms()
     now = next(entry.probability for entry in ranked if entry.cause == cause)
     found = []
@@ -177,7 +180,8 @@ def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked]) -> list[L
         if symptom is None or observation.state != "unknown" or cause == OTHER:
             continue
         ratio = expectation(cause, symptom) / symptom.background
-        if 1 / _PREDICTED < ratio < _PREDICTED and cause != HEALTHY:
+        how = told(cheapest(symptom))
+        if not how or (1 / _PREDICTED < ratio < _PREDICTED and cause != HEALTHY):
             continue
         present, absent = (
             evidence.given([Observation(symptom.id, state, "supposed")]).ranked() for state in ("present", "absent")
@@ -187,7 +191,7 @@ def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked]) -> list[L
         found.append(
             Lacking(symptom.id, symptom.title, sum(entry.probability * expectation(entry.cause, symptom) for entry in ranked),
                     seen, unseen, _logit(seen) - _logit(now), _logit(unseen) - _logit(now),
-                    present[0].cause, absent[0].cause, cheapest(symptom).command)
+                    present[0].cause, absent[0].cause, how, present[0].probability, absent[0].probability)
         )  # fmt: skip
     return found
 
@@ -197,11 +201,11 @@ def _changes(lacking: list[Lacking], cause: str, top: str) -> list[str]:
     told: list[tuple[float, str]] = []
     for item in lacking:
         for state, chance, leads, share in (
-            ("seen", item.chance, item.top_if_present, item.if_present),
-            ("ruled out", 1 - item.chance, item.top_if_absent, item.if_absent),
+            ("seen", item.chance, item.top_if_present, item.lead_if_present),
+            ("ruled out", 1 - item.chance, item.top_if_absent, item.lead_if_absent),
         ):
-            if (leads == cause) != (top == cause):
-                after = f"{cause} would lead with {share * 100:.0f} %" if leads == cause else f"{leads} would lead"
+            if (leads == cause) != (top == cause) and share >= _LEADS:
+                after = f"{leads} would lead with {share * 100:.0f} %"
                 told.append((chance, f"if {item.id} were {state}, {after}"))
     return [text for _, text in sorted(told, key=lambda pair: -pair[0])]
 

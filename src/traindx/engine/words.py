@@ -27,6 +27,7 @@ HEALTHY_PROBLEM = 0.02  # a problem symptom the healthy page does not mention: t
 OTHER_PROBLEM = 0.12  # any problem symptom under an unknown cause
 DIRECT = 0.003  # a symptom this rare elsewhere is seen directly by a recording: it proves rather than suggests
 PROVES = 0.7  # clarity from which such a fact proves
+EXPLAINS = 0.65  # and from which it explains what goes with it, though it was only told
 MILD = 0.3  # of what an absent symptom says against a cause that was seen itself
 HEALTHY_DIRECT = 0.003  # of its background rate: a recording errs that seldom about a healthy run
 SILENT_FAULT = 0.12  # a fault of which a full log shows nothing at all

@@ -26,12 +26,13 @@ def render(why: Why, source: str, *, color: bool, width: int) -> str:
     for label, reasons in (("For", why.supports), ("Against", why.contradicts)):
         lines += ["", ink(label, "heading")]
         lines += _reasons(reasons, width) or ["  nothing"]
+    telling = [item for item in why.missing if _moves(item, why.probability)]
+    shown = telling[:MOST_MISSING]
     lines += ["", ink("Not looked at", "heading") + "  (what it would do to the probability)"]
-    lines += [line for item in why.missing[:MOST_MISSING] for line in _lacking(item, why.probability, width)] or [
-        "  nothing"
-    ]
-    if len(why.missing) > MOST_MISSING:
-        lines.append(f"  and {len(why.missing) - MOST_MISSING} more (--json lists them)")
+    lines += [line for item in shown for line in _lacking(item, why.probability, width)]
+    lines += _ways(shown, width) if shown else ["  nothing that would move it"]
+    if len(telling) > MOST_MISSING:
+        lines.append(f"  and {len(telling) - MOST_MISSING} more (--json lists them)")
     lines += ["", ink("What would change the answer", "heading")]
     changes = [f"  {line}" for text in why.changes[:MOST_CHANGES] for line in wrap(clean(text), width - 2)]
     lines += changes or ["  no single finding; only several together"]
@@ -44,7 +45,7 @@ def _reasons(reasons: Sequence[Reason], width: int) -> list[str]:
         named = (
             "" if reason.id == "settings" else f"{clean(reason.id)}{'' if reason.state == 'present' else ' not seen'}: "
         )
-        shared = " (other evidence says the same)" if reason.shared else ""
+        shared = " (adds little to the rest)" if reason.shared else ""
         text = f"{named}{clean(reason.sentence)}{shared}"
         lines += hanging(f"  {reason.strength:<9}{reason.shown:+6.1f}", [text], _COLUMN, width)
     return lines
@@ -53,3 +54,18 @@ def _reasons(reasons: Sequence[Reason], width: int) -> list[str]:
 def _lacking(item: Lacking, now: float, width: int) -> list[str]:
     told = f"{percent(now)} → {percent(item.if_present)} if seen, {percent(item.if_absent)} if ruled out"
     return hanging(f"  {item.id}", [told], 32, width)
+
+
+def _moves(item: Lacking, now: float) -> bool:
+    """Some finding changes the number a reader sees."""
+    return len({percent(now), percent(item.if_present), percent(item.if_absent)}) > 1
+
+
+def _ways(items: Sequence[Lacking], width: int) -> list[str]:
+    """How to look at what nobody looked at, each way once."""
+    by_way: dict[str, list[str]] = {}
+    for item in items:
+        by_way.setdefault(item.how, []).append(item.id)
+    several = len(by_way) > 1
+    told = [f"{clean(how)} ({', '.join(ids)})" if several else clean(how) for how, ids in by_way.items()]
+    return hanging("  to look:", told, 12, width)
