@@ -19,6 +19,8 @@ NAMES = [
     ("data_time", "data_time", "", ""), ("elapsed time per iteration (ms)", "step_time", "", ""), ("fps", "throughput", "", "max"),
     ("train_samples_per_second", "throughput", "train", "max"), ("elbo", "likelihood", "", "max"), ("wer", "error", "", "min"),
     ("epoch", "epoch", "", ""), ("global_step", "step", "", ""), ("iters", "step", "", ""), ("total_timesteps", "step", "", ""),
+    ("l_pix", "loss", "", "min"), ("l_g_total", "loss", "", "min"), ("cycle_A", "loss", "", "min"), ("gan_rec", "loss", "", "min"),
+    ("rec", "score", "", "max"), ("adv_mean", "other", "", ""), ("Forward dt", "time", "", ""), ("Data dt", "data_time", "", ""),
     ("train", "loss", "train", "min"), ("val", "loss", "val", "min"), ("max_mem", "memory", "", ""),
 ]  # fmt: skip
 

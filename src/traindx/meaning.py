@@ -108,6 +108,7 @@ _TIME_WORDS = frozenset({
 _FETCHING = frozenset({
     "data", "load", "loader", "loading", "dataload", "dataloader", "dataloading", "io", "reader", "fetch", "batchgen",
 })  # fmt: skip
+_ADVERSARIAL_LOSS = re.compile(r"^(d|g)[_-]?(real|fake|gan|l1|a|b|adv)$|^(cycle|idt)[_-]?(a|b)$")  # pix2pix, CycleGAN
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPLIT = re.compile(r"[^A-Za-z0-9@.]+")
 _SUFFIX = re.compile(r"^(.*?[a-z])[_/ -]?(step|epoch)$")
@@ -260,7 +261,7 @@ def _timing(words: list[str], bag: set[str], split: Split, scale: Literal["step"
         return Meaning("step_time", split, part="ms" if "ms" in bag else "")
     if bag & whole or scale == "epoch" or words in (["took"], ["t"]):
         return Meaning("time", split)
-    if bag <= {"time", "dt", "ms", "s", "sec", "secs", "train", "avg", "mean", "forward", "step"}:
+    if bag <= {"time", "dt", "ms", "s", "sec", "secs", "train", "avg", "mean", "step"}:
         return Meaning("step_time", split, part="ms" if "ms" in bag else "")
     return Meaning("time", split)
 
@@ -294,7 +295,8 @@ def _objective(
         return Meaning("loss" if goal == "min" else "likelihood", split, goal, part, stat=stat, scale=scale)
     if bag & {"err", "error"} and bag & {"top1", "top5", "top", "class"}:
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
-    if (
+    reconstructed = "rec" in bag and bag & {"gan", "adv", "kl", "l1", "l2", "cycle"}  # not a recall
+    if not reconstructed and (
         bag & _SCORE
         or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1])
         or "accuracy" in bare
@@ -302,9 +304,11 @@ def _objective(
         return Meaning("score", split, "max", part, stat=stat, scale=scale)
     if bag & _ERROR or bare.endswith("error"):
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
+    if words[0] == "l" and len(words) > 1 and words[1].isalpha():  # BasicSR: 'l_pix', 'l_g_total'
+        return Meaning("loss", split, "min", part="/".join(w for w in words[1:] if w not in _TOTAL))
     if not bare and split:  # nanoGPT: 'train 3.2', 'val 3.3'
         return Meaning("loss", split, "min")
-    if re.match(r"^(d|g)[_-]?(real|fake|gan|l1|a|b|adv)$", name.strip().lower()) or bare in {"gan", "adv"}:
+    if _ADVERSARIAL_LOSS.match(name.strip().lower()) or "gan" in bag or bare == "adv":
         return Meaning("loss", split, "min", part=part or bare)
     if {"gradient", "penalty"} <= bag:
         return Meaning("loss", split, "min", part=part)

@@ -19,7 +19,8 @@ ODD_NUMBERS = {
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _WRAPPED = re.compile(
-    rf"^[\w.]*[(\[]+\s*({_NUMBER}|-?(?:nan|inf))\s*[,)\]]", re.IGNORECASE
+    rf"^(?:(?:\w+\.)*(?:(?:eager)?tensor|(?:nd|device)?array|variable|parameter|decimal|scalar|b?float\d*|u?int\d*))?[(\[]+\s*({_NUMBER}|-?(?:nan|inf))\s*[,)\]]",
+    re.IGNORECASE,
 )  # tensor(0.5, device='cuda:0')
 _WITH_UNIT = re.compile(rf"^\$?({_NUMBER})\s*(?:%|[a-zA-Zµ°]{{1,8}}(?:/[a-zA-Z]{{1,8}})?)$")  # 12.5 GB, 3.1it/s, 45%
 _WITH_AVERAGE = re.compile(

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
+from traindx.readers.cells import number_of
 from traindx.readers.frames import VALUE_NAMES, Frame, role_of
 from traindx.readers.sink import Sink
 from traindx.readers.source import Source
-from traindx.readers.table_layout import Layout, layout_of
+from traindx.readers.table_layout import Layout, cells_of, layout_of
 from traindx.readers.tables import read_table
 from traindx.run import Run
 
@@ -41,7 +43,8 @@ def read(source: Source) -> list[Run]:
         read_table(source, sink, _without_bounds)
         return sink.finish()
     sink = Sink(source, READER.name)
-    read_table(source, sink, lambda names: _named_by_file(names, source.path))
+    counted = _first_column_counts(source, layout)
+    read_table(source, sink, lambda names: _named_by_file(names, source.path, counted))
     return sink.finish()
 
 
@@ -74,16 +77,27 @@ def _without_bounds(names: Sequence[str]) -> list[str]:
     return ["" if _WANDB_BOUND.search(name) else name for name in names]
 
 
-def _named_by_file(names: Sequence[str], path: Path) -> list[str]:
+def _first_column_counts(source: Source, layout: Layout) -> bool:
+    """Whether the first column of a table holds whole numbers that never fall: then it counts steps."""
+    cells = [cells_of(line, layout.delimiter)[:1] for line in source.text_head.splitlines()[layout.skip : -1]]
+    numbers = [number_of(cell[0]) for cell in cells if cell]
+    ticks = [number for number in numbers if number is not None]
+    whole = all(tick == tick and abs(tick) != float("inf") and tick == int(tick) for tick in ticks)
+    return whole and sum(later < tick for tick, later in pairwise(ticks)) <= len(ticks) // 10
+
+
+def _named_by_file(names: Sequence[str], path: Path, counted: bool) -> list[str]:
     """Where the header does not say what the one metric is ('Value', or no header at all), the file name may."""
     stem = path.name.split(".")[0]
     tag = _TENSORBOARD_FILE.search(path.stem)
     title = tag["tag"] if tag else stem
     metrics = [index for index, name in enumerate(names) if not name or meaning_of(name).kind == "other"]
     if not any(names):
-        if len(names) == 1 or (len(names) == 2 and meaning_of(title).kind != "other"):
+        known = meaning_of(title).kind != "other"
+        if len(names) == 1 or (len(names) == 2 and known and counted):
             return [*["step"] * (len(names) - 1), title]
-        return [f"column {index + 1}" for index in range(len(names))]
+        columns = [f"column {index + 1}" for index in range(len(names))]
+        return [title, *columns[1:]] if known and not counted else columns
     if len(metrics) == 1 and names[metrics[0]].lower() in VALUE_NAMES:
         return [title if index == metrics[0] else name for index, name in enumerate(names)]
     return list(names)

@@ -230,7 +230,8 @@ def _plausible(
         # bare numbers: only where every row has them, or a comment names them
         return bool(not text and len(body) >= 2 and all(len(cells) == width for cells in body)) or (known and not text)
     if not body or width == 1:
-        return known and not any(character in "".join(names) for character in "{}=<>")
+        text_of_bars = any(name.count("[") != name.count("]") for name in names)
+        return known and not text_of_bars and not any(character in "".join(names) for character in "{}=<>")
     if delimiter == SPACES:
         return all(len(cells) == width for cells in body[:-1]) and known  # the last row may be cut off
     return True

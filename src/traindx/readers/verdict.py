@@ -17,12 +17,13 @@ _MAX_ITEMS = 20  # 'class 7 iou': more of them are a report, not a curve
 _FEW_LINES = 2000  # in a short log one line is enough to be a measurement
 _FEW_WORDS = 6  # besides the names; a line with more of them is a sentence about the training
 _TAIL = 0.95  # of the rows; what comes once, after them, is a final evaluation
+_SPLIT_WORDS = frozenset({"train", "training", "val", "valid", "validation", "eval", "test", "testing", "dev"})
 _COMPARED = 50  # kinds of line, the most frequent, that a line may be a shorter form of
 
 
 def measurements(rows: list[Rows], lines: int) -> list[Rows]:
     """The rows that measure, in the order in which they begin; `lines` is the length of the log."""
-    metric = [each for each in rows if each.plan.columns]
+    metric = [each for each in rows if each.plan.columns and not _only_numbers_items(each)]
     main = _main(metric, lines)
     chosen = {id(each): each for each in main}
     tail = _tail(main)
@@ -30,7 +31,7 @@ def measurements(rows: list[Rows], lines: int) -> list[Rows]:
         if not each.plan.told and _few_items(each) and (_recurs(each) or _is_final(each, tail) or _is_named_bar(each)):
             chosen.setdefault(id(each), each)
     if not chosen:
-        return [each for each in metric if _counts_fractions(each)]
+        return [each for each in metric if _tells_alone(each)] or [each for each in metric if _counts_fractions(each)]
     for each in _company([each for each in metric if id(each) not in chosen], list(chosen.values()), rows):
         chosen[id(each)] = each
     return sorted(chosen.values(), key=lambda each: int(each.block.seq[0]))
@@ -68,6 +69,19 @@ def _company(others: list[Rows], chosen: list[Rows], rows: list[Rows]) -> list[R
         if belongs:
             found.append(each)
     return found
+
+
+def _tells_alone(rows: Rows) -> bool:
+    """'Saved the model at epoch 3 with loss 0.2': a remark, but where nothing else is logged it is the curve."""
+    plan = rows.plan
+    return plan.told and plan.objective and bool(plan.counters) and rows.shape.seen >= 3 and _progresses(rows)
+
+
+def _only_numbers_items(rows: Rows) -> bool:
+    """'Test 001_x2', 'Test 002_x2': behind the bare name of a split stands a loss, and a loss is no whole number."""
+    columns = [column for column in rows.plan.columns if column.objective]
+    bare = all(column.name.lower() in _SPLIT_WORDS for column in columns)
+    return bool(columns) and bare and len(rows) >= 3 and all(_is_whole(rows.values(column)) for column in columns)
 
 
 def distinct(values: Floats) -> int:
@@ -134,6 +148,11 @@ def _counts_fractions(rows: Rows) -> bool:
         return False
     unknown = [c for c in rows.plan.columns if c.meaning.kind in ("other", "kl", "entropy") and not is_knob(c.name)]
     return any(_is_fraction(rows.values(column)) for column in unknown)
+
+
+def _is_whole(values: Floats) -> bool:
+    finite = values[np.isfinite(values)]
+    return bool(len(finite)) and bool((finite == np.round(finite)).all())
 
 
 def _is_fraction(values: Floats) -> bool:

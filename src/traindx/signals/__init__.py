@@ -24,6 +24,9 @@ class Settings:
     goal: Literal["min", "max"] | None = None
 
 
+ENOUGH = 5  # values that can show a trend
+
+
 class Signals:
     """The curves of one run by their part in the training: `main` is what the verdict rests on."""
 
@@ -77,9 +80,9 @@ class Signals:
         elif self.kind == "rl":
             chosen = self.reward
         else:
-            chosen = next(
-                (one for one in (self.train, self.val, self.score, self.train_score) if one is not None), None
-            )
+            curves = [one for one in (self.train, self.val, self.score, self.train_score) if one is not None]
+            # two training losses beside a hundred evaluations tell nothing
+            chosen = next((one for one in curves if len(one) >= ENOUGH), curves[0] if curves else None)
         if chosen is not None and self.settings.goal is not None:
             return Curve(chosen.series, -1.0 if self.settings.goal == "max" else 1.0)
         return chosen

@@ -11,6 +11,8 @@ from traindx.signals.curve import Curve
 GUESSABLE = (*range(2, 11), 20, 100, 1000)  # class counts worth guessing from the loss alone
 FRESH = 1.35  # a fresh classifier starts at chance; a loss that came from far above only happens to rest there
 CLOSE = 0.02  # share of ln K within which a known chance level counts as met
+LEARNT_NOISE = 4.0  # times its own scatter and
+LEARNT_SHARE = 0.05  # of its best: how far a score rises that did learn
 GUESS_CLOSE = 0.004  # the same where K itself is guessed
 
 
@@ -40,6 +42,13 @@ def chance_of(signals: Signals, curve: Curve) -> Chance | None:
             for unit in (1.0, 100.0):
                 if abs(value - unit / classes) < 0.12 * unit / classes:
                     return Chance(classes, "accuracy")
-        if abs(level - goal) < GUESS_CLOSE * goal and curve.initial < FRESH * goal:
+        if abs(level - goal) < GUESS_CLOSE * goal and curve.initial < FRESH * goal and not _learnt(score):
             return Chance(classes, "loss")
     return None
+
+
+def _learnt(score: Curve | None) -> bool:
+    """A score that clearly rose is no guess's: the loss only happens to pass a chance level."""
+    if score is None or len(score) < 5:
+        return False
+    return score.progress > max(LEARNT_NOISE * score.level_noise, LEARNT_SHARE * abs(score.best))

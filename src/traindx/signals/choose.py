@@ -12,8 +12,18 @@ from traindx.run import Run, Series
 
 _GENERATOR = frozenset({"g", "gen", "generator", "netg"})
 _DISCRIMINATOR = frozenset({"d", "disc", "discriminator", "netd", "critic", "real", "fake"})
+_ADVERSARIAL = frozenset({"gan", "adv", "adversarial"})
 _RECONSTRUCTION = frozenset({"l1", "l2", "rec", "recon", "reconstruction", "cycle", "pixel", "mse", "perceptual"})
 _ACTOR_CRITIC = frozenset({"policy", "value", "pi", "v", "q", "actor", "critic", "vf", "pg", "td", "qf1", "qf2"})
+_PLAIN_SCORES = frozenset(
+    {"acc", "accuracy", "acc1", "top1", "map", "map50", "auc", "f1", "fscore", "fb1", "iou", "miou", "dice"}
+)
+_HALF_SCORES = frozenset(
+    {"precision", "recall", "prec", "rec", "sensitivity", "specificity"}
+)  # one is bought with the other
+_WHOLE_REWARD = frozenset(
+    "reward rewards rew return returns mean avg average total episode episodes ep episodic rollout train eval test charts env".split()
+)
 SUM = "sum of "  # how the name of a loss begins that was put together from its parts
 
 
@@ -36,6 +46,8 @@ def is_adversarial(run: Run) -> bool:
     if run.config.get("adversarial") is True:
         return True
     words = [set(tokens_of(series.name)) | set(series.meaning.part.split("/")) for series in usable(run, "loss")]
+    if any(bag & _GENERATOR and bag & _ADVERSARIAL for bag in words):
+        return True
     return any(bag & _GENERATOR for bag in words) and any(bag & _DISCRIMINATOR for bag in words)
 
 
@@ -70,7 +82,7 @@ def reconstruction_loss(run: Run) -> Series | None:
     parts = [
         s for s in usable(run, "loss") if (set(tokens_of(s.name)) | set(s.meaning.part.split("/"))) & _RECONSTRUCTION
     ]
-    return max(parts, key=len, default=None)
+    return _together(run, parts, ("train", "")) if parts else None
 
 
 def best_score(run: Run, splits: Sequence[str]) -> Series | None:
@@ -80,8 +92,8 @@ def best_score(run: Run, splits: Sequence[str]) -> Series | None:
 
     def key(series: Series) -> tuple[int, int, int, int]:
         words = set(tokens_of(series.name))
-        plain = bool(words & {"acc", "accuracy", "acc1", "top1", "map", "map50", "auc", "f1", "iou", "miou", "dice"})
-        return (splits.index(series.meaning.split) * -1, int(len(series) >= 3), int(plain), len(series))
+        plain = int(bool(words & _PLAIN_SCORES)) - int(bool(words & _HALF_SCORES) and not words & _PLAIN_SCORES)
+        return (splits.index(series.meaning.split) * -1, int(len(series) >= 3), plain, len(series))
 
     return max(moving, key=key, default=None)
 
@@ -89,11 +101,12 @@ def best_score(run: Run, splits: Sequence[str]) -> Series | None:
 def best_reward(run: Run) -> Series | None:
     rewards = usable(run, "reward")
 
-    def key(series: Series) -> tuple[int, int, int]:
+    def key(series: Series) -> tuple[int, int, int, int]:
         words = set(tokens_of(series.name))
-        mean = bool(words & {"mean", "avg", "average"}) or series.meaning.part == ""
+        whole = words <= _WHOLE_REWARD
+        mean = bool(words & {"mean", "avg", "average"}) or whole
         shaped = bool(words & {"intrinsic", "int", "shaped", "bonus", "curiosity"})
-        return (int(len(series) >= 3), int(mean) - int(shaped), len(series))
+        return (int(len(series) >= 3), int(mean) - int(shaped), len(series), int(whole))
 
     return max(rewards, key=key, default=None)
 

@@ -7,6 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.curve import Curve
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat
@@ -17,6 +18,7 @@ PLAIN_SHARE = 0.01
 NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values
 AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing reaches
 MIN_POINTS = 5
+CONSTANT = 10  # values that are equal to the last digit
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
 
@@ -24,6 +26,9 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few values of an objective to see whether it moves.")
+    same = _one_number(curve)
+    if same is not None:
+        return same
     if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
         interval = float(np.median(np.diff(curve.x)))
         if curve.x[0] > 5 * interval:
@@ -62,6 +67,19 @@ def detect(signals: Signals) -> Observation:
     )
 
 
+def _one_number(curve: Curve) -> Observation | None:
+    """The same number to the last digit, value after value: nothing moves, wherever the log begins."""
+    if len(curve) < CONSTANT or float(np.ptp(curve.y)) > 0 or curve.y[0] == 0:
+        return None
+    value = curve.logged(float(curve.y[0]))
+    if curve.sign < 0 and value in (1.0, 100.0):
+        return Observation(ID, "absent", f"{curve.name} is at its top, {num(value)}, in all {len(curve)} values.")
+    return Observation(
+        ID, "present", f"{curve.name} is {num(value)} in all {len(curve)} values, the same to the last digit.",
+        (float(curve.x[0]), float(curve.x[-1])), curve.name, 1.0,
+    )  # fmt: skip
+
+
 def _improved_elsewhere(signals: Signals) -> str:
     """A score that clearly rose shows learning even where the loss barely moves."""
     score = signals.score
@@ -91,7 +109,8 @@ From the first value to the last the loss stays where it began, up to its noise.
 ## How it is measured
 The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the initial
 loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score that
-clearly rose (15 % of its best value and five times its noise) speaks against it. A log that begins in the middle of a
+clearly rose (15 % of its best value and five times its noise) speaks against it. Ten values that are equal to the last
+digit are enough wherever the log begins. Otherwise a log that begins in the middle of a
 run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before.
 
 ## Healthy range
@@ -114,6 +133,8 @@ units died at once, or the loss cannot see the labels (wrong pairing, wrong acti
              lambda: {"train_loss": flat(60, 0.5, 0.004), "val_loss": flat(6, 1.0, 0.004)},
              {"mse_target_variance": 1.0}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("resumed in the middle", "unknown", lambda: {"train_loss": (range(9000, 10000, 10), flat(100, 0.5))}),
+        Case("one number, begun late", "present", lambda: {"train_loss": (range(1300, 5000, 50), [16.7422] * 74)}),
+        Case("a score at its top", "absent", lambda: {"val_acc": [1.0] * 30}),
         Case("three values", "unknown", lambda: {"train_loss": [2.3, 2.3, 2.3]}),
     ),
 )  # fmt: skip

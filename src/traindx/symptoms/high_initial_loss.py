@@ -13,6 +13,11 @@ from traindx.symptoms.recipes import falling, then
 ID = "high-initial-loss"
 OVER_CHANCE = 1.6  # times ln K; twice that is plain
 QUICK_FALL = 30.0  # where K is unknown: how many times the level after a twentieth of the run
+CLIFF = 10.0  # and how many times the next few values: a descent that takes its time is learning, not a bad start
+ABSURD = 1e4  # no descent within a twentieth of a run is that long, however smooth
+SKILLED = (
+    0.5  # of the way from guessing to all right: a loss that still rests near ln K then is more than a cross entropy
+)
 
 
 def detect(signals: Signals) -> Observation:
@@ -27,6 +32,11 @@ def detect(signals: Signals) -> Observation:
     place = (float(curve.x[0]), float(curve.x[0]))
     if signals.classes is not None and curve.series.meaning.scale != "epoch":
         goal = float(np.log(signals.classes[0]))
+        if _more_than_cross_entropy(signals, goal):
+            return Observation(
+                ID, "unknown", f"{curve.name} rests at {num(curve.best)} although the score is good: it is more than a "
+                "cross entropy and has no chance level.",
+            )  # fmt: skip
         if first > OVER_CHANCE * goal:
             return Observation(
                 ID, "present", f"The first {curve.name} is {num(first)}; chance level for {signals.classes[0]} classes is {num(goal)}.",
@@ -36,12 +46,25 @@ def detect(signals: Signals) -> Observation:
     if len(curve) < 20:
         return Observation(ID, "unknown", "Neither the number of classes nor enough early values are known.")
     early = float(np.median(curve.y[len(curve) // 20 : len(curve) // 10 + 2]))
-    if early > 0 and first > QUICK_FALL * early:
+    next_values = float(np.median(curve.y[1:4]))
+    sudden = first > CLIFF * next_values or first > ABSURD * early
+    if early > 0 and first > QUICK_FALL * early and sudden:
         return Observation(
             ID, "present", f"The first {curve.name} is {num(first)}, {first / early:.0f} times its level after a twentieth of the run.",
             place, curve.name, clarity(first / early, QUICK_FALL, 10 * QUICK_FALL),
         )  # fmt: skip
     return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
+
+
+def _more_than_cross_entropy(signals: Signals, goal: float) -> bool:
+    """A classifier that is mostly right has a cross entropy far below ln K; a loss that does not carries other terms."""
+    score = signals.score if signals.score is not None else signals.train_score
+    if score is None or signals.train is None or not len(score) or "acc" not in score.name.lower():
+        return False
+    value = score.logged(score.best)
+    top = 100.0 if value > 1.5 else 1.0
+    guessing = top * float(np.exp(-goal))
+    return value - guessing > SKILLED * (top - guessing) and signals.train.best > (1 - SKILLED) * goal
 
 
 SYMPTOM = Symptom(
@@ -57,7 +80,9 @@ The first value of the loss is far larger than that of a predictor that knows no
 
 ## How it is measured
 With K classes known, the first batch loss against ln(K): present above 1.6 times, plain above 3.2 times. Without K, the
-first value must be 30 times the level reached after a twentieth of the run.
+first value must be 30 times the level reached after a twentieth of the run and ten times the values right after it: a
+descent over many values is learning, however long. A ratio above ten thousand counts either way. A loss that rests near
+ln(K) while the accuracy is good has other terms in it and cannot be compared.
 
 ## Healthy range
 Close to ln(K) for a classifier, the variance of the targets for a mean squared error. Pretrained models with a new head
@@ -71,6 +96,9 @@ wrong: the model is confidently wrong before it has learnt anything.
     cases=(
         Case("raw pressure values as inputs", "present", lambda: {"train_loss": then(np.array([1.7e6, 3e4]), falling(200, 9, 2))}),
         Case("ten classes, starts at 9", "present", lambda: {"train_loss": falling(100, 9.0, 0.5)}, {"num_classes": 10}),
+        Case("a regression that learns", "absent", lambda: {"train_loss": 200.0 / np.arange(1.0, 400.0) ** 1.5}),
+        Case("several terms in one loss", "unknown",
+             lambda: {"train_loss": falling(60, 10.0, 2.4), "val_acc": 1 - falling(60, 0.9, 0.02)}, {"num_classes": 14}),
         Case("starts at chance", "absent", lambda: {"train_loss": falling(100, 2.31, 0.5)}, {"num_classes": 10}),
         Case("starts in the middle", "unknown", lambda: {"train_loss": (range(5000, 6000, 10), falling(100, 9, 0.5))}),
     ),

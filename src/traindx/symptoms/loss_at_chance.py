@@ -32,10 +32,12 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "The number of classes is not known (give --classes N).")
     goal, level = chance.loss, curve.now
     settled = float(np.ptp(np.quantile(curve.bins.median[len(curve.bins.median) // 2 :], [0.1, 0.9])))
+    # a guessed class count excuses no scatter: a loss on its way down passes ln K of some K
+    noise = min(3 * curve.level_noise, SETTLED * goal) if chance.known == "loss" else 3 * curve.level_noise
     near = abs(level - goal) < (GUESS_CLOSE if chance.known == "loss" else CLOSE) * goal
     never_below = curve.best > 0.97 * goal
     says = f"ln({chance.classes}) = {goal:.4g}"
-    if near and never_below and settled < SETTLED * goal + 3 * curve.level_noise:
+    if near and never_below and settled < SETTLED * goal + noise:
         certain = {"given": 1.0, "config": 1.0, "accuracy": 1.0, "loss": 0.7}[chance.known]
         guess = " (the class count is guessed from the loss)" if chance.known == "loss" else ""
         return Observation(

@@ -23,6 +23,7 @@ LOG_Z = 5.5  # the same for the ratio to the local level
 RELATIVE = 0.15  # of the local level
 OF_RANGE = 0.12  # of the whole descent
 TAIL = 2.0  # times the run's own usual tail
+OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which otherwise is just as much a spike
 COARSE = (1500, 200)  # blocks at the coarser scales
 MANY = 100_000  # longer series are read in blocks whose maximum stands for them
 
@@ -38,6 +39,10 @@ class Spike:
 def detect(signals: Signals) -> Observation:
     if signals.kind == "rl":
         return Observation(ID, "unknown", "Losses in reinforcement learning jump as the data change; not judged.")
+    if signals.kind == "gan":
+        return Observation(
+            ID, "unknown", "Losses of networks that train against each other jump by design; not judged."
+        )
     curve = signals.train
     if curve is None or len(curve) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few values of the training loss to see spikes.")
@@ -149,7 +154,9 @@ def _short(curve: Curve) -> list[Spike]:
         rise = float(y[index] - base)
         usual = float(np.median(np.abs(np.diff(np.delete(y, index))))) if len(y) > 3 else 0.0
         gained = max(float(before[0] - before.min()), 0.0)
-        if rise > max(0.5 * gained, 4 * usual, 0.35 * abs(base)) and rise > 0:
+        others = np.delete(np.diff(y), index - 1)
+        swing = OTHER_RISES * float(others.max(initial=0.0))
+        if rise > max(0.5 * gained, 4 * usual, 0.35 * abs(base), swing) and rise > 0:
             after = np.flatnonzero(y[index + 1 :] <= base + 0.4 * rise)
             back = float(x[index + 1 + after[0]]) if len(after) else None
             if not spikes or (spikes[-1].back is not None and spikes[-1].back <= x[index]):
@@ -172,7 +179,7 @@ The loss jumps within a few steps, once or again and again. Whether it comes bac
 Against a rolling median, a jump must exceed eight robust standard deviations and twice the run's own 98 %
 tail (some losses are heavy-tailed by nature), 15 % of the local level and 12 % of the whole descent. Excursions longer
 than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
-far and four times the usual change. The page says where the largest one is and when the loss was back.
+far, four times the usual change and every other rise. The page says where the largest one is and when the loss was back.
 
 ## Healthy range
 A recovered spike now and then is survivable in large-model training; a spike that does not come back is divergence.

@@ -6,6 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.curve import Curve
 from traindx.signals.stats import swings
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.recipes import falling, flat, swinging, then
@@ -34,6 +35,13 @@ def detect(signals: Signals) -> Observation:
     net = float(np.median(y[:half]) - np.median(y[half:]))
     matters = span > OF_LEVEL * level and span > 0.15 * max(curve.progress, 0.0)
     if len(turns) >= SWINGS and net < 0.5 * span and matters:
+        rising = _score_kept_rising(signals.score) if signals.kind == "supervised" else ""
+        if rising:
+            return Observation(
+                ID,
+                "absent",
+                f"{curve.name} swings between {num(float(y.min()))} and {num(float(y.max()))}, but {rising}.",
+            )
         low, high = sorted((curve.logged(float(np.quantile(y, 0.05))), curve.logged(float(np.quantile(y, 0.95)))))
         return Observation(
             ID, "present",
@@ -44,6 +52,18 @@ def detect(signals: Signals) -> Observation:
     return Observation(
         ID, "absent", f"{curve.name} turned {len(turns)} times by more than its noise; {SWINGS} count as swinging."
     )
+
+
+def _score_kept_rising(score: Curve | None) -> str:
+    """A score that improved through the same stretch and ends at its best shows net progress under a swinging loss."""
+    if score is None or len(score) < MIN_POINTS:
+        return ""
+    y = score.y[int(len(score) * SKIP) :]
+    third = len(y) // 3
+    early, late = float(np.median(y[:third])), float(np.median(y[-third:]))
+    if early - late < 2 * score.level_noise or score.clock_share(score.best_at) < 0.8:
+        return ""
+    return f"{score.name} went on from {num(score.logged(early))} to {num(score.logged(late))}"
 
 
 SYMPTOM = Symptom(
@@ -60,7 +80,8 @@ The smoothed curve goes up and down in large legs and gets nowhere.
 ## How it is measured
 On the binned curve after its first tenth, a zigzag counts the turns whose legs are at least 45 % of the range the curve
 moves in and six times a level's uncertainty. Present with four turns or more, when the second half is not better than
-the first by half of that range and the range is at least 20 % of the level. Counting sign changes of raw batch losses,
+the first by half of that range and the range is at least 20 % of the level. A validation score that rose through the same
+stretch and ends at its best speaks against it. Counting sign changes of raw batch losses,
 as simpler tools do, calls ordinary mini-batch noise an oscillation: it changes sign about two times in three.
 
 ## Healthy range
@@ -74,6 +95,8 @@ policy that forgets and relearns.
     cases=(
         Case("wave without progress", "present", lambda: {"train_loss": swinging(400, 0.5, 2.0, 6)}),
         Case("returns up and down", "present", lambda: {"ep_rew_mean": swinging(100, 20, 1500, 4)}),
+        Case("the score goes on", "absent",
+             lambda: {"train_loss": swinging(60, 0.5, 2.0, 6), "val_accuracy": 1 - falling(60, 0.5, 0.1)}),
         Case("noise only", "absent", lambda: {"train_loss": then(falling(100, 2.4, 1.0), flat(400, 1.0, 0.3))}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(400, 2.4, 0.4)}),
         Case("ten values", "unknown", lambda: {"train_loss": list(range(10))}),

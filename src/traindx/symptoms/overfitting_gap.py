@@ -6,7 +6,8 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
-from traindx.signals.curve import Curve
+from traindx.signals.curve import MAX_BINS, Curve
+from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, ramp, then
 
@@ -17,6 +18,9 @@ PLAIN_RISE = 0.5
 CLEAR_RISE = 0.2  # is plain enough where training is at the bottom:
 MEMORISED = 0.05  # of the validation loss
 SCORE_STILL_RISING = 0.25  # a rise below this is excused by a validation score that is at its best now
+CLIMB_Z = 2.2  # z score of the rise since the best evaluation: once in seventy by chance
+CLIMB_POINTS = 8
+LEARNS_ON = 0.25  # of the training loss at the best evaluation gone since: the gap opens from both sides
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
@@ -37,15 +41,20 @@ def detect(signals: Signals) -> Observation:
     if train is None:
         return Observation(ID, "unknown", f"{summary}; no training loss to compare with.")
     train_fell = float(train[0] - train[1])
-    if relative < RISE or rise < 2.5 * _scatter(val) or val.clock_share(best_at) > 0.93:
+    memorised = 0 <= float(train[1]) < MEMORISED * now
+    climbs = _climbs(val, best_at)
+    enough = RISE / 2 if memorised and climbs else RISE
+    beyond = (1.5 if climbs else 2.5) * _scatter(val)
+    if relative < enough or rise < beyond or val.clock_share(best_at) > 0.93:
         return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({percent(relative)} off its best).")
-    if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score):
+    if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
         assert signals.score is not None
         return Observation(ID, "absent", f"{summary}, but {signals.score.name} is still at its best.")
     if train_fell < -0.02 * abs(float(train[0])):
         return Observation(ID, "absent", f"{summary}, but the training loss rose too: not a gap but a loss of both.")
     clear = clarity(relative, RISE, PLAIN_RISE)
-    if relative > CLEAR_RISE and 0 < float(train[1]) < MEMORISED * now:
+    learns_on = train_fell > LEARNS_ON * abs(float(train[0]))
+    if relative > CLEAR_RISE and (memorised or (climbs and learns_on)):
         clear = max(clear, 0.8)
     return Observation(
         ID, "present",
@@ -90,6 +99,14 @@ def _best(val: Curve) -> tuple[float, float]:
     smooth = np.median(np.lib.stride_tricks.sliding_window_view(val.y, 3), axis=1)
     index = int(np.argmin(smooth))
     return float(val.x[index + 1]), float(smooth[index])
+
+
+def _climbs(val: Curve, best_at: float) -> bool:
+    """Whether the evaluations since the best one rise beyond doubt, one by one, however they scatter."""
+    since = val.y[val.x >= best_at]
+    if len(since) > MAX_BINS:
+        since = val.bins.median[val.bins.x >= best_at]
+    return len(since) >= CLIMB_POINTS and mann_kendall(since) > CLIMB_Z
 
 
 def _now(val: Curve) -> float:
@@ -142,10 +159,10 @@ one to go back to.
 
 ## How it is measured
 The validation loss now against its best (over three neighbouring evaluations): present from +10 %, plain from +50 %,
-when that is two and a half times the scatter between evaluations and the training loss did not rise as well. A rise
-below 25 % is excused while the validation score is still at its best: losses can grow through overconfidence on the same
-mistakes. Of a loss
-with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
+when that is two and a half times the scatter between evaluations and the training loss did not rise as well. Where the
+evaluations since the best one rise beyond doubt (z above 2.2 over eight or more), one and a half times the scatter is
+enough, and half the rise where the training loss is below a twentieth of validation. A rise below 25 % is excused while the validation score is
+still at its best: losses can grow through overconfidence on the same mistakes. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
 validation score that lost 4 % of its best while the training score rose.
 
 ## Healthy range
@@ -165,6 +182,12 @@ split instead: unshuffled tail splits, other preprocessing, other labels.
                       "val/box_loss": then(falling(25, 0.07, 0.021, 0.01), ramp(35, 0.021, 0.027, 0.01)),
                       "val/cls_loss": falling(60, 0.3, 0.12, 0.01),
                       "metrics/mAP_0.5": then(ramp(30, 0.1, 0.88, 0.005), ramp(30, 0.88, 0.84, 0.005))}),
+        Case("noisy evaluations that climb", "present",
+             lambda: {"train_loss": falling(16, 0.6, 0.16, 0.01),
+                      "val_loss": [0.41, 0.6, 0.47, 0.45, 0.38, 0.34, 0.42, 0.41, 0.31, 0.58, 0.59, 0.5, 0.69, 0.55, 0.61, 0.66]}),
+        Case("memorised, validation creeps up from the first evaluation", "present",
+             lambda: {"train_loss": then(np.array([0.3]), np.zeros(13)), "val_loss": ramp(14, 1.5, 1.74, 0.002),
+                      "val_accuracy": [0.60, 0.605, 0.6] * 4 + [0.603, 0.604]}),
         Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1), "val_loss": falling(50, 2.2, 0.4, 0.01)}),
         Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1), "val_loss": falling(30, 0.5, 0.02)}),
         Case("both rise", "absent", lambda: {"train_loss": ramp(20, 3.4, 4.4), "val_loss": ramp(20, 3.4, 4.6)}),

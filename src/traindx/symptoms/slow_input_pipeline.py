@@ -34,7 +34,7 @@ def detect(signals: Signals) -> Observation:
     if len(steps) < MIN_ROWS or whole.sum() <= 0:
         return Observation(ID, "unknown", f"Data time and step time stand together in fewer than {MIN_ROWS} rows.")
     # pix2pix and its kin count the wait beside the step time, the others inside it
-    beside = signals.kind == "gan" or float(np.mean(waits > whole)) > 0.02
+    beside = signals.kind == "gan" or float(np.mean(waits > whole)) > 0.02 or waits.sum() > whole.sum()
     total = whole + waits if beside else whole
     share = _usual_share(waits, total)
     overall = float(waits.sum() / total.sum())

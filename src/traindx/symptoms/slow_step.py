@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traindx.diagnosis import Observation
 from traindx.run import Series
@@ -20,6 +21,8 @@ STALL_SHARE = 0.01  # of the steps
 FEWEST = 3
 LEAST_SECONDS = 0.02  # a stall shorter than this is the operating system's, not the training's
 LEAST_LOST = 0.05  # of the whole time
+INTERVAL = 50  # steps: evaluations and checkpoints are at least this far apart, workers that refill are not
+ALMOST = 0.9  # of the slow steps
 GROWTH = 1.5  # from the first to the last part of the run
 PLAIN_GROWTH = 3.0
 TREND = 3.0  # z score
@@ -36,7 +39,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "In reinforcement learning steps take as long as their episodes; not judged.")
     curve = Curve(step)
     growing = _growing(curve) if batch_ramp(signals) is None else None
-    return growing or _stalls(step, curve) or Observation(
+    return growing or _stalls(signals, step, curve) or Observation(
         ID, "absent",
         f"{step.name} has a median of {num(float(np.median(step.values)))} s, and 99 % are below "
         f"{num(float(np.quantile(step.values, 0.99)))} s.",
@@ -58,7 +61,7 @@ def _growing(curve: Curve) -> Observation | None:
     )  # fmt: skip
 
 
-def _stalls(step: Series, curve: Curve) -> Observation | None:
+def _stalls(signals: Signals, step: Series, curve: Curve) -> Observation | None:
     usual = np.interp(step.steps, curve.bins.x, rolling_median(curve.bins.median, 7))
     slow = np.flatnonzero(step.values > np.maximum(STALL * usual, usual + LEAST_SECONDS))
     slow = slow[slow >= START_UP]
@@ -72,6 +75,9 @@ def _stalls(step: Series, curve: Curve) -> Observation | None:
     periodic = len(gaps) >= FEWEST and float(np.quantile(gaps, 0.9) - np.quantile(gaps, 0.1)) <= 0.2 * float(
         np.median(gaps)
     )
+    planned = _planned(signals, step, slow)
+    if planned:
+        return Observation(ID, "absent", f"{planned}; that is {percent(lost)} of the time, and no stall.")
     rhythm = f", every {num(float(np.median(gaps)))} rows" if periodic else ""
     return Observation(
         ID, "present",
@@ -79,6 +85,17 @@ def _stalls(step: Series, curve: Curve) -> Observation | None:
         f"{num(float(np.median(usual)))} s{rhythm}; that is {percent(lost)} of the time.",
         (float(step.steps[slow[0]]), float(step.steps[slow[-1]])), step.name, clarity(lost, 0.04, 0.4),
     )  # fmt: skip
+
+
+def _planned(signals: Signals, step: Series, slow: NDArray[np.intp]) -> str:
+    """Slow steps at evaluations, or all at multiples of one round interval, do something else besides training."""
+    at = step.steps[slow]
+    if signals.val is not None and len(signals.val) >= FEWEST and float(np.mean(np.isin(at, signals.val.x))) > ALMOST:
+        return f"The {len(slow)} slow steps are those with an evaluation"
+    gap = float(np.median(np.diff(at)))
+    if gap < INTERVAL or step.axis != "step" or float(np.mean(np.isclose(at % gap, 0.0))) < ALMOST:
+        return ""
+    return f"The {len(slow)} slow steps come every {num(gap)} steps, as evaluations and checkpoints do"
 
 
 SYMPTOM = Symptom(
@@ -95,7 +112,8 @@ Some steps take many times as long as the rest, often in a rhythm, or every step
 ## How it is measured
 On logged step times (times since the start are taken apart). Stalls: more than 1 % of the steps, three at least, take
 more than five times their running median; the page says what share of the time that costs and whether it comes in a
-rhythm. Growth: the level rises by half or more with a significant trend in both halves of the run; a single change is
+rhythm. Slow steps that coincide with evaluations, or that all fall on multiples of one interval of at least 50 steps, are
+taken for evaluations or checkpoints and left out. Growth: the level rises by half or more with a significant trend in both halves of the run; a single change is
 reported as throughput-drop instead, and a batch size that grows excuses it. The first rows are left out. Reinforcement
 learning is not judged, nor is a recorded process that stood in line for a CPU for a tenth of the time or more.
 
@@ -110,6 +128,8 @@ or images that get larger by plan. It is worth money rather than quality, so it 
     detect=detect,
     cases=(
         Case("every twentieth step stalls", "present", lambda: {"step_time": [0.1 + 0.001 * (i % 7) + 0.9 * (i % 20 == 19) for i in range(400)]}),
+        Case("evaluations every 250 steps", "absent",
+             lambda: {"iter_time": (range(0, 20000, 10), [0.5 + 0.001 * (i % 7) + 30.0 * (i % 25 == 0) for i in range(2000)])}),
         Case("slower and slower", "present", lambda: {"iter_time": ramp(300, 0.2, 0.6, 0.05)}),
         Case("noise only", "absent", lambda: {"step_time": flat(300, 0.2, 0.2)}),
         Case("a slow start", "absent", lambda: {"step_time": put(flat(300, 0.2, 0.05), 0, 20.0, 6.0, 1.4)}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.run import Fact
+from traindx.run import Fact, Floats
 from traindx.signals import Signals, choose
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -14,6 +14,7 @@ ID = "suspiciously-good"
 EARLY = 0.15  # of the run
 PERFECT = 0.9995
 NOTHING = 1e-6
+FALLS_ON = 10.0
 # what a recording sees of a leak itself: without any of them a perfect score may be an easy task as well
 LEAKS = ("validation-seen-in-training", "sees-the-future", "targets-not-next-token")
 APART = 0.15  # of the full score, between validation and test
@@ -43,9 +44,12 @@ def detect(signals: Signals) -> Observation:
         return contradicted
     train = signals.train
     if train is not None and len(train) >= 20 and train.series.meaning.kind == "loss":
-        zero = np.flatnonzero((train.y >= 0) & (train.y < NOTHING * max(abs(train.initial), 1e-300)))
+        # a first loss of a million makes any later one look like nothing
+        start = min(abs(train.initial), float(np.median(np.abs(train.y[: max(3, len(train) // 20)]))))
+        zero = np.flatnonzero((train.y >= 0) & (train.y < NOTHING * max(start, 1e-300)))
         if (
             len(zero) > 0.3 * len(train)
+            and not _falls_on(train.y[zero])
             and train.clock_share(float(train.x[zero[0]])) < EARLY
             and not _nan_beside(signals)
         ):
@@ -57,6 +61,12 @@ def detect(signals: Signals) -> Observation:
     if score is None and train is None:
         return Observation(ID, "unknown", "Neither a loss nor a score was logged.")
     return Observation(ID, "absent", "Neither score nor loss is better than training could make it.")
+
+
+def _falls_on(values: Floats) -> bool:
+    """Whether what looks like nothing is still on its way down: a loss whose first values were far out of scale."""
+    third = max(1, len(values) // 3)
+    return float(np.median(values[:third])) > FALLS_ON * float(np.median(values[-third:])) > 0
 
 
 def _seen(signals: Signals, identifier: str) -> bool:

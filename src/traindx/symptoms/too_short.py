@@ -28,6 +28,12 @@ def detect(signals: Signals) -> Observation:
             )
         if signals.run.config.get(PROBES):
             return Observation(ID, "present", "Probes show the model at one moment, not how its training goes.")
+        if signals.kind == "gan":
+            return Observation(
+                ID,
+                "unknown",
+                "The losses of two networks that train against each other do not show how far the training got.",
+            )
         return Observation(ID, "present", "No value of any objective was logged.")
     if points < POINTS:
         return Observation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat
 
@@ -33,10 +34,26 @@ def detect(signals: Signals) -> Observation:
     )
     if solved < SOLVED or gained > BEHIND:
         return Observation(ID, "absent", f"{text}.")
+    carried = _score_learnt(signals.score)
+    if carried:
+        return Observation(ID, "absent", f"{text}, but {carried}.")
     return Observation(
         ID, "present", f"{text}: what was learnt does not carry over.", (float(val.x[0]), float(val.x[-1])), val.name,
         clarity(-gained, -BEHIND, -PLAIN),
     )  # fmt: skip
+
+
+def _score_learnt(score: Curve | None) -> str:
+    """A validation score that lost a good part of its mistakes and is still at its best: only the confidence is off."""
+    if score is None or len(score) < MIN_POINTS or score.series.meaning.split not in ("val", "test"):
+        return ""
+    first, now = score.logged(float(score.y[0])), score.logged(score.now)
+    top = 100.0 if now > 1.5 else 1.0
+    if not 0 <= first < now <= top or top - now > (1 - BEHIND) * (top - first):
+        return ""
+    if score.rise > 0.1 * (now - first):
+        return ""
+    return f"{score.name} went from {num(first)} to {num(now)}"
 
 
 SYMPTOM = Symptom(
@@ -54,7 +71,8 @@ creeps down.
 ## How it is measured
 The share of its first value that each loss has lost by the end. Present when training lost nine tenths of its own and
 validation less than three tenths, plain below one tenth. The higher of the first values of the two losses is taken as
-validation's beginning, since the first evaluation comes after some learning.
+validation's beginning, since the first evaluation comes after some learning. A validation score that lost three tenths of
+its mistakes and is still at its best speaks against it: the predictions carry over, only their confidence does not.
 
 ## Healthy range
 Both fall together. Over a small data set validation stops earlier than training, usually after half of its first value has
@@ -70,6 +88,8 @@ weights that are not those in training (an average that is too slow).
              lambda: {"train_loss": falling(60, 2.3, 0.04), "val_loss": falling(60, 2.3, 2.0)}),
         Case("both fall", "absent", lambda: {"train_loss": falling(60, 2.3, 0.04), "val_loss": falling(60, 2.3, 0.4)}),
         Case("neither falls", "absent", lambda: {"train_loss": flat(60, 2.3, 0.01), "val_loss": flat(60, 2.3, 0.01)}),
+        Case("the score carries over", "absent",
+             lambda: {"train_loss": falling(60, 0.5, 0.02), "val_loss": flat(12, 0.28, 0.02), "val_accuracy": 1 - falling(12, 0.11, 0.05, 0.01)}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.04)}),
     ),
 )  # fmt: skip

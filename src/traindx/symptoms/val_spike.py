@@ -10,6 +10,10 @@ from traindx.symptoms.recipes import falling, put
 
 ID = "val-spike"
 MIN_POINTS = 6
+FEW = 0.1  # of the evaluations
+AT_ITS_BEST = 0.1  # of all that was gained: a run that ends this close to its best was not harmed by its jumps
+MILD = 1.5  # times the level beside it: less is nothing then,
+PASSING = 0.4  # and more is worth a line
 
 
 def detect(signals: Signals) -> Observation:
@@ -22,10 +26,16 @@ def detect(signals: Signals) -> Observation:
     if train is not None and len(train) >= MIN_POINTS and find_spikes(train):
         return Observation(ID, "absent", f"{val.name} jumps, but so does the training loss: that is a loss spike.")
     worst = max(spikes, key=lambda spike: spike.height / max(abs(spike.base), 1e-300))
+    ratio = worst.height / max(abs(worst.base), 1e-300)
+    clear = clarity(ratio, 1.3, 4.0)
+    if len(spikes) <= FEW * len(val) and val.rise < AT_ITS_BEST * max(val.progress, 0.0):
+        if ratio < MILD:
+            return Observation(ID, "absent", f"{val.name} jumps to {num(worst.height)} once and is at its best since.")
+        clear = min(clear, PASSING)
     return Observation(
         ID, "present", f"{val.name} jumps from {num(worst.base)} to {num(worst.height)} at {val.at(worst.step)} and back "
         "while the training loss is calm.",
-        (spikes[0].step, spikes[-1].step), val.name, clarity(worst.height / max(abs(worst.base), 1e-300), 1.3, 4.0),
+        (spikes[0].step, spikes[-1].step), val.name, clear,
     )  # fmt: skip
 
 
@@ -42,7 +52,7 @@ Single evaluations are far off while the training loss runs smoothly through the
 
 ## How it is measured
 The spike search of loss-spike on the validation loss; jumps that come back count, and only when the training loss has
-none of its own.
+none of its own. Where few evaluations jump and the run ends at its best, a jump by less than half is left out and a higher one is reported with little weight.
 
 ## Healthy range
 Small validation sets scatter; see val-noisy for that.
