@@ -75,11 +75,12 @@ NUMBERS = {"out": 1, "loss": "F.mse_loss(net(X[b]).squeeze(1), t[b])"}
         ("c = torch.randint(0, 4, (600,))", CLASSES, 1e-5, 6, True),
         ("t = t[torch.randperm(600)]", NUMBERS, 5e-3, 20, True),
         ("", CLASSES, 5e-3, 6, False),
+        ("c = (torch.rand(600) < 0.03).long()", CLASSES, 5e-3, 6, False),  # too rare to say
         ("", CLASSES, 1e-6, 6, False),  # nothing is learnt, but there is something to learn
         ("", NUMBERS, 1e-6, 6, False),
         ("c = (X[:, :6] > 0).sum(1) % 2", CLASSES, 5e-3, 40, None),  # learnt late, by no simple rule
     ],
-    ids=["memorised", "stuck", "numbers", "learnt", "too slow", "numbers too slow", "parity"],
+    ids=["memorised", "stuck", "numbers", "learnt", "rare", "too slow", "numbers too slow", "parity"],
 )
 def test_labels_dealt_out_without_evaluation_data(
     tmp_path: Path, change: str, kind: dict[str, object], lr: float, epochs: int, found: bool | None
@@ -157,3 +158,27 @@ def test_agreement_is_that_of_the_definition() -> None:
         right += max(sorted(set(votes)), key=votes.count) == int(labels[one])
     assert found.score == pytest.approx(right / 60)
     assert found.chance == pytest.approx(max(labels.float().mean().item(), 1 - labels.float().mean().item()))
+
+
+SHORT = """
+X = torch.randn(900, 4); t = X @ torch.tensor([1.0, 2.0, -1.0, 0.5])
+net = nn.Linear(4, 1); opt = torch.optim.{optimizer}
+for b in torch.randperm(900).split({batch}):
+    def loss():
+        opt.zero_grad(); out = F.mse_loss(net(X[b]).squeeze(1), t[b]); out.backward(); return out
+    opt.step(loss)
+"""
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "batch", "few"),
+    [
+        ("SGD(net.parameters(), lr=0.06)", 90, True),
+        ("LBFGS(net.parameters())", 90, False),
+        ("SGD(net.parameters(), lr=0.06)", 5, False),
+    ],
+    ids=["still falling", "there at once", "long enough"],
+)
+def test_a_training_of_a_few_updates(tmp_path: Path, optimizer: str, batch: int, few: bool) -> None:
+    facts = facts_of(SHORT.format(optimizer=optimizer, batch=batch), tmp_path, ended=True)
+    assert ("few-updates" in present(facts)) is few

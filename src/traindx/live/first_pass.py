@@ -18,7 +18,7 @@ from traindx.live.places import outer, user_frame
 from traindx.live.rows import watchable
 
 LEAST_LOSSES = 10  # on new samples
-MOST_TARGETS = 1 << 14
+MOST_TARGETS = 1 << 12
 LAST = 20
 FRAMES = 6  # functions of the user around the model's call
 MOST_BYTES = 1 << 26  # of a table that is searched for a sample
@@ -28,6 +28,7 @@ BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 ALTERED = ("weight", "pos_weight", "label_smoothing")  # options that move the loss of a guess
 NOT_LEARNT = 0.97  # of the loss of a guess, on new samples
+AT_CHANCE = 1.25  # beyond it the model has not even learnt which answers are frequent
 MEMORISED = 0.9  # and on old ones
 
 
@@ -40,12 +41,13 @@ class Progress:
     last: float
 
     @property
-    def learnt(self) -> bool:
-        return self.fresh < NOT_LEARNT * self.chance
+    def at_chance(self) -> bool:
+        """New samples are answered as well as by a guess that looks at no input, and no better."""
+        return NOT_LEARNT * self.chance <= self.fresh <= AT_CHANCE * self.chance
 
     @property
     def memorised(self) -> bool:
-        return not self.learnt and self.last < MEMORISED * self.chance
+        return self.at_chance and self.last < MEMORISED * self.chance
 
 
 class FirstPass:

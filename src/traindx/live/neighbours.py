@@ -99,3 +99,9 @@ def enough(labels: torch.Tensor, least: int) -> bool:
         return False
     classes = len(labels.unique())  # type: ignore[no-untyped-call]
     return labels.is_floating_point() or len(labels) >= LEAST_PER_CLASS * classes > LEAST_PER_CLASS
+
+
+def most_frequent(labels: torch.Tensor) -> float:
+    """The share of the most frequent label."""
+    _, counts = labels.unique(return_counts=True)  # type: ignore[no-untyped-call]
+    return float(counts.max()) / len(labels)

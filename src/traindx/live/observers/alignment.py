@@ -16,7 +16,7 @@ import torch
 from traindx.live.findings import Finding, Findings
 from traindx.live.first_pass import FirstPass, size_of_source
 from traindx.live.hub import Hub
-from traindx.live.neighbours import agreement, distinct, enough, features_of, on_a_line
+from traindx.live.neighbours import agreement, distinct, enough, features_of, most_frequent, on_a_line
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, tensors_in
@@ -28,6 +28,7 @@ UNRELATED = 2.5  # and below this, training labels do not
 HALF = 0.5  # of what neighbours alone reach: a model that learnt from such labels does worse
 ALONE = 128  # samples at least, where there is nothing to compare them with
 SIZE_LOOKS = 3  # updates before which the table is looked for that batches are cut from
+ONE_SIDED = 0.8  # share of one label from which hardly anything could be better than always saying it
 NO_RELATION = 3.0  # standard deviations that the better of two tests stays below
 UPDATES = 100  # before a model that has learnt nothing says something about the labels
 MEMORISING, STUCK = 0.85, 0.6  # clarity: a task may be out of reach of neighbours and of this model alike
@@ -187,7 +188,7 @@ class Alignment(Observer):
             return
         rows, labels = self._trained.whole()
         progress = self._pass.progress()
-        if progress is None or not enough(labels, ALONE):
+        if progress is None or not enough(labels, ALONE) or most_frequent(labels) > ONE_SIDED:
             return
         near, line = agreement(rows, labels), on_a_line(rows, labels)
         sure = max(near.sure(), line.sure())
@@ -196,7 +197,7 @@ class Alignment(Observer):
                 f"Neighbours or a regression tell the labels of {len(labels)} training samples far better than chance."
             )
             self._findings.add(Finding("labels-unrelated", False, text))
-        elif sure < NO_RELATION and not progress.learnt:
+        elif sure < NO_RELATION and progress.at_chance:
             end = "falls to" if progress.memorised else "is"
             text = (
                 f"In {len(labels)} training samples neither neighbours nor a regression tell the label better than chance, and the loss on "

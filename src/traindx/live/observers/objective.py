@@ -17,6 +17,8 @@ from traindx.live.values import Number
 FEW_UPDATES = 50  # fewer are hardly a training
 STILL_HIGH = 0.7  # of the first loss
 HARDLY_MOVED = 0.9  # the same for up to three times as many updates
+FEWEST = 20  # with fewer, a loss that still falls was not trained to its end
+STILL_FALLING = 0.9  # of the loss before: what the last third of them made of it
 
 
 class Objective(Observer):
@@ -29,6 +31,7 @@ class Objective(Observer):
         self._last = 0.0
         self._first: list[Number] = []  # the losses before the first update, and before the latest
         self._latest: list[Number] = []
+        self._start: list[list[Number]] = []  # those before each of the first updates
 
     @on_deep_steps_and_evaluation
     def on_criterion(self, call: Criterion) -> None:
@@ -69,6 +72,8 @@ class Objective(Observer):
             else:
                 hub.values.add_mean(hub.step, f"train_loss{suffix}", [(loss, 1.0) for loss in losses])
             self._first = self._first or losses
+            if len(self._start) < FEWEST:
+                self._start.append(losses)
             self._latest, self._losses = losses, []
         for index, group in enumerate(groups[:4]):
             rate = group.get("lr")
@@ -100,13 +105,24 @@ class Objective(Observer):
         self.hub.event("finished", f"The script came to its own end after {self.hub.step} updates.")
         share = latest / first if first > 0 else 0.0
         handful = self.hub.step < FEW_UPDATES and share > STILL_HIGH
-        if handful or (self.hub.step < 3 * FEW_UPDATES and share > HARDLY_MOVED):
+        if self.hub.step < FEWEST and not handful and self._still_falls():
+            self.hub.fact(
+                "few-updates", True,
+                f"The training ended by itself after {self.hub.step} updates, while the loss was still falling fast "
+                f"({share:.0%} of its first value).", clarity=0.8,
+            )  # fmt: skip
+        elif handful or (self.hub.step < 3 * FEW_UPDATES and share > HARDLY_MOVED):
             self.hub.fact(
                 "few-updates", True,
                 f"The training ended by itself after {self.hub.step} updates; the loss is still {share:.0%} of its first value.",
             )  # fmt: skip
         elif self.hub.step >= 3 * FEW_UPDATES:
             self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
+
+    def _still_falls(self) -> bool:
+        values = [value for losses in self._start if (value := _mean(losses)) is not None]
+        third = len(values) // 3
+        return third > 0 and sum(values[-third:]) < STILL_FALLING * sum(values[-2 * third : -third])
 
 
 def _mean(losses: list[Number]) -> float | None:
