@@ -2,7 +2,7 @@
 
 A loop cannot be entered in its middle, and the order of the data follows from all that was drawn before. So the script runs from its
 beginning, with everything left out that no later step needs: forward passes run (they draw random numbers, and the script may look at
-their results), `backward` and the updates do not. Its weights are those of the kept state from the first update on, so that what the script
+their results), `backward` and the updates do not. Its weights are those of the kept state as soon as all optimisers are known, so that what the script
 sees meanwhile (losses, early stopping) is what it saw then. At the update that was kept everything is set, and the arm begins.
 """
 
@@ -36,7 +36,7 @@ class Rewind:
         self._step = 0
         self._met = states.Met()
         self._aligned = True
-        self._arrived = self._begun = False
+        self._like_then = self._arrived = self._begun = False
         self._hooks = [
             torch_optimizer.register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: self._before(optimizer)),
             torch_optimizer.register_optimizer_step_post_hook(lambda optimizer, args, kwargs: self._after(optimizer)),
@@ -59,8 +59,9 @@ class Rewind:
             return
         self._met.meet(optimizer)
         self._step += 1
-        if self._step == 1:
+        if not self._like_then and len(self._met.alive()) == len(self.state["optimizers"]):
             states.restore_weights(self.state, self._met.alive())
+            self._like_then = True
         if self._step == self._at:
             self._aligned = states.same_random_numbers(self.state) or bool(self.pair)
             states.restore(self.state, self._met.alive())
