@@ -9,6 +9,7 @@ import pytest
 
 from traindx.diagnosis import Diagnosis, Hypothesis, RunSummary
 from traindx.trials.judge import effect_of, verdict_of
+from traindx.trials.measure import Measured, Metric
 from traindx.trials.revise import Proof, revised
 
 
@@ -66,3 +67,10 @@ def test_trials_move_the_diagnosis() -> None:
     assert after.hypotheses[0].supports[0] == "yes"
     assert sum(h.confidence for h in after.hypotheses) == pytest.approx(1)
     assert [h.confidence for h in revised(page, []).hypotheses] == [0.5, 0.4, 0.1]
+
+
+@pytest.mark.parametrize(("stopped", "expected"), [("end", 0.5), ("broken", math.inf)])
+def test_batches_that_broke_without_harm_do_not_make_a_training_lost(stopped: str, expected: float) -> None:
+    rows = np.array([[step, math.nan if step % 4 == 0 else 0.5, 0.0, 8.0] for step in range(40)])
+    measured = Measured({"train/log loss": rows}, 0.0, {}, {}, 40, 1.0, stopped)
+    assert measured.value(Metric("train", "log loss")) == expected

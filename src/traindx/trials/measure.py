@@ -17,6 +17,7 @@ from traindx.run import Floats
 FILE = "yardstick.json"
 TAIL = 0.25  # of the training: its end
 VAL_TAIL = 0.2
+KEPT = 0.5  # of the last training errors that are finite: a training that goes on is not lost
 COURSE = 20
 KINDS = ("log loss", "squared error")
 FLOOR = {
@@ -86,6 +87,9 @@ class Measured:
             tail = points[-max(1, math.ceil(VAL_TAIL * len(points))) :, 1]
         else:
             tail = points[points[:, 0] >= (1 - TAIL) * points[-1, 0], 1]
+            finite = np.isfinite(tail)
+            if finite.mean() >= KEPT and self.stopped != "broken":  # batches that broke and did no harm
+                tail = tail[finite]
         value = float(np.mean(tail))
         return value if math.isfinite(value) else math.inf
 
