@@ -138,7 +138,7 @@ def _hypotheses(
         if len(shown) >= SHOWN or entry.probability < LEAST:
             rest += entry.probability
             continue
-        supports = tuple(text for _, text in entry.supports[:4])
+        supports = tuple(dict.fromkeys(text for _, text in entry.supports))[:4]
         contradicts = tuple(text for _, text in entry.contradicts if text not in explained)[:3]
         shown.append(_hypothesis(entry.cause, entry.probability, supports, contradicts, told))
     shown.append(Hypothesis(OTHER, "something else", rest))

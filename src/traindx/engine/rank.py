@@ -57,8 +57,9 @@ def rank(
     silence = level.silence * quiet(observations)
     ranked: list[Ranked] = []
     for identifier, cause in faults.items():
-        proven = _proven(cause, observations, known)
-        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, level, cause, proven), proven)
+        proven = _proven(cause, observations, known, words.PROVES)
+        mild = proven or _proven(cause, observations, known, words.SAID_SO)
+        entry = _weigh(Ranked(identifier), observations, known, partial(_expected, level, cause, proven), mild)
         entry.log_weight += math.log(mass * words.PRIOR_WEIGHT[cause.prior] / total)
         entry.log_weight += silence
         ranked.append(entry)
@@ -115,8 +116,9 @@ def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -
     return min(1.0, ruled_out / words.ENOUGH)
 
 
-def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom]) -> bool:
-    """The cause itself was seen: a recording saw (or somebody told) what it always shows and hardly anything else does."""
+def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom], clarity: float) -> bool:
+    """The cause itself was seen this clearly: a recording saw (or somebody told) what it always shows and hardly anything else
+    does."""
     seen = False
     for observation in observations:
         symptom = known.get(observation.id)
@@ -124,7 +126,7 @@ def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[st
             continue
         if observation.state == "absent":
             return False
-        seen = seen or (observation.state == "present" and observation.clarity >= words.EXPLAINS)
+        seen = seen or (observation.state == "present" and observation.clarity >= clarity)
     return seen
 
 
@@ -133,7 +135,7 @@ def _weigh(
     observations: Sequence[Observation],
     known: Mapping[str, Symptom],
     expected: Expectation,
-    proven: bool = False,
+    mild: bool = False,
 ) -> Ranked:
     """Add what every observation says; of one family only the strongest voice for and the strongest against counts. What a
     cause that was seen itself does not show only says that it is mild. What is only worth a note (a short log, a slow machine)
@@ -145,7 +147,7 @@ def _weigh(
         if symptom is None or probability is None or observation.state == "unknown":
             continue
         odds = _log_odds(observation, probability, symptom.background)
-        if proven and observation.state == "absent":
+        if mild and observation.state == "absent":
             odds *= words.MILD
         voice = (symptom.family, symptom.background <= words.DIRECT)
         best, worst = voices.get(voice, (0.0, 0.0))

@@ -104,7 +104,7 @@ def _of_choice(choice: Choice, question: Question) -> Told:
     seen = tuple(Observation(i, "present", f"You said: {choice.text}.", clarity=choice.clarity) for i in choice.present)
     ruled_out = tuple(_no(i, choice, choice.clarity) for i in choice.absent)
     hints = tuple(Hint(cause, odds, sentence) for cause, odds in choice.leans.items())
-    hints += named_outright(mistakes(choice), sentence)
+    hints += named_outright(mistakes(choice), f"You said: {choice.text}.")  # as the observation says: shown once
     return Told(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
 
 

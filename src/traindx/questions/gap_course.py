@@ -31,6 +31,12 @@ QUESTION = Question(
             leans={"overfitting": -0.8},
             usual=0.08,
         ),
+        Choice(
+            "at-chance",
+            "validation is no better than guessing while train learns",
+            present=("val-at-chance",),
+            usual=0.03,
+        ),
         Choice("left-behind", "validation stopped early while train went on", present=("val-left-behind",), usual=0.1),
         Choice("scatters", "it scatters around a constant level", present=("val-noisy",), usual=0.1),
         Choice("came-back", "it worsened and later improved again", present=("double-descent",), usual=0.02),

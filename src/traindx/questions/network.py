@@ -15,8 +15,14 @@ QUESTION = Question(
         Choice(
             "squashing",
             "sigmoid or tanh in many hidden layers",
-            present=("saturated-units", "signal-fades"),
-            leans={"vanishing-gradients": 1.0, "saturation": 1.0},
+            leans={"vanishing-gradients": 2.0, "saturation": 2.5, "dead-relu": -1.5},
+            usual=0.1,
+        ),
+        Choice(
+            "saturated",
+            "most sigmoid or tanh units are at the end of their range",
+            present=("saturated-units",),
+            overlooked=True,
         ),
         Choice(
             "dead", "most units of a ReLU layer are zero for every sample", present=("dead-units",), overlooked=True

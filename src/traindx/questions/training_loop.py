@@ -21,6 +21,7 @@ QUESTION = Question(
         ),
         Choice("optimizer-inside", "the optimizer is created again inside the loop", present=("optimizer-rebuilt",)),
         Choice("eval-mode", "model.eval() is called and model.train() not again", present=("trained-in-eval-mode",)),
+        Choice("no-eval", "model.eval() is not called before validating", present=("evaluated-in-train-mode",)),
         Choice(
             "scheduler-per-batch",
             "scheduler.step() every batch although it counts epochs",
