@@ -227,7 +227,7 @@ def test_modes_and_loaders(tmp_path: Path) -> None:
 
     names = (
         "train_mode", "eval_mode", "shuffle", "batch_size=x2", "scheduler", "one_optimizer", "warmup=10", "decay=20", "momentum=0.8",
-        "class_weights", "nothing", "activation=leaky", "early_stop",
+        "class_weights", "nothing", "activation=leaky", "early_stop", "optimizer=sgd",
     )  # fmt: skip
     for name in names:
         assert measured(tmp_path / name, train, name).acted == {
@@ -241,7 +241,7 @@ def test_settings_without_a_case_are_few() -> None:
     covered = {setting.parse(change).name for _, change in CASES}
     elsewhere = {
         "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum", "class_weights",
-        "nothing", "activation", "early_stop",
+        "nothing", "activation", "early_stop", "optimizer",
     }  # fmt: skip
     untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere
     assert untried == {"causal", "classify", "robust_loss", "skip_bad", "val_scale", "workers"}

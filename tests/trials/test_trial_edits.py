@@ -45,6 +45,10 @@ def changed(tmp_path: Path, source: str, setting: str) -> list[str]:
         ("zero_grad", ["opt.zero_grad()"]),
         ("clip=1.0", ["torch.nn.utils.clip_grad_norm_(model.parameters(), 1)"]),
         ("epochs=x5", ["EPOCHS = 15"]),
+        ("optimizer=adamw", ["opt = torch.optim.AdamW(model.parameters(), lr=0.001)"]),
+        ("lr=3e-4+optimizer=Adam", ["opt = torch.optim.Adam(model.parameters(), lr=0.0003)"]),
+        ("optimizer=rmsprop", ["opt = torch.optim.RMSprop(model.parameters(), lr=0.001, momentum=0.9)"]),
+        ("optimizer=sgd", []),
         ("nothing", []),
     ],
 )

@@ -57,7 +57,8 @@ def parse(text: str) -> Setting:
 
 
 def parse_all(texts: Iterable[str]) -> tuple[Setting, ...]:
-    return tuple(parse(text) for text in texts)
+    """In their order, but another optimiser first: it brings its rate along, which `lr` then sets."""
+    return tuple(sorted((parse(text) for text in texts), key=lambda setting: setting.name != "optimizer"))
 
 
 def combined(text: str) -> tuple[Setting, ...]:
