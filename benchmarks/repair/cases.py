@@ -19,9 +19,9 @@ HEALTHY = "healthy"
 SCRIPT = "train.py"
 HEALTHY_SHARE = 0.25  # of the zoo's cases
 LESS_DATA = frozenset({"overfitting"})  # the twin has data that the script has not
-# the zoo takes data away or sets another rate along with these, which no single change brings back
+# the zoo takes data away, scales them or sets another rate along with these, which no single change brings back
 MORE_THAN_ONE = frozenset(
-    {"batch-too-small", "class-imbalance", "division-by-zero", "low-precision-update-lost", "lr-decay-missing", "warmup-missing"}
+    {"batch-too-small", "class-imbalance", "division-by-zero", "fp16-overflow", "low-precision-update-lost", "lr-decay-missing", "warmup-missing"}
 )  # fmt: skip
 
 

@@ -69,7 +69,15 @@ class Kept:
 
     def _path(self, job: Job) -> Path:
         """By all that decides how an arm goes; not by its folder, which is another one in each sitting."""
-        what = [job.command[1:], job.settings, sorted(job.edits.items()), job.seed, job.steps]
+        what = [
+            job.command[1:],
+            job.settings,
+            sorted(job.edits.items()),
+            job.seed,
+            job.steps,
+            job.probes is not None,
+            job.state,
+        ]
         return self.folder / f"{hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]}.arm"
 
 
