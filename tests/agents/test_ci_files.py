@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -62,12 +63,29 @@ def test_inputs_reach_the_shell_only_through_the_environment() -> None:
 def test_hooks_name_commands_that_exist_and_match_the_files_they_are_for() -> None:
     known = {command.name for command in app.registered_commands}
     hooks = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
-    assert all(hook["entry"].split()[0] == "traindx" and hook["entry"].split()[1] in known for hook in hooks.values())
+    assert all(set(re.findall(r"traindx (\w+)", hook["entry"])) <= known for hook in hooks.values())
     logs, scripts = (re.compile(hooks[name]["files"]) for name in ("traindx-diagnose", "traindx-sanity"))
     assert logs.search("runs/exp1/metrics.csv")
     assert not logs.search("data/prices.csv")
     assert scripts.search("src/train_mlp.py")
     assert not scripts.search("src/constrain.py")
+
+
+def test_the_sanity_hook_tries_every_script_by_itself(tmp_path: Path) -> None:
+    (hook,) = (
+        hook
+        for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
+        if hook["id"] == "traindx-sanity"
+    )
+    command = tmp_path / "traindx"
+    command.write_text('#!/bin/sh\necho "$@"\ntest "$2" != "train b.py"\n')
+    command.chmod(0o755)
+    done = subprocess.run(
+        [*shlex.split(hook["entry"]), "train_a.py", "train b.py", "train_c.py"], capture_output=True, text=True,
+        env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout.splitlines() == ["sanity train_a.py", "sanity train b.py", "sanity train_c.py"]
 
 
 def test_the_project_has_one_address() -> None:
