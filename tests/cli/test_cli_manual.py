@@ -12,7 +12,7 @@ import pytest
 import typer.main
 
 from traindx.cli import app, doctor, main
-from traindx.cli.manual import EXAMPLES
+from traindx.cli.manual import EXAMPLES, GROUPS
 
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
@@ -30,6 +30,19 @@ def test_every_command_shows_examples_whose_options_exist(name: str, capsys: pyt
         own = words[: next((place for place, word in enumerate(words) if word.endswith(".py") or word == "--"), None)]
         options = {word for word in own if word.startswith("--") and word not in ("--", "--help")}
         assert options <= known, line
+
+
+def test_help_names_every_command_once_and_cuts_no_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed = [name for commands in GROUPS.values() for name in commands]
+    assert sorted(listed) == sorted(COMMANDS)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for commands in GROUPS.values():
+        for name, summary in commands.items():
+            assert any(line.split(maxsplit=1) == [name, summary] for line in shown.splitlines()), name
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -38,6 +38,8 @@ def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_seeds_are_grouped_and_the_setting_that_matters_is_named(grid: Path) -> None:
     found = traindx.compare(grid).findings
+    assert {row.seed for row in found.rows} == {0.0, 1.0, 2.0}
+    assert not any("no seed" in note for note in found.notes)
     assert len(found.rows) == 18
     assert set(found.differing) == {"lr", "batch_size"}  # under one name, whatever each tool calls it
     assert [len(group.runs) for group in found.groups] == [3] * 6

@@ -148,7 +148,7 @@ def test_comparing_needs_two_runs(shelf: Shelf, get: Callable[..., Answer]) -> N
     one, other = (row["id"] for row in shelf.rows())
     page = get(f"/compare?run={one}&run={other}").body.decode()
     assert "b-bad" in page
-    assert "What explains it" in page
+    assert "lower is better" in page
     assert get(f"/compare?run={one}").status == 404
     assert get("/compare?run=nothing&run=none").status == 404
 

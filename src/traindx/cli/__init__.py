@@ -32,7 +32,7 @@ from traindx.cli import (
     trial,
     watch,
 )
-from traindx.cli.manual import add_examples
+from traindx.cli.manual import Manual, add_examples
 from traindx.cli.script_options import SCRIPT_OPTIONS, FaithfulCommand, ScriptCommand
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, is_terminal, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
@@ -43,6 +43,7 @@ DEBUG_VARIABLE = "TRAINDX_DEBUG"
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
+    cls=Manual,
     help="Find out why a training fails: reads any training log, names the symptoms, ranks the causes, gives the fix.",
     epilog="Exit codes: 0 no problem found, 1 a problem found, 2 the input could not be used.",
     add_completion=False,

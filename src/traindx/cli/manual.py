@@ -1,10 +1,48 @@
-"""Examples for `--help`, one block a command: what people look for there first."""
+"""What `--help` shows: the commands by what one has at hand, and examples, which people look for first."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
+import typer.core
 
 UNWRAPPED = "\b\n"  # what typer and click leave as it is laid out
+GROUPS: dict[str, dict[str, str]] = {
+    "From a log": {
+        "diagnose": "Say what is wrong with a run and what to do",
+        "ask": "Find the cause by questions, the most telling first",
+        "explain": "The page of a symptom, cause or fix; --why: in this run",
+        "list": "Every symptom, cause and fix",
+        "plot": "The curves with their symptoms, as PNG",
+        "checkpoint": "Look into saved weights; nothing is unpickled",
+    },
+    "From the inside (PyTorch)": {
+        "run": "Run a script unchanged, record it, diagnose it",
+        "probe": "Measure the model on its first batches, all of these:",
+        "sanity": "Can it learn one batch? does it use its inputs?",
+        "gradients": "Gradients layer by layer: do they fade or grow?",
+        "activations": "Outputs layer by layer: dead and saturated units, rank",
+        "lr-range": "The learning rates that work, and where yours is",
+        "curvature": "Sharpness, largest stable rate, gradient noise",
+        "speed": "Where the time of a step goes",
+    },
+    "Prove it": {
+        "fix": "Try fixes on copies of a script; the best one as a diff",
+        "trial": "Try one change, such as --set lr=x0.1, the same way",
+    },
+    "Many runs": {
+        "compare": "Which is better, what explains it, did it help?",
+        "serve": "All runs in the browser, live",
+        "watch": "All runs in the terminal, live",
+        "cases": "Past diagnoses here: confirm them, find similar ones",
+    },
+    "Around it": {
+        "mcp": "Serve all this to agents (Model Context Protocol)",
+        "doctor": "What is installed and usable here",
+        "completion": "Complete commands in bash, zsh or fish",
+    },
+}
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "activations": ("traindx activations train.py", "traindx activations --at-step 100 --plot layers.png train.py"),
     "ask": ("traindx ask", "traindx ask runs/exp1", "traindx ask --answers answers.json"),
@@ -58,6 +96,15 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "trial": ("traindx trial --set lr=x0.1 train.py", "traindx trial --list"),
     "watch": ("traindx watch train.traindx", "traindx watch runs/"),
 }  # fmt: skip
+
+
+class Manual(typer.core.TyperGroup):
+    """The commands under headings, each on a line of its own."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl(list(commands.items()))
 
 
 def add_examples(app: typer.Typer) -> None:

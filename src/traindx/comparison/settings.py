@@ -167,7 +167,7 @@ def _is_noise(key: str) -> bool:
 
 def _is_result(key: str, value: Any) -> bool:
     """Trainers write what came out ('train_loss', 'train_runtime') beside what was set; a weight of a loss is a setting."""
-    if isinstance(value, str | bool) or set(tokens_of(key)) & _WEIGHTS or _last(key) in _ALIAS:
+    if isinstance(value, str | bool) or set(tokens_of(key)) & _WEIGHTS or _last(key) in _ALIAS or _is_seed(key):
         return False
     return meaning_of(key).kind in _RESULTS
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from traindx.reading import Cell, Table
 from traindx.reporters import html
 from traindx.reporters.html.extras import Extras, Section
@@ -16,7 +18,13 @@ _COLUMNS = ("fix", "change", "verdict", "before", "after", "after ÷ before (95 
 
 def page_of(report: Report) -> str:
     """One self-contained HTML file."""
-    return html.page(report.page, None, Extras(trials=sections_of(report)))
+    page = report.page
+    if report.diff and report.command == "fix":
+        page = replace(
+            page,
+            next=f"`traindx fix {report.name} --write` applies the diff below; `traindx fix --undo` takes it back.",
+        )
+    return html.page(page, None, Extras(trials=sections_of(report)))
 
 
 def sections_of(report: Report) -> tuple[Section, ...]:
@@ -39,7 +47,7 @@ def sections_of(report: Report) -> tuple[Section, ...]:
             (f"For {step.cause}{f', at {step.where}' if step.where else ''}.",),
             diff=step.code,
         )
-        for step in report.by_hand
+        for step in (report.by_hand if best is None or not report.diff else ())
     ]
     return (*found, *by_hand)
 

@@ -21,6 +21,7 @@ from traindx.reporters.wording import amount
 from traindx.run import Axis, Series
 
 FEW = 4
+PAIR = 2  # runs that stand against each other: what changed is said at the top, and no setting can be told from another
 MOST_CURVES = COLORS  # as many as there are colours to tell them apart
 MOST_UNREADABLE = 50
 
@@ -35,11 +36,16 @@ def comparison_body(findings: Comparison) -> Html:
     """What a page shows of a comparison."""
     plots = _plots(findings)
     versus = findings.versus
-    blocks: list[Html | None] = [
-        tag("h1", parts.title(findings)),
-        tag("p", parts.helped(versus), class_="said") if versus is not None else None,
-        tag("ul", [tag("li", f"{label}: {text}") for label, text in parts.versus_lines(versus)], class_="lines small") if versus is not None else None,
-    ]  # fmt: skip
+    blocks: list[Html | None]
+    if versus is None:
+        blocks = [tag("h1", parts.explained(findings)), tag("p", parts.title(findings), class_="soft")]
+    else:
+        answer, _, numbers = parts.helped(versus).partition(": ")
+        told = [tag("li", tag("b", label), tag("span", text)) for label, text in parts.versus_lines(versus)]
+        blocks = [
+            tag("p", parts.title(findings), class_="soft small"), tag("h1", answer),
+            tag("p", numbers, class_="said") if numbers else None, tag("ul", told, class_="proof wide"),
+        ]  # fmt: skip
     settings = [f"{one.setting} · {one.verdict}: {parts.explanation(one)}" for one in findings.explanations]
     besides = [
         *(descent.sentence for descent in findings.descents),
@@ -53,7 +59,10 @@ def comparison_body(findings: Comparison) -> Html:
         curves(plots),
         tag("section", tag("h2", "Runs"), _table(parts.run_table(findings)), class_="card"),
         tag("section", tag("h2", "Seeds"), _table(parts.group_table(findings)), class_="card") if findings.groups else None,
-        tag("section", tag("h2", "What explains it"), tag("p", parts.explained(findings)), _folded("setting", settings), _lines(besides), class_="card"),
+        tag("section", tag("h2", "What explains it"), tag("p", parts.explained(findings)) if versus is not None else None, _folded("setting", settings), class_="card")
+        if settings and not (versus is not None and len(findings.rows) == PAIR)
+        else None,
+        tag("section", _lines(besides), class_="card"),
         class_="run", id="run", data_plots="run-data",
     )  # fmt: skip
     return inner(body, json_block("run-data", plots.data()))

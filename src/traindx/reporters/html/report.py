@@ -70,9 +70,9 @@ def run_section(
     if plots is None:
         plots = plots_of(run, diagnosis, settings) if run is not None and run.series else plots_of_curves(diagnosis)
     named: list[tuple[str, str, Html | None]] = [
+        ("Trials", "trials", inner(*sections(extras.trials, f"{run_id}-trial")) if extras.trials else None),
         ("Curves", "curves", curves(plots, diagnosis)),
         ("Layers", "layers", heats(plots)),
-        ("Trials", "trials", inner(*sections(extras.trials, f"{run_id}-trial")) if extras.trials else None),
         ("Comparison", "more", inner(*sections(extras.sections, f"{run_id}-more")) if extras.sections else None),
         ("Evidence", "evidence", symptoms_table(diagnosis)),
         ("Probes", "probes", readings_section(extras.readings)),
