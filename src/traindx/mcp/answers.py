@@ -119,9 +119,12 @@ def sentence(diagnosis: Diagnosis) -> str:
     lines = [f"{run_name(diagnosis)}: {diagnosis.verdict}. {said}".rstrip()]
     first = leading(diagnosis)
     if first is not None:
-        fix = "" if first.fix is None else f" Fix: {first.fix.title} ({first.fix.id})."
+        unsure = first.confidence < UNSURE
+        fix = "" if first.fix is None else f" {'If so' if unsure else 'Fix'}: {first.fix.title} ({first.fix.id})."
         symptom = f" Seen: {main_symptom(diagnosis)}." if main_symptom(diagnosis) else ""
-        lines.append(f"Most likely {percent(first.confidence)}: {title_of(first)} ({first.cause}).{symptom}{fix}")
+        lines.append(
+            f"{'Perhaps' if unsure else 'Most likely'}, {percent(first.confidence)}: {title_of(first)} ({first.cause}).{symptom}{fix}"
+        )
     if diagnosis.next:
         lines.append(f"Next: {clean(diagnosis.next)}")
     return "\n".join(lines)
