@@ -169,7 +169,7 @@ def _recorded(session: Session, asked: Asked, recording: Path) -> Diagnosis:
             f"{recording} keeps no state of the training to begin with.",
             f"Record one: traindx run --checkpoint N {' '.join(asked.arguments)}",
         )
-    session.begin_with((recording / STATE).resolve(), session.limits.seconds)
+    session.begin_with((recording / STATE).resolve(), session.limits.budget)
     _require_start(session, asked)
     return diagnose(find_runs([recording])[0])
 
