@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from runs import run_of
-from traindx.diagnosis import Diagnosis
+from traindx.diagnosis import UNSURE, Diagnosis
 from traindx.engine import diagnose, picture
 from traindx.engine.context import hints
 from traindx.engine.rank import rank
 from traindx.errors import TraindxError
-from traindx.run import Event
+from traindx.run import Event, Fact
 from traindx.signals import Settings, Signals
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
@@ -150,3 +150,15 @@ def test_reading_a_log_imports_no_framework(tmp_path) -> None:  # type: ignore[n
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
     )
+
+
+def test_another_mistake_that_was_seen_is_a_symptom_and_nothing_against_a_likely_cause() -> None:
+    facts = [
+        Fact("gradients-not-cleared", True, "The gradients had not been cleared."),
+        Fact("probabilities-as-logits", True, "cross_entropy is given probabilities."),
+    ]
+    page = diagnose(run_of({"train_loss": [0.7 + 0.05 * math.sin(i) for i in range(200)]}, facts=facts))
+    first = page.hypotheses[0]
+    assert first.cause in ("missing-zero-grad", "softmax-before-cross-entropy")
+    assert first.confidence >= UNSURE
+    assert not {fact.evidence for fact in facts} & set(first.contradicts)

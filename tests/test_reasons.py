@@ -72,6 +72,16 @@ def test_reasons_stand_in_the_order_of_the_weight_that_is_shown() -> None:
         assert shown == sorted(shown, reverse=True)
 
 
+def test_what_two_symptoms_say_in_one_sentence_is_said_once() -> None:
+    same = "3 of 6 parameters receive a gradient, but no optimiser holds them."
+    evidence = Evidence(
+        tuple(Observation(i, "present", same) for i in ("parameters-not-optimized", "unchanged-weights"))
+    )
+    told = why(evidence, "params-not-in-optimizer")
+    assert [reason.sentence for reason in told.supports].count(same) == 1
+    assert told.supports[0].id == "parameters-not-optimized"
+
+
 def test_changes_name_findings_after_which_the_answer_is_another() -> None:
     evidence = seen("flat-from-start")
     top = evidence.ranked()[0].cause

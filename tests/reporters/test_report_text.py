@@ -43,6 +43,13 @@ def test_page_stays_a_page() -> None:
     assert "and 5 more" in text
 
 
+def test_a_sentence_of_two_symptoms_is_printed_once() -> None:
+    twins = tuple(Observation(name, "present", "The layers kept in a list never move.") for name in ("one", "other"))
+    text = page(samples.unhealthy(symptoms=twins))
+    assert text.count("never move") == 1
+    assert "as one says" in text
+
+
 def test_healthy_run_gets_three_lines() -> None:
     lines = page(samples.healthy()).splitlines()
     assert len(lines) == 3

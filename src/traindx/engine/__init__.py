@@ -61,7 +61,7 @@ def diagnose(
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
     beside = second(observations, evidence.hints, ranked, evidence.unfamiliar) if verdict == "unhealthy" else None
-    hypotheses = _hypotheses(signals, ranked, verdict, () if beside is None else beside.supports)
+    hypotheses = _hypotheses(signals, ranked, verdict, _elsewhere(observations))
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
     )
@@ -125,9 +125,9 @@ def picture(series: Series) -> Curve:
 
 
 def _hypotheses(
-    signals: Signals, ranked: list[Ranked], verdict: Verdict, explained: Sequence[str] = ()
+    signals: Signals, ranked: list[Ranked], verdict: Verdict, elsewhere: frozenset[str]
 ) -> tuple[Hypothesis, ...]:
-    """What a second cause explains does not speak against the first."""
+    """`elsewhere`: other mistakes that were seen; they stand among the symptoms and do not speak against a likely cause."""
     told = facts(signals)
     shown: list[Hypothesis] = []
     rest = 0.0
@@ -139,10 +139,19 @@ def _hypotheses(
             rest += entry.probability
             continue
         supports = tuple(dict.fromkeys(text for _, text in entry.supports))[:4]
-        contradicts = tuple(text for _, text in entry.contradicts if text not in explained)[:3]
+        beside = elsewhere if entry.probability >= UNSURE else frozenset()
+        contradicts = tuple(text for _, text in entry.contradicts if text not in beside)[:3]
         shown.append(_hypothesis(entry.cause, entry.probability, supports, contradicts, told))
     shown.append(Hypothesis(OTHER, "something else", rest))
     return tuple(sorted(shown, key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence)))
+
+
+def _elsewhere(observations: Sequence[Observation]) -> frozenset[str]:
+    """Mistakes that were seen directly, as sentences."""
+    known = symptoms()
+    return frozenset(
+        o.evidence for o in observations if o.state == "present" and o.id in known and known[o.id].background <= DIRECT
+    )
 
 
 def _hypothesis(

@@ -134,8 +134,15 @@ def why(evidence: Evidence, cause: str, told: Callable[[Way], str] = lambda way:
         *_of_observations(evidence, cause, now),
         *_of_hints(evidence, cause, now),
     ]
-    telling = [reason for reason in reasons if abs(reason.weight) > _TELLING or reason.shared]
-    telling.sort(key=lambda reason: (-abs(reason.shown), -abs(reason.alone)))
+    reasons.sort(key=lambda reason: (-abs(reason.shown), -abs(reason.alone)))
+    once = {
+        (reason.sentence, reason.state): reason for reason in reversed(reasons)
+    }  # of the same sentence the strongest
+    telling = [
+        reason
+        for reason in reasons
+        if (abs(reason.weight) > _TELLING or reason.shared) and once[reason.sentence, reason.state] is reason
+    ]
     lacking = sorted(_lacking(evidence, cause, ranked, told), key=lambda item: -item.reach(now))
     known = causes()
     return Why(

@@ -132,8 +132,11 @@ class _Pages:
         shown = present[: _MOST["seen"]]
         column = max(len(clean(symptom.id)) for symptom in shown) + 3
         lines = []
+        said: dict[str, str] = {}
         for symptom in shown:
-            lines += hanging(f"    {clean(symptom.id)}", [placed(symptom, diagnosis.run.axis)], column + 3, self.width)
+            first = said.setdefault(symptom.evidence, symptom.id)
+            told = placed(symptom, diagnosis.run.axis) if first == symptom.id else f"as {clean(first)} says"
+            lines += hanging(f"    {clean(symptom.id)}", [told], column + 3, self.width)
         if len(present) > len(shown):
             lines.append(f"    and {joined([s.id for s in present[len(shown) :]], 8)}")
         return [f"  {self.ink('Symptoms', 'heading')}", *lines]

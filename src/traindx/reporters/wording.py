@@ -131,7 +131,9 @@ def others(diagnosis: Diagnosis) -> list[Hypothesis]:
 
 def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
     """What speaks for it. Evidence that the list of symptoms already spells out is named by the symptom alone."""
-    spelled = {symptom.evidence: symptom.id for symptom in diagnosis.present()}
+    spelled: dict[str, str] = {}
+    for symptom in diagnosis.present():
+        spelled.setdefault(symptom.evidence, symptom.id)
     named = list(dict.fromkeys(clean(spelled[text]) for text in hypothesis.supports if text in spelled))
     return [", ".join(named)] * bool(named) + [clean(text) for text in hypothesis.supports if text not in spelled]
 
