@@ -21,6 +21,8 @@ OPENING = (
     "traindx asks a few questions and ranks what may be wrong. Answer with numbers or in words; "
     "nothing is sent anywhere and nothing is changed."
 )
+ENOUGH = "No further question would change the answer enough to be worth your time."
+NOTHING_TO_ASK = "Nothing needs to be asked: what was read settles it."
 MAX_WIDTH = 96
 SO_FAR = 3
 TOO_LITTLE = 0.1  # a leading cause below this is no ranking worth reading out
@@ -56,8 +58,8 @@ class Dialogue:
             self.show(question)
             if not self.answer(question):
                 return False
-        if self.session.answers and not self.session.handed_over():
-            self.say("No further question would change the answer enough to be worth your time.")
+        if not self.session.handed_over():
+            self.say(ENOUGH if self.session.answers else NOTHING_TO_ASK)
         return True
 
     def show(self, question: Question) -> None:
