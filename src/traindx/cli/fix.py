@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -72,7 +73,7 @@ def command(
     with Progress(quiet) as progress:
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
         report, edits, interrupted = fix(asked, progress)
-    show(report, json, output)
+    show(replace(report, writing=write), json, output)
     remember(report)
     if write and edits and not interrupted:
         _write(edits, yes)

@@ -51,6 +51,7 @@ class Hub:
         self.budget = budget
         self.stop_after = steps
         self._hushed = False
+        self.keeps_batches = True  # not where the recording is thrown away
         self.cut_short = False  # by --steps, an exception or Ctrl-C: the length says nothing
         self.known = Known(self._say_farewell)
         self.models = self.known.models  # whole models that are alive, by id

@@ -73,7 +73,7 @@ def users_tensors(rows: int) -> dict[str, torch.Tensor]:
 def keep_batch(hub: Hub, name: str, contents: Mapping[str, Any]) -> str | None:
     """Write plain tensors and numbers into the recording; its place there, or None where that cannot be done. Read it with
     `torch.load(path, weights_only=True)`."""
-    if hub.store.broken or _bytes(contents) > MOST_BYTES:
+    if not hub.keeps_batches or hub.store.broken or _bytes(contents) > MOST_BYTES:
         return None
     rank = hub.store.path.stem
     name = name if rank == "rank-0" else f"{rank}-{name}"  # all ranks share the directory

@@ -49,6 +49,7 @@ def record(
     for treatment in treatments:
         treatment.before_recorder()
     hub = recorder.start(folder, budget, steps)
+    hub.keeps_batches = False  # the copy that an arm runs in is gone afterwards
     hub.add(Yardstick(hub, folder, treatments, seconds, reference, aligned))
     for treatment in treatments:
         treatment.hub = hub

@@ -35,6 +35,7 @@ class Report:
     notes: tuple[str, ...] = ()
     before: Diagnosis | None = None  # the diagnosis before the trials
     command: str = "fix"
+    writing: bool = False  # the diff is about to be applied, if its owner agrees
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -190,7 +191,7 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
             lines += [f"{' ' * _LABEL}{ink(line, 'cyan')}" for line in clean_lines(step.code)[:8]]
     for note in report.notes:
         lines += hanging(f"  {ink('Note', 'heading')}", [clean(note)], _LABEL, width)
-    if report.diff and report.command == "fix":
+    if report.diff and report.command == "fix" and not report.writing:
         lines += hanging(
             f"  {ink('Next', 'heading')}",
             ["the same command with --write applies the diff; traindx fix --undo takes it back"],
