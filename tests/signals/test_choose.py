@@ -64,3 +64,24 @@ def test_a_loss_that_passes_ln_2_while_the_score_rises_is_not_at_chance() -> Non
 def test_first_values_out_of_scale_make_no_later_loss_too_good() -> None:
     loss = [3e5 * 0.3**index for index in range(15)] + [0.03 * 0.995**index for index in range(600)]
     assert "suspiciously-good" not in {symptom.id for symptom in diagnose(run_of({"l_pix": loss})).present()}
+
+
+def test_evaluations_alone_that_rise_may_be_either() -> None:
+    rising = [2.4, 1.5, 1.0, 0.9, 0.84, *(1.0 + index / 20 for index in range(80))]
+    page = diagnose(run_of({"val_loss": rising}))
+    assert page.verdict == "unhealthy"
+    gap = next(symptom for symptom in page.present() if symptom.id == "overfitting-gap")
+    assert "0.84 (step 4)" in gap.evidence
+
+
+def test_a_scatter_is_compared_only_with_a_training_loss_that_was_logged() -> None:
+    noisy = [100 + 45 * (-1) ** index + index % 7 for index in range(60)]
+    found = next(symptom for symptom in diagnose(run_of({"val_loss": noisy})).symptoms if symptom.id == "val-noisy")
+    assert "training loss" not in found.evidence
+
+
+def test_an_accuracy_that_was_good_at_the_first_evaluation_is_not_chance() -> None:
+    page = diagnose(
+        run_of({"train_loss": [0.3, 0.02, *[0.001] * 12], "val_loss": [1.5] * 14, "val_accuracy": [0.6, 0.605] * 7})
+    )
+    assert "val-at-chance" not in {symptom.id for symptom in page.present()}

@@ -12,6 +12,7 @@ from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "divergence"
 MIN_POINTS = 8
+VALIDATION_ALONE = 0.5  # how clear it can be where only evaluations are logged
 LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
 DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
 DRIFT_Z = 3.5  # Mann-Kendall score of such a drift
@@ -33,6 +34,9 @@ def detect(signals: Signals) -> Observation:
                 text = f"Before the run was resumed: {found.evidence}"
                 return Observation(ID, "present", text, found.steps, found.where, found.clarity)
     found = _judge(curve)
+    if found is not None and curve.series.meaning.split in ("val", "test") and signals.kind == "supervised":
+        text = f"{found.evidence} No training loss was logged beside it: memorised data look the same."
+        return Observation(ID, "present", text, found.steps, found.where, min(found.clarity, VALIDATION_ALONE))
     if found is not None:
         return found
     return Observation(
@@ -59,7 +63,9 @@ def _turned(curve: Curve) -> Observation | None:
     if lost <= LOST_SHARE or rise < 0.03 * abs(curve.best):
         return None
     left = float(curve.bins.x[np.flatnonzero(curve.bins.median <= curve.best + 0.15 * rise)[-1]])
-    share = f"{percent(min(lost, 1.0))} of what it had gained is lost" if gained > 0 else "it only ever got worse"
+    share = (
+        f"{percent(min(lost, 1.0))} of what it had gained is lost" if gained > 0 else "it stands above where it began"
+    )
     return Observation(
         ID, "present",
         f"{curve.name} was at {num(curve.logged(curve.best))} around {curve.at(curve.best_at)}, is at "

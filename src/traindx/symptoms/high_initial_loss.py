@@ -14,6 +14,7 @@ ID = "high-initial-loss"
 OVER_CHANCE = 1.6  # times ln K; twice that is plain
 QUICK_FALL = 30.0  # where K is unknown: how many times the level after a twentieth of the run
 CLIFF = 10.0  # and how many times the next few values: a descent that takes its time is learning, not a bad start
+OVERCOME = 0.4  # how much a bad start counts that the score has left behind
 ABSURD = 1e4  # no descent within a twentieth of a run is that long, however smooth
 SKILLED = (
     0.5  # of the way from guessing to all right: a loss that still rests near ln K then is more than a cross entropy
@@ -51,7 +52,7 @@ def detect(signals: Signals) -> Observation:
     if early > 0 and first > QUICK_FALL * early and sudden:
         return Observation(
             ID, "present", f"The first {curve.name} is {num(first)}, {first / early:.0f} times its level after a twentieth of the run.",
-            place, curve.name, clarity(first / early, QUICK_FALL, 10 * QUICK_FALL),
+            place, curve.name, min(clarity(first / early, QUICK_FALL, 10 * QUICK_FALL), OVERCOME if _overcome(signals) else 1.0),
         )  # fmt: skip
     return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
 
@@ -65,6 +66,14 @@ def _more_than_cross_entropy(signals: Signals, goal: float) -> bool:
     top = 100.0 if value > 1.5 else 1.0
     guessing = top * float(np.exp(-goal))
     return value - guessing > SKILLED * (top - guessing) and signals.train.best > (1 - SKILLED) * goal
+
+
+def _overcome(signals: Signals) -> bool:
+    """A validation score that rose far beyond its noise and ends near its best: whatever the start was, it is behind."""
+    score = signals.score
+    if score is None or len(score) < 5 or score.clock_share(score.best_at) < 0.5:
+        return False
+    return score.progress > 5 * max(score.level_noise, score.rise)
 
 
 SYMPTOM = Symptom(

@@ -20,6 +20,7 @@ MEMORISED = 0.05  # of the validation loss
 SCORE_STILL_RISING = 0.25  # a rise below this is excused by a validation score that is at its best now
 CLIMB_Z = 2.2  # z score of the rise since the best evaluation: once in seventy by chance
 CLIMB_POINTS = 8
+ALONE = 0.4  # how clear it can be without a training loss
 LEARNS_ON = 0.25  # of the training loss at the best evaluation gone since: the gap opens from both sides
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
@@ -36,17 +37,25 @@ def detect(signals: Signals) -> Observation:
     now = _now(val)
     rise = now - best
     relative = rise / max(abs(best), 1e-300)
-    summary = f"{val.name} was best at {num(val.logged(best))} ({val.at(best_at)}) and is {num(val.logged(now))} now"
+    lowest = int(np.argmin(val.y))  # one lucky evaluation decides nothing, but it is the one that was saved
+    shown = f"{num(val.logged(float(val.y[lowest])))} ({val.at(float(val.x[lowest]))})"
+    summary = f"{val.name} was best at {shown} and is {num(val.logged(now))} now"
+    since = percent((now - float(val.y[lowest])) / max(abs(float(val.y[lowest])), 1e-300))
     train = signals.train_at(np.array([best_at, val.x[-1]]))
     if train is None:
-        return Observation(ID, "unknown", f"{summary}; no training loss to compare with.")
+        if relative < RISE or rise < 2.5 * _scatter(val) or val.clock_share(best_at) > 0.93 or len(val) < CLIMB_POINTS:
+            return Observation(ID, "unknown", f"{summary}; no training loss to compare with.")
+        return Observation(
+            ID, "present", f"{summary} (+{since}); no training loss was logged beside it, so both may have risen.",
+            (float(val.x[lowest]), float(val.x[-1])), val.name, ALONE,
+        )  # fmt: skip
     train_fell = float(train[0] - train[1])
     memorised = 0 <= float(train[1]) < MEMORISED * now
     climbs = _climbs(val, best_at)
     enough = RISE / 2 if memorised and climbs else RISE
     beyond = (1.5 if climbs else 2.5) * _scatter(val)
     if relative < enough or rise < beyond or val.clock_share(best_at) > 0.93:
-        return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({percent(relative)} off its best).")
+        return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({since} off its best).")
     if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
         assert signals.score is not None
         return Observation(ID, "absent", f"{summary}, but {signals.score.name} is still at its best.")
@@ -56,10 +65,12 @@ def detect(signals: Signals) -> Observation:
     learns_on = train_fell > LEARNS_ON * abs(float(train[0]))
     if relative > CLEAR_RISE and (memorised or (climbs and learns_on)):
         clear = max(clear, 0.8)
+    elif memorised and climbs:
+        clear = max(clear, 0.7)
     return Observation(
         ID, "present",
-        f"{summary} (+{percent(relative)}) while the training loss went from {num(float(train[0]))} to {num(float(train[1]))}.",
-        (best_at, float(val.x[-1])), val.name, clear,
+        f"{summary} (+{since}) while the training loss went from {num(float(train[0]))} to {num(float(train[1]))}.",
+        (float(val.x[lowest]), float(val.x[-1])), val.name, clear,
     )  # fmt: skip
 
 
@@ -162,7 +173,8 @@ The validation loss now against its best (over three neighbouring evaluations): 
 when that is two and a half times the scatter between evaluations and the training loss did not rise as well. Where the
 evaluations since the best one rise beyond doubt (z above 2.2 over eight or more), one and a half times the scatter is
 enough, and half the rise where the training loss is below a twentieth of validation. A rise below 25 % is excused while the validation score is
-still at its best: losses can grow through overconfidence on the same mistakes. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
+still at its best: losses can grow through overconfidence on the same mistakes. Without a training loss a rise
+counts little. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
 validation score that lost 4 % of its best while the training score rose.
 
 ## Healthy range

@@ -15,6 +15,7 @@ LEARNT = 0.3  # reduction of the training loss that proves learning
 LEARNT_SLOWLY = 0.12  # enough where loss and score of many evaluations agree that nothing carries over
 MANY = 8  # evaluations
 FITTED = 0.6  # reduction that proves a good fit, where chance is not known
+MOSTLY_RIGHT = 0.55  # an accuracy that guessing between two does not reach; the first evaluation came late
 STUCK = 0.07  # share of the first validation value within which nothing was gained
 
 
@@ -71,6 +72,13 @@ def _never_improved(signals: Signals) -> Observation | None:
     if gained > STUCK or val.now < 2 * abs(train.now) or train.sign * val.sign < 0:
         return None
     beside = ""
+    right = score is not None and len(score) >= MIN_POINTS and "acc" in score.name.lower()
+    if (
+        right
+        and score is not None
+        and score.logged(score.now) > MOSTLY_RIGHT * (100.0 if score.logged(score.now) > 1.5 else 1.0)
+    ):
+        return None
     if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
         top = 100.0 if score.logged(score.best) > 1.5 else 1.0
         if float(score.y[0]) - float(score.y.min()) > STUCK * top:
