@@ -12,6 +12,10 @@ from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "divergence"
 MIN_POINTS = 8
+FEW = 10  # values: too few to see a course in
+LEAST = 4  # of them, beside many evaluations
+LEFT = 0.1  # of its best: how far an evaluation, and the training loss, is off
+ALMOST_ALL = 0.9
 VALIDATION_ALONE = 0.5  # how clear it can be where only evaluations are logged
 LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
 DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
@@ -22,7 +26,10 @@ NOISE_FACTOR = 5.0
 def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS:
-        return Observation(ID, "unknown", "Too few values of an objective to see whether it left its best for good.")
+        apart = _both_left(signals, curve) if curve is not None and len(curve) >= LEAST else None
+        return apart or Observation(
+            ID, "unknown", "Too few values of an objective to see whether it left its best for good."
+        )
     for aside in signals.run.series.values():
         if (
             aside.meaning.part == "superseded"
@@ -39,11 +46,31 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "present", text, found.steps, found.where, min(found.clarity, VALIDATION_ALONE))
     if found is not None:
         return found
+    apart = _both_left(signals, curve)
+    if apart is not None:
+        return apart
     return Observation(
         ID,
         "absent",
         f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}.",
     )
+
+
+def _both_left(signals: Signals, curve: Curve) -> Observation | None:
+    """A handful of training losses that end above where they began, beside many evaluations that left their best."""
+    val = signals.val
+    if val is None or signals.kind != "supervised" or len(curve) >= FEW or len(val) < FEW or val is curve:
+        return None
+    best = int(np.argmin(val.y))
+    since, lowest = val.y[best + 1 :], float(val.y[best])
+    left = len(since) >= FEW // 2 and float(np.mean(since - lowest > LEFT * abs(lowest))) > ALMOST_ALL
+    if not left or curve.now - curve.initial <= LEFT * abs(curve.initial) or curve.sign < 0:
+        return None
+    return Observation(
+        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never came back; "
+        f"{curve.name} rose from {num(curve.initial)} to {num(curve.now)}.",
+        (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
+    )  # fmt: skip
 
 
 def _judge(curve: Curve) -> Observation | None:
@@ -107,7 +134,9 @@ The loss fell, turned and stayed up; or it rose from the beginning. In reinforce
 The level over the last tenth of the run is compared with the best level held over a tenth. Present when more than 30 % of
 the progress made is lost again (or the run only ever rose, by more than 1.2 % of its level with a Mann-Kendall score
 above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the best again. The
-step given is where the curve last stood near its best. What a resume replaced is looked at too.
+step given is where the curve last stood near its best. What a resume replaced is looked at too. Where fewer than ten
+training losses stand beside many evaluations: present when nine in ten evaluations since the best are a tenth above it and
+the training loss rose by a tenth as well. Where only evaluations are logged, memorised data look the same, and it counts half.
 
 ## Healthy range
 Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.
@@ -118,6 +147,8 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
 """,
     detect=detect,
     cases=(
+        Case("few losses, many evaluations, both up", "present",
+             lambda: {"loss": (range(500, 3000, 500), [1.24, 2.03, 2.16, 1.98, 1.79]), "eval_loss": (range(130, 2700, 130), [2.55, *[3.6, 3.2, 4.0, 3.7, 3.4] * 3, 3.3, 3.2, 3.4, 3.3])}),
         Case("falls, then climbs for good", "present", lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
         Case("rises from the beginning", "present", lambda: {"train_loss": ramp(300, 3.4, 3.95, 0.02)}),
         Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1), ramp(100, 8, 1.5, 0.1))}),

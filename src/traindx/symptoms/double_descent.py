@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.recipes import falling, ramp, then
+from traindx.symptoms.recipes import falling, put, ramp, then
 
 ID = "double-descent"
 MIN_POINTS = 12
@@ -24,7 +25,7 @@ def detect(signals: Signals) -> Observation:
     for peak in range(edge, len(y) - edge):
         before, after = y[:peak], y[peak + 1 :]
         first, second = float(before.min()), float(np.median(after[-max(1, edge) :]))
-        wide = int((y[int(np.argmin(before)) :] > first * (1 + HUMP / 2)).sum()) >= max(3, len(y) // 8)
+        wide = _width(y > first * (1 + HUMP / 2), peak) >= max(3, len(y) // 8)
         top = float(y[peak])
         calm = train.level_at(float(x[peak])) <= train.level_at(float(x[int(np.argmin(before))])) * 1.02
         if top == y.max() and peak == int(np.argmax(y)) and np.argmax(before) == 0 and before[0] > first * 1.02:
@@ -43,6 +44,13 @@ def detect(signals: Signals) -> Observation:
     return Observation(ID, "absent", f"{val.name} shows no second descent.")
 
 
+def _width(high: NDArray[np.bool_], peak: int) -> int:
+    """How many evaluations in a row around the peak are high: two bad ones apart are no hump."""
+    low = np.flatnonzero(~high)
+    left, right = low[low < peak], low[low > peak]
+    return int((right[0] if len(right) else len(high)) - (left[-1] if len(left) else -1) - 1)
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="second descent of the validation loss",
@@ -56,7 +64,7 @@ The validation error falls, rises by a good deal, and then falls below its first
 when runs are compared.
 
 ## How it is measured
-A hump of at least 12 % over the first best that lasts for several evaluations, a last level below that best, and a
+A hump of at least 12 % over the first best that lasts for several evaluations in a row, a last level below that best, and a
 training loss that falls all through.
 
 ## Healthy range
@@ -68,6 +76,8 @@ show it most (Nakkiran et al., 2019).
 """,
     detect=detect,
     cases=(
+        Case("two bad evaluations apart", "absent",
+             lambda: {"train_loss": falling(40, 0.15, 0.001), "val_loss": put(put(falling(40, 0.3, 0.0005, 0.01), 9, 1.2), 12, 0.8)}),
         Case("hump, then better", "present",
              lambda: {"train_loss": falling(120, 2, 0.01, 0.01),
                       "val_loss": then(falling(30, 2, 1.0, 0.005), ramp(30, 1.0, 1.5, 0.005), ramp(60, 1.5, 0.7, 0.005))}),

@@ -18,6 +18,8 @@ PLAIN_SHARE = 0.01
 NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values
 AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing reaches
 MIN_POINTS = 5
+FEW = 10  # values, whose scatter cannot be told from their course:
+MOVED = 0.25  # of the best, and worse than at the start, is no rest
 CONSTANT = 10  # values that are equal to the last digit
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
@@ -42,7 +44,8 @@ def detect(signals: Signals) -> Observation:
     scatter = max(curve.level_noise, 1e-300)
     share = gain / max(abs(curve.initial), 1e-300)
     first, last = float(curve.x[0]), float(curve.x[-1])
-    if curve.rise > max(4 * scatter, 0.1 * abs(curve.best)):
+    few = len(curve) < FEW and curve.now > curve.initial and curve.rise > MOVED * abs(curve.best)
+    if few or curve.rise > max(4 * scatter, 0.1 * abs(curve.best)):
         return Observation(ID, "absent", f"{curve.name} moves: it now stands {num(curve.rise)} off its best.")
     other = _improved_elsewhere(signals)
     by_share = signals.kind != "rl" and share < FLAT_SHARE
