@@ -22,7 +22,7 @@ _HALF_SCORES = frozenset(
     {"precision", "recall", "prec", "rec", "sensitivity", "specificity"}
 )  # one is bought with the other
 _WHOLE_REWARD = frozenset(
-    "reward rewards rew return returns mean avg average total episode episodes ep episodic rollout train eval test charts env".split()
+    "reward rewards rew return returns mean avg average total episode episodes ep episodic history rollout train eval test charts env".split()
 )
 SUM = "sum of "  # how the name of a loss begins that was put together from its parts
 
@@ -101,12 +101,13 @@ def best_score(run: Run, splits: Sequence[str]) -> Series | None:
 def best_reward(run: Run) -> Series | None:
     rewards = usable(run, "reward")
 
-    def key(series: Series) -> tuple[int, int, int, int]:
+    def key(series: Series) -> tuple[int, int, int, int, int]:
         words = set(tokens_of(series.name))
         whole = words <= _WHOLE_REWARD
         mean = bool(words & {"mean", "avg", "average"}) or whole
         shaped = bool(words & {"intrinsic", "int", "shaped", "bonus", "curiosity"})
-        return (int(len(series) >= 3), int(mean) - int(shaped), len(series), int(whole))
+        late = "history" in words  # the last episodes, where there is a mean since the start as well
+        return (int(len(series) >= 3), int(mean) - int(shaped), len(series), int(whole), int(late))
 
     return max(rewards, key=key, default=None)
 
