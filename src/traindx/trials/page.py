@@ -19,10 +19,11 @@ _COLUMNS = ("fix", "change", "verdict", "before", "after", "after ÷ before (95 
 def page_of(report: Report) -> str:
     """One self-contained HTML file."""
     page = report.page
-    if report.diff and report.command == "fix":
+    if report.command == "fix" and page.verdict != "healthy":  # what the diagnosis alone advises has been done
+        written = f"`traindx fix {report.name} --write` applies the diff below; `traindx fix --undo` takes it back."
         page = replace(
             page,
-            next=f"`traindx fix {report.name} --write` applies the diff below; `traindx fix --undo` takes it back.",
+            next=written if report.diff else "No change has been shown to help so far; what was tried stands below.",
         )
     return html.page(page, None, Extras(trials=sections_of(report)))
 

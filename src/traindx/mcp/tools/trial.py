@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context
@@ -68,7 +69,7 @@ def make(desk: Desk) -> Function:
         command += ["--json", "{json}", "--", str(script), *(arguments or [])]
         result = await result_of(command, desk.roots.home_of(script), budget + seconds + LEEWAY, context)
         result["diagnosis"]["run"]["source"] = path  # not the copy, which is gone
-        page = Diagnosis.from_json(result["diagnosis"])
+        page = replace(Diagnosis.from_json(result["diagnosis"]), next="")  # it advises what has just been done
         rows = [_row(row) for row in result["trials"]]
         structure = TrialAnswer(best=result["best"], diff=result["diff"], trials=rows, diagnosis=short(page))
         told = [f"{row['fix']}: {row['verdict']} over {row['seeds']} seeds" for row in rows]

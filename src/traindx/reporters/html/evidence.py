@@ -8,7 +8,7 @@ from traindx.reporters.html.markup import Html, inner, tag
 from traindx.reporters.html.plots import Plots, is_log, is_problem, still, told
 from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.html.verdict import in_code
-from traindx.reporters.wording import count, span, wanted
+from traindx.reporters.wording import amount, count, span, wanted
 
 ROW_HEIGHTS = ((30, 18), (60, 12), (140, 6))  # of a heat map: up to so many layers, so many pixels each
 SMALLEST_ROW = 3
@@ -230,7 +230,9 @@ def _missing(diagnosis: Diagnosis) -> Html | None:
         )
         for item in items
     ]
-    return tag("details", tag("summary", f"{len(items)} ways to know more"), tag("ul", rows, class_="lines small"))
+    return tag(
+        "details", tag("summary", f"{amount(len(items), 'way')} to know more"), tag("ul", rows, class_="lines small")
+    )
 
 
 def _decides(ids: tuple[str, ...]) -> Html | None:
