@@ -32,6 +32,8 @@ BROKEN_STEPS = 25  # updates with a loss that is not finite, after which a train
 WINDOW = 25  # steps between two looks at how an arm does
 LATE = 5  # looks before one may be given up
 HOPELESS = 3.0  # times the error of the unchanged script
+AROUND = 3  # places of its course up to the same step, of which the worst counts: small errors scatter
+AGAIN = 2  # looks in a row
 Reference = tuple[str, list[tuple[int, float]]]  # what is measured, and the unchanged script's errors by step
 MOST_COUNTED = 100  # classes whose recall is measured
 
@@ -57,6 +59,7 @@ class Yardstick(Observer):
         self._stopped = "end"
         self._reference = reference
         self._aligned = aligned
+        self._far = 0  # looks in a row at which the error was far above the unchanged script's
         self._recent: deque[torch.Tensor] = deque(maxlen=WINDOW)  # errors of the latest training batches
 
     def attach(self) -> None:
@@ -116,7 +119,9 @@ class Yardstick(Observer):
         there = [value for step, value in course if step <= self.hub.step]
         if not there or self.hub.step < max(LATE * WINDOW, course[-1][0] / 2):
             return False
-        return float(torch.stack(list(self._recent)).mean()) > HOPELESS * there[-1]
+        far = float(torch.stack(list(self._recent)).mean()) > HOPELESS * max(there[-AROUND:])
+        self._far = self._far + 1 if far else 0
+        return self._far >= AGAIN
 
     def _stop(self, reason: str) -> None:
         self._stopped = reason
