@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 from traindx.live import recorder  # noqa: E402
 from traindx.trials import inside, setting  # noqa: E402
 from traindx.trials.measure import Measured, metric_for  # noqa: E402
+from traindx.trials.yardstick import Reference  # noqa: E402
 
 STEPS = 60
 
@@ -245,3 +247,23 @@ def test_settings_without_a_case_are_few() -> None:
     }  # fmt: skip
     untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere
     assert untried == {"causal", "classify", "robust_loss", "skip_bad", "val_scale", "workers"}
+
+
+def test_an_arm_far_behind_is_given_up_and_one_like_the_unchanged_is_not(tmp_path: Path) -> None:
+    def run(name: str, rate: float, reference: Reference | None = None) -> Measured:
+        torch.manual_seed(0)
+        inside.record(tmp_path / name, 0.5, None, (), None, reference)
+        with contextlib.suppress(SystemExit):
+            fit(mlp(3), *classes(), F.cross_entropy, lr=rate, opt=torch.optim.SGD, steps=400)
+        recorder.stop()
+        found = Measured.read(tmp_path / name)
+        assert found is not None
+        return found
+
+    course = run("unchanged", 1.0).course()
+    assert course is not None
+    reference = (course[0], list(course[1]))
+    assert run("same", 1.0, reference).stopped == "end"
+    slow = run("slow", 1e-6, reference)
+    assert slow.stopped == "hopeless"
+    assert slow.steps < 400
