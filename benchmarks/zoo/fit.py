@@ -268,7 +268,7 @@ def write(known: Sequence[Specimen]) -> None:
         for index in range(PARTS):
             part = set(values[index::PARTS])
             counts = count([s for s in known if s.task not in part], name)
-            cases += [weighed(s, level, counts) for s in known if s.task in part]
+            cases += [weighed(s, level, counts) for s in known if s.task in part and level in s.evidence]
         calibration = calibrated(cases)
         made[name] = replace(calibration, counts=count(known, name).counts).to_json()
         made[name]["reliability"] = [

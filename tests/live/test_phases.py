@@ -139,6 +139,28 @@ def test_what_follows_every_update_hides_no_evaluation(tmp_path: Path, metric: s
     assert facts["evaluated-in-train-mode"]["present"] is found
 
 
+APPENDED = """
+from torch.utils.data import DataLoader, TensorDataset
+X, V = torch.randn(320, 8), torch.randn(160, 8)
+{change}
+net = nn.Linear(8, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(4):
+    for (x,) in DataLoader(TensorDataset(X), 32, shuffle=True):
+        loss = F.mse_loss(net(x), x.sum(1, keepdim=True)); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for i in range(0, len(V), 40):
+            F.mse_loss(net(V[i:i + 40]), V[i:i + 40].sum(1, keepdim=True))
+"""
+
+
+@pytest.mark.parametrize(("change", "found"), [("V[70:] = X[:90]", True), ("V[80:] = X[:80]", False)])
+def test_training_rows_in_one_piece(tmp_path: Path, change: str, found: bool) -> None:
+    """Rows that begin within a batch belong to its set; whole batches of them may be a training metric."""
+    facts = facts_of(APPENDED.format(change=change), tmp_path)
+    assert ("validation-seen-in-training" in present(facts)) is found
+
+
 LOADERS = """
 from torch.utils.data import DataLoader, TensorDataset
 X, V = torch.randn(256, 8), torch.randn(128, 8)

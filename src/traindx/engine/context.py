@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Floats
 from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve
 
@@ -23,6 +24,11 @@ NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
 )  # what noise does
 NEVER_BETTER = 1.05  # of the first training loss: validation that begins above it and only gets worse is another task
+MIRRORED_FOR = 5  # evaluations
+ENORMOUS = 20.0  # times the loss of an untrained model: wrong labels alone do not cost so much
+LEARNT = 0.4  # reduction of the training loss
+SAME_FOR = 6  # evaluations
+UNTRAINED = (-8.0, -0.4)  # the loss of an untrained model with its sign turned: two to a few thousand classes
 SMALL_MODEL = 20_000  # parameters: in larger ones narrow layers are gates and adapters, made so on purpose
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
 
@@ -47,6 +53,8 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_precision(signals, seen),
         *_timing(signals, seen),
         *_validation(signals, seen),
+        *_hits(signals),
+        *_sign(signals, seen),
         *_capacity(signals, seen),
         *_machine(signals),
     ]
@@ -266,7 +274,87 @@ def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
         for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch"):
             yield Hint(cause, 1.2, text)
         yield Hint("overfitting", -1.2, text)
+        yield from _mirrored(signals, val, train)
     elif onset > 0.1:
         text = f"validation improved until {onset * 100:.0f} % of the run, so it is the same task"
         for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch", "train-mode-during-eval"):
             yield Hint(cause, -1.2, text)
+
+
+def _mirrored(signals: Signals, val: Curve, train: Curve) -> Iterator[Hint]:
+    """What is learnt of the wrong labels is wrong the more surely the better it is learnt, so that validation rises as training
+    falls; inputs of another scale give answers of another size, in no order."""
+    there = signals.train_at(val.x)
+    if there is None or len(val) < MIRRORED_FOR:
+        return
+    worst = float(val.y.max()) / max(abs(train.initial), 1e-300)
+    if worst > ENORMOUS:
+        text = f"the validation loss is up to {worst:.0f} times that of an untrained model"
+        yield Hint("val-preprocessing-mismatch", 1.5, text)
+        yield Hint("train-val-label-mismatch", -1.5, text)
+    elif _in_order(there, val.y) < -0.8:
+        yield Hint(
+            "train-val-label-mismatch",
+            1.5,
+            "the validation loss rises as the training loss falls, from the first evaluation on",
+        )
+
+
+def _in_order(one: Floats, other: Floats) -> float:
+    """Spearman's correlation."""
+    ranks = [np.argsort(np.argsort(values)) for values in (one, other)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1]) if np.ptp(one) and np.ptp(other) else 0.0
+
+
+def _hits(signals: Signals) -> Iterator[Hint]:
+    """What an accuracy on validation data tells of a training that learns: far below guessing it has other labels; the same
+    number again and again is the share of one class."""
+    score, train = signals.score, signals.train
+    if score is None or train is None or min(len(score), len(train)) < 4 or train.reduction < LEARNT:
+        return
+    if score.series.meaning.split not in ("val", "test") or "acc" not in score.name.lower():
+        return
+    values = np.array([score.logged(value) for value in score.y])
+    top = 100.0 if values.max() > 1.5 else 1.0
+    last, chance = float(np.median(values[-max(1, len(values) // 3) :])) / top, _guessing(signals, train)
+    if chance is not None and last < chance / 2:
+        text = f"{score.name} is {last:.2g}, far below guessing ({chance:.2g}), while training learns"
+        yield Hint("train-val-label-mismatch", 3.0, text)
+        yield Hint("val-preprocessing-mismatch", -1.0, text)
+    elif chance is not None and last > chance + (1 - chance) / 3:
+        yield Hint("train-val-label-mismatch", -3.0, f"{score.name} is {last:.2g}, well above guessing ({chance:.2g})")
+    same = int(np.unique(values, return_counts=True)[1].max())
+    if len(values) >= SAME_FOR and same > len(values) / 2 and 0 < last < 1:
+        text = (
+            f"{score.name} is the same in {same} of {len(values)} evaluations, as where one class is always the answer"
+        )
+        yield Hint("class-imbalance", 2.0, text)
+        yield Hint("overfitting", -1.0, text)
+
+
+def _guessing(signals: Signals, train: Curve) -> float | None:
+    """The accuracy of a guess: from the number of classes, else from the loss of the untrained model, which is its logarithm."""
+    if signals.classes is not None:
+        return 1 / signals.classes[0]
+    return float(np.exp(-train.initial)) if 0.6 < train.initial < 7 else None
+
+
+def _sign(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """A loss that is negative before anything is learnt, and grows from there, is made large; a likelihood taken of raw scores
+    begins near zero."""
+    train = signals.train
+    if train is None or signals.kind != "supervised":
+        return
+    finite = train.series.values[np.isfinite(train.series.values)]
+    if not len(finite):
+        return
+    first, lowest = float(finite[0]), float(finite.min())
+    if UNTRAINED[0] < first < UNTRAINED[1] and (lowest < 3 * first or "nonfinite-loss" in seen):
+        text = f"the loss is {first:.3g} at once, as low as an untrained model's is high, and falls without end"
+        yield Hint("loss-sign-flipped", 4.0, text)
+        for cause in ("nll-without-log-softmax", "wrong-loss"):
+            yield Hint(cause, -2.0, text)
+    elif abs(first) < -UNTRAINED[1] / 2 and lowest < -10:
+        yield Hint(
+            "nll-without-log-softmax", 2.0, f"the loss begins at {first:.2g} and falls without end, as raw scores do"
+        )

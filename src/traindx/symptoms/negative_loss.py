@@ -11,6 +11,7 @@ from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "negative-loss"
+FAR = 5.0  # times its first size, and falling: a likelihood that begins above zero ends about as far below
 IMMENSE = 1e4  # times its first size, below zero: no likelihood of data gets there
 _FREE_SIGN = frozenset({"elbo", "nll", "likelihood", "gan", "wgan", "kl", "energy", "contrastive", "cosine", "ssim", "flow",
                         "density", "policy", "reward", "margin", "mi"})  # fmt: skip
@@ -28,7 +29,7 @@ def detect(signals: Signals) -> Observation:
     first = float(curve.x[below[0]])
     free = bool(set(tokens_of(curve.name)) & _FREE_SIGN) or float(curve.y[0]) < 0
     immense = curve.now < -IMMENSE * max(1.0, abs(curve.initial))
-    falling = curve.tail_trend(0.4)[1] < -2 and abs(curve.now) > abs(curve.initial)
+    falling = curve.tail_trend(0.4)[1] < -2 and abs(curve.now) > FAR * max(abs(curve.initial), abs(curve.y[0]))
     runaway = immense or (curve.y[-1] < 0 and falling)
     classifier = any(signals.run.of("score"))
     if (free and not runaway) or not (classifier or runaway):
@@ -65,7 +66,7 @@ A loss that cannot be negative (cross entropy, squared error) is, and keeps goin
 ## How it is measured
 The first negative value of the training loss. Losses whose sign is free by nature (likelihoods of densities, ELBO,
 Wasserstein, cosine, policy losses) or that begin negative are left alone unless they run away without bound. It counts when
-scores show that this is a classifier, or when the loss keeps falling beyond its own starting size; plainly when it falls ever
+scores show that this is a classifier, or when the loss keeps falling far beyond its own starting size; plainly when it falls ever
 faster, as a loss does that is made large instead of small, or when it lies ten thousand times its first size below zero.
 
 ## Healthy range

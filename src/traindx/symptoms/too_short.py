@@ -57,7 +57,8 @@ def detect(signals: Signals) -> Observation:
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
-    if single and TICKS <= points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
+    counted = points >= TICKS or _hardly_evaluated(signals, points)
+    if single and counted and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
         return Observation(
             ID,
             "present",
@@ -70,6 +71,12 @@ def _epochs_known(signals: Signals) -> bool:
     """A log with evaluations or epochs in it shows whole passes, so single steps are not all there is."""
     val = signals.val if signals.val is not None else signals.score
     return val is not None and len(val) >= 3
+
+
+def _hardly_evaluated(signals: Signals, points: int) -> bool:
+    """An evaluation that comes once in many ticks: those count steps, however few they are."""
+    val = signals.val if signals.val is not None else signals.score
+    return val is not None and 0 < 4 * len(val.series) < points
 
 
 SYMPTOM = Symptom(

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -37,6 +38,7 @@ PARTLY_KNOWN = 0.1  # of the training rows must be known before anything is said
 SIGMAS = 2.5
 UNCERTAIN = 0.4  # scatter beyond which a set of training rows and one without any look alike
 ALL = 0.9  # of a set are training rows: it was taken from them as a whole
+RUN = 4  # training rows one behind the other at the border of a batch, and no others in it
 COVERS = 0.9  # of the training rows are evaluated: that is a training metric
 GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as a signed number: multipliers that mix well
 
@@ -201,6 +203,8 @@ class Leaks(Observer):
         shares = {group: sum(members.values()) / len(members) / rows.again for group, members in rows.sets.items()}
         others = [rows.sets[group] for group, share in shares.items() if share + _scatter(rows, group) < ALL]
         # a set that is all training rows beside another that is not: a training metric beside the validation
+        if others and _run_on(list(rows.sets.values())):
+            others = list(rows.sets.values())
         looked = others or list(rows.sets.values())
         count = sum(map(len, looked))
         leaked = sum(sum(members.values()) for members in looked)
@@ -242,6 +246,17 @@ def _held(dataset: Any) -> torch.Tensor | None:
     if type(dataset) is not TensorDataset:
         return None
     return next((tensor for tensor in dataset.tensors if tensor.dim() >= 2), None)
+
+
+def _run_on(batches: list[dict[int, bool]]) -> bool:
+    """The training rows begin or end within a batch and fill the one beside it: they stand in one set with the others."""
+    for here, beside in pairwise(batches):
+        for mixed, full, order in ((here, beside, -1), (beside, here, 1)):
+            flags = list(mixed.values())[::order]  # from the border on
+            known = sum(flags)
+            if RUN <= known < len(flags) and all(flags[:known]) and all(full.values()):
+                return True
+    return False
 
 
 def _scatter(rows: _Rows, group: int) -> float:
