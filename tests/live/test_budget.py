@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from traindx.live.autopsy import risky
-from traindx.live.budget import FIRST_LIGHT, FULL_STEPS, Budget
+from traindx.live.budget import FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, Budget
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.observers import observers
@@ -73,7 +73,7 @@ def test_without_a_budget_to_spend_only_the_loss_is_seen_in_every_step(tmp_path:
         (counts,) = hub._observers
         assert isinstance(counts, Counts)
         assert counts.every == list(range(10 * FIRST_LIGHT))
-        assert counts.deep == [0, 1, 2]
+        assert counts.deep == list(range(FIRST_DEEP))
         assert counts.light[:FIRST_LIGHT] == list(range(FIRST_LIGHT))
         later = [step for step in counts.light if step > FIRST_LIGHT + FULL_STEPS]
         assert 0 < len(later) < 0.3 * 10 * FIRST_LIGHT  # a look now and then

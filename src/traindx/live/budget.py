@@ -8,7 +8,7 @@ from typing import Literal
 DEEP_SHARE = 0.3  # of the budget for deep steps,
 GLANCE_SHARE = 0.1  # for glances,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
-FIRST_DEEP = 3  # the first steps are looked at closely whatever they cost: wiring shows there
+FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
 FIRST_LIGHT = 100  # steps that are told to everybody in any case
 FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says,
 FIRST_TRIES = 60  # and as many beginnings of what may be one
