@@ -45,7 +45,7 @@ CAUSE = Cause(
     id="missing-zero-grad",
     title="gradients are not cleared between steps",
     group="optimisation",
-    prior="occasional",
+    prior="rare",
     predicts={
         "nan-from-growth": "sometimes",
         "nonfinite-inputs": "never",

@@ -13,7 +13,7 @@ STRENGTH: Mapping[str, float] = {
 # 'rarely' and 'never' speak against a cause however rare the symptom is: at most this share of its background rate.
 AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
 
-AS_RUNS = 5.0  # a word weighs as much as so many counted runs; chosen by cross-validation over whole tasks
+AS_RUNS = 15.0  # a word weighs as much as so many counted runs; chosen by cross-validation over whole tasks
 
 # How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads, docs/how-it-ranks.md).
 PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}
