@@ -162,3 +162,31 @@ def test_another_mistake_that_was_seen_is_a_symptom_and_nothing_against_a_likely
     assert first.cause in ("missing-zero-grad", "softmax-before-cross-entropy")
     assert first.confidence >= UNSURE
     assert not {fact.evidence for fact in facts} & set(first.contradicts)
+
+
+LEARNS = falling(40, 2.3, 0.05, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("series", "cause"),
+    [
+        ({"train_loss": -ramp(100, 2.3, 400)}, "loss-sign-flipped"),
+        ({"train_loss": LEARNS, "val_loss": ramp(40, 2.5, 9, 0.01), "val_accuracy": ramp(40, 0.05, 0.002)},
+         "train-val-label-mismatch"),
+        ({"train_loss": LEARNS, "val_loss": ramp(40, 2.5, 9, 0.01)}, "train-val-label-mismatch"),
+        ({"train_loss": LEARNS, "val_loss": ramp(40, 3, 4, 0.05), "val_accuracy": np.full(40, 0.449)}, "class-imbalance"),
+    ],
+)  # fmt: skip
+def test_what_a_curve_says_of_the_cause(series: dict[str, np.ndarray], cause: str) -> None:
+    signals = Signals(run_of(series))
+    seen = diagnose(signals.run).present()
+    said: dict[str, float] = {}
+    for hint in hints(signals, seen):
+        said[hint.cause] = said.get(hint.cause, 0.0) + hint.log_odds
+    assert said[cause] == max(said.values()) > 1
+
+
+def test_a_score_that_came_to_rest_is_no_single_answer() -> None:
+    resting = then(ramp(10, 0.3, 0.97), np.full(30, 0.97))
+    signals = Signals(run_of({"train_loss": LEARNS, "val_accuracy": resting}))
+    assert all(hint.cause != "class-imbalance" for hint in hints(signals, ()))

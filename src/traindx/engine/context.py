@@ -323,8 +323,10 @@ def _hits(signals: Signals) -> Iterator[Hint]:
         yield Hint("val-preprocessing-mismatch", -1.0, text)
     elif chance is not None and last > chance + (1 - chance) / 3:
         yield Hint("train-val-label-mismatch", -3.0, f"{score.name} is {last:.2g}, well above guessing ({chance:.2g})")
-    same = int(np.unique(values, return_counts=True)[1].max())
-    if len(values) >= SAME_FOR and same > len(values) / 2 and 0 < last < 1:
+    kinds, counts = np.unique(values, return_counts=True)
+    same, usual = int(counts.max()), kinds[int(counts.argmax())]
+    early = float(np.mean(values[: max(2, len(values) // 3)] == usual))  # not a score that came to rest later
+    if len(values) >= SAME_FOR and same > len(values) / 2 and early >= 0.5 and 0 < last < 1:
         text = (
             f"{score.name} is the same in {same} of {len(values)} evaluations, as where one class is always the answer"
         )
