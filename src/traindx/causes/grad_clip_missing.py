@@ -74,8 +74,8 @@ CAUSE = Cause(
         "unchanged-weights": "never",
         "suspiciously-good": "never",
         "negative-loss": "never",
-        "batch-diverges": "often",
-        "lr-above-stable": "often",
+        "batch-diverges": "sometimes",
+        "lr-above-stable": "sometimes",
         "scaling-cures": "rarely",
     },
     look_alikes={
