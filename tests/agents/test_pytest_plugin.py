@@ -65,7 +65,7 @@ def test_what_does_not_learn_fails_with_the_reason() -> None:
     model = healthy()
     slow = torch.optim.SGD(model.parameters(), lr=1e-9)
     with pytest.raises(
-        AssertionError, match="batch-barely-moves|batch-not-learned"
+        AssertionError, match=r"batch-barely-moves|batch-not-learned"
     ):  # as far as 8 s go on a busy machine
         assert_overfits(model, (X, Y), nn.functional.cross_entropy, slow, seconds=8)
 
