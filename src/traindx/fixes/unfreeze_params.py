@@ -8,20 +8,16 @@ FIX = Fix(
     id="unfreeze-params",
     title="Unfreeze the layers that should learn",
     code="""
-for parameter in model.parameters():
+for parameter in model.parameters():  # before the optimizer is built from them
     parameter.requires_grad_(True)
-head = {id(p) for p in model.head.parameters()}  # the new layer, under whatever name it has
-optimizer = torch.optim.AdamW([
-    {"params": [p for p in model.parameters() if id(p) not in head], "lr": {lower_lr}},
-    {"params": model.head.parameters(), "lr": {lr}},
-])
+# pretrained layers: a parameter group of their own at {lower_lr}, beside the new ones at {lr}
 """,
     safety="caution",
     why_safe="Trains more weights: needs more memory, and pretrained features can be overwritten by large early steps.",
     clears=("unchanged-weights", "flat-from-start", "loss-at-chance", "underfitting"),
     doc="""\
-Turns gradients on and rebuilds the optimizer with a lower rate for the pretrained part. Training from scratch needs
-one rate for all: drop the second group. Keep frozen on purpose what must be (BatchNorm with tiny batches, a base
+Turns gradients on; the optimizer stays the one it is, and must be built afterwards to hold what was frozen. Training from
+scratch needs one rate for all, a pretrained part a lower one in a group of its own. Keep frozen on purpose what must be (BatchNorm with tiny batches, a base
 model under adapters). Step time and memory rise, because the backward pass now reaches the first layer. Afterwards
 the trainable share should be what you expect, and the loss should leave its level within a few hundred steps.
 """,
