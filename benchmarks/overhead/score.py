@@ -9,8 +9,9 @@ that are not installed or fail are left out with a dash. One recorder stays atta
 training, and pauses while others have their turn. Printed is the median step time of bare and the ratio of all time to all bare
 time with half its 95 % interval (resampled rounds; the rare costly steps count in full, so no median is taken), and how far the
 bare rounds lie apart in half of the cases. Many short rounds (`--rounds 200 --seconds 0.25`) resolve a percent on a machine that
-is not quiet; `--cpu` takes the CPU time of the process instead of wall time. After that a short seeded training is run twice, bare and recorded, and the losses and final weights are compared bit
-by bit; on a GPU torch's sync debug mode counts the device synchronisations the recorder causes after the first steps.
+is not quiet. The first close looks are in the first turns: *later* is the same ratio of the recorder in the second half of the rounds
+alone, what a long training pays. `--cpu` takes the CPU time of the process instead of wall time. After that a short seeded training
+is run twice, bare and recorded, and the losses and final weights are compared bit by bit; on a GPU torch's sync debug mode counts the device synchronisations the recorder causes after the first steps.
 """
 
 from __future__ import annotations
@@ -289,8 +290,9 @@ def measure(task: str, device: str, rounds: int, seconds: float, kinds: Sequence
     quarters = statistics.quantiles(times["bare"], n=4)
     spread = (quarters[2] - quarters[0]) / bare
     ratios = [_ratio(times[kind], times["bare"]) if kind in times else "–" for kind in kinds if kind != "bare"]
+    later = _ratio(times["traindx"][rounds // 2 :], times["bare"][rounds // 2 :]) if "traindx" in times else "–"
     return (
-        f"| {task} | {bare * 1000:.2f} ms | {' | '.join(ratios)} | {cost:.2%} ({spent:.2f} s) | {spread:.1%} |"
+        f"| {task} | {bare * 1000:.2f} ms | {' | '.join(ratios)} | {later} | {cost:.2%} ({spent:.2f} s) | {spread:.1%} |"
         f" {identical(task, device)} | {synchronisations(task, device)} |"
     )
 
@@ -360,8 +362,10 @@ def main() -> None:
     kinds = ["bare", *arguments.kinds]
     clock = time.process_time if arguments.cpu else time.perf_counter
     print(f"torch {torch.__version__}, {arguments.device}, {arguments.rounds} rounds of {arguments.seconds:g} s\n")
-    print(f"| task | bare step | {' | '.join(kinds[1:])} | own measure | bare spread | bit-identical | device syncs |")
-    print(f"|{'---|' * (len(kinds) + 5)}")
+    print(
+        f"| task | bare step | {' | '.join(kinds[1:])} | later | own measure | bare spread | bit-identical | device syncs |"
+    )
+    print(f"|{'---|' * (len(kinds) + 6)}")
     for task in arguments.only:
         print(measure(task, arguments.device, arguments.rounds, arguments.seconds, kinds, clock), flush=True)
 

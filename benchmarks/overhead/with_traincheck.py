@@ -1,10 +1,10 @@
 """What TrainCheck costs: it rewrites a whole script, so it has no turn in the process that `score.py` measures the others in.
 
-    python benchmarks/overhead/with_traincheck.py [--rounds 3] [--only small-mlp mlp …] [--steps 12]
+    python benchmarks/overhead/with_traincheck.py [--device cuda] [--rounds 3] [--only small-mlp mlp …] [--steps 12]
 
 Each round trains the same model twice in processes of its own: bare, and under `traincheck-collect` as its manual says for a
-reference trace (`--models-to-track model`, everything else at its default). Printed are the median CPU time of a bare step and the median
-ratio within a round. Needs `traincheck` beside torch; with a CUDA build of torch and no GPU driver TrainCheck 0.2 stops, because it
+reference trace (`--models-to-track model`, everything else at its default). Printed are the median time of a bare step (CPU time of the
+process, wall time with `--device cuda`) and the median ratio within a round. Needs `traincheck` beside torch; with a CUDA build of torch and no GPU driver TrainCheck 0.2 stops, because it
 calls torch's own initialisation of CUDA, so take a CPU build there.
 """
 
@@ -25,17 +25,23 @@ import torch
 from torch import nn
 from score import TASKS
 torch.manual_seed(0)
-model, batch = TASKS[{task!r}]("cpu")
+device = {device!r}
+model, batch = TASKS[{task!r}](device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 times = []
+def clock():
+    if device == "cpu":
+        return time.process_time()
+    torch.cuda.synchronize()
+    return time.perf_counter()
 for step in range({steps}):
-    began = time.process_time()
+    began = clock()
     x, y = batch()
     optimizer.zero_grad(set_to_none=True)
     loss = nn.functional.cross_entropy(model(x), y)
     loss.backward()
     optimizer.step()
-    times.append(time.process_time() - began)
+    times.append(clock() - began)
 times = sorted(times[3:])
 print("SECONDS", times[len(times) // 2], flush=True)
 """
@@ -45,24 +51,26 @@ LIMIT = 240  # seconds of one process
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=["small-mlp", "medium-mlp", "mlp", "deep-mlp", "gpt2", "resnet50"])
     parser.add_argument("--steps", type=int, default=12)
     arguments = parser.parse_args()
     print("| task | bare step | under TrainCheck |\n|---|---|---|")
     for task in arguments.only:
-        pairs = [_pair(task, arguments.steps) for _ in range(arguments.rounds)]
+        pairs = [_pair(task, arguments.device, arguments.steps) for _ in range(arguments.rounds)]
         bare = statistics.median(one for one, _ in pairs)
         ratios = [watched / one for one, watched in pairs if watched is not None]
         told = f"{statistics.median(ratios):.0f}" if ratios else f"not within {LIMIT} s"
         print(f"| {task} | {bare * 1000:.2f} ms | {told} |", flush=True)
 
 
-def _pair(task: str, steps: int) -> tuple[float, float | None]:
+def _pair(task: str, device: str, steps: int) -> tuple[float, float | None]:
     """Seconds of a step bare and watched; None for the latter where it did not get that far."""
     with tempfile.TemporaryDirectory(prefix="traindx-bench-") as folder:
         script = Path(folder) / "train.py"
-        script.write_text(SCRIPT.format(here=str(Path(__file__).parent), task=task, steps=steps))
+        here = str(Path(__file__).parent)
+        script.write_text(SCRIPT.format(here=here, task=task, device=device, steps=steps))
         bare = _seconds([str(script)], folder)
         track = ["--pyscript", str(script), "--models-to-track", "model", "--output-dir", str(Path(folder) / "trace")]
         watched = _seconds(["-c", COLLECT, *track], folder)
