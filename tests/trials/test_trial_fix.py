@@ -68,7 +68,7 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert "gradients-not-cleared" in best["cleared"]
     assert best["seeds"] >= 2
     assert set(document) == {"schema", "diagnosis", "trials", "best", "diff"}
-    assert set(best) == {"fix", "cause", "verdict", "effect", "cleared", "steps", "seeds", "change", "note"}
+    assert set(best) == {"fix", "cause", "verdict", "basis", "effect", "cleared", "steps", "seeds", "change", "note"}
     assert set(best["effect"]) == {"metric", "before", "after", "interval"}
     assert "+        opt.zero_grad()" in document["diff"]
     assert "opt.zero_grad()" in script.read_text()
@@ -113,6 +113,40 @@ def test_a_script_that_cannot_be_trialled_says_why(
     assert main(["fix", "train.py"]) == 2
     assert "outside the trial's own copy" in capsys.readouterr().err
     assert not (tmp_path / "mine.txt").exists()
+
+
+def test_confirmed_cases_shift_the_diagnosis_inside_fix_as_they_do_in_diagnose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from traindx.casebook.case import case_of
+    from traindx.casebook.store import CaseBook
+    from traindx.engine import diagnose
+    from traindx.run import Run
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRAINDX_CASES", str(tmp_path / "book.sqlite"))
+    sick = SCRIPT.replace("loss.backward()", "opt.zero_grad(); loss.backward()").replace("lr=0.2", "lr=30.0")
+    (tmp_path / "train.py").write_text(sick)
+    book = CaseBook(tmp_path / "book.sqlite")
+    command = ["fix", "-q", "--steps", "60", "--seeds", "2", "--budget", "10", "--json", "out.json", "train.py"]
+    assert main(command) == 1
+    assert "Case book:" not in capsys.readouterr().out
+    first = book.get(1)
+    assert (first.made_by, bool(first.trials)) == ("fix", True)
+    causes = [cause for cause, share in first.hypotheses if cause not in ("healthy", "other") and share < 0.9]
+    for number in range(3):
+        old = replace(
+            case_of(diagnose(Run(f"other{number}", "recording")), "run"), status="confirmed", cause=causes[-1]
+        )
+        book.remember(old)
+    assert main(command) == 1
+    page = " ".join(capsys.readouterr().out.split())
+    assert f"confirmed cases shift {causes[-1]}" in page
+    assert "undo with: traindx cases --no-prior" in page
+    notes = json.loads((tmp_path / "out.json").read_text())["diagnosis"]["notes"]
+    assert any("confirmed cases shift" in note for note in notes)
+    assert len(book.cases(most=10)) == 4  # the same findings on the same script are the same case
+    assert main(["cases", "--no-prior"]) == 0
 
 
 def test_an_open_diagnosis_asks_for_probes_which_add_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

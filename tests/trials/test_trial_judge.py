@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from traindx.diagnosis import Diagnosis, Hypothesis, RunSummary
-from traindx.trials.judge import effect_of, verdict_of
+from traindx.trials.judge import basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, Metric
 from traindx.trials.revise import Proof, revised
 
@@ -26,8 +26,26 @@ def test_pairs_that_agree_are_help_unless_something_breaks() -> None:
     same = effect_of("log loss", 0.01, [(0.31, 0.3), (0.3, 0.31), (0.32, 0.31)])
     assert verdict_of(same, ["x"], ["x"], []) == "no-effect"
     assert verdict_of(same, ["x"], ["x"], [], repaired=True) == "helped"
+    assert basis_of("helped", same) == "fault"  # its interval holds no change, so no smaller error is claimed
+    assert basis_of("helped", effect) == "error"
+    assert basis_of("no-effect", same) is None
     assert effect.interval is not None
     assert effect.interval[0] < effect.after / effect.before < effect.interval[1] < 1
+
+
+def test_a_fault_that_is_gone_does_not_excuse_an_error_that_grew() -> None:
+    grew = effect_of("log loss", 0.01, [(0.3, 0.345), (0.31, 0.36), (0.3, 0.35)])  # a seventh more in every pair
+    assert grew.high < 0
+    assert verdict_of(grew, ["x"], ["x"], [], repaired=True) == "no-effect"
+    much = effect_of("log loss", 0.01, [(0.3, 0.38), (0.31, 0.4), (0.3, 0.39)])
+    assert verdict_of(much, ["x"], ["x"], [], repaired=True) == "worse"
+
+
+def test_what_is_judged_by_its_symptom_alone_needs_more_than_one_pair_too() -> None:
+    assert verdict_of(None, ["x"], ["x"], []) == "no-effect"
+    assert verdict_of(None, ["x"], ["x"], [], pairs=3) == "helped"
+    assert verdict_of(None, ["x", "y"], ["x"], [], pairs=3) == "no-effect"
+    assert basis_of("helped", None) == "fault"
 
 
 def test_a_training_that_is_only_kept_finite_has_not_learnt() -> None:

@@ -31,7 +31,9 @@ SETTINGS = (
     "classes",
     "parameters",
 )
+YOURS = "your-change"  # the fix of a trial that somebody thought of
 MOST_HYPOTHESES = 5
+MOST_TRIALS = 50
 MOST_SYMPTOMS = 400
 LONGEST = 400  # characters of a sentence, a path or a note
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -54,7 +56,7 @@ class Case:
     created: str
     source: str
     name: str
-    made_by: str  # diagnose, run, probe, fix
+    made_by: str  # diagnose, run, probe, fix, trial
     verdict: str
     headline: str
     steps: int
@@ -150,9 +152,14 @@ def case_of(diagnosis: Diagnosis, made_by: str, now: datetime | None = None) -> 
 
 
 def with_trial(case: Case, trial: Trial) -> Case:
-    """The case with this trial; a second trial of the same fix replaces the first."""
-    others = tuple(one for one in case.trials if one.fix != trial.fix)
-    return replace(case, trials=(*others, trial))
+    """The case with this trial; a second trial of the same fix replaces the first. Changes of one's own are the same where they
+    set the same, which stands before the colon."""
+    others = tuple(one for one in case.trials if _tried(one) != _tried(trial))
+    return replace(case, trials=(*others, trial)[-MOST_TRIALS:])
+
+
+def _tried(trial: Trial) -> tuple[str, str]:
+    return trial.fix, trial.effect.partition(":")[0] if trial.fix == YOURS else ""
 
 
 def _text(data: Mapping[str, Any], key: str, most: int = LONGEST) -> str:
@@ -223,7 +230,7 @@ def _settings(value: Any) -> dict[str, str | float]:
 
 
 def _trials(value: Any) -> tuple[Trial, ...]:
-    if not isinstance(value, list) or len(value) > 50:
+    if not isinstance(value, list) or len(value) > MOST_TRIALS:
         raise ValueError("'trials' is no short list")
     found = []
     for item in value:

@@ -128,14 +128,17 @@ def show(report: Report, json: Path | None, output: Path | None = None) -> None:
 
 
 def remember(report: Report) -> None:
-    """Put the verdicts into the case book."""
+    """Put the verdicts into the case book: of each fix the best, which stands first."""
     from traindx.casebook.beside import record_trial
     from traindx.trials.report import outcome_of
 
+    written = set()
     for trial in report.trials:
-        if trial.candidate.cause and not trial.open:
+        fix = trial.candidate.fix
+        if fix not in written and not trial.open:
+            written.add(fix)
             record_trial(
-                report.before or report.page, fix=trial.candidate.fix, cause=trial.candidate.cause, verdict=trial.verdict,
+                report.alone or report.page, fix=fix, cause=trial.candidate.cause, verdict=trial.verdict,
                 effect=f"{trial.candidate.change}: {outcome_of(trial)}", tell=say,
             )  # fmt: skip
 

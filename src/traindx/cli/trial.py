@@ -22,6 +22,7 @@ from traindx.cli.fix import (
     Steps,
     Where,
     check_start,
+    remember,
     show,
 )
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit
@@ -66,4 +67,5 @@ def command(
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
         report, interrupted = trial(asked, wanted, progress)
     show(report, json, output)
+    remember(report)
     return EXIT_INTERRUPTED if interrupted else EXIT_OK

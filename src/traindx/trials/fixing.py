@@ -9,8 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from traindx.casebook.beside import consult
+from traindx.casebook.case import YOURS
+from traindx.casebook.places import book_path
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
+from traindx.engine.context import Hint
 from traindx.errors import TraindxError
 from traindx.live.launch import command_of, name_of
 from traindx.live.store import STATE
@@ -83,6 +87,8 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
         if sharper is not None:
             page = replace(sharper, run=page.run)
             notes.append("The recording left the cause open, so probes measured the script too.")
+    alone = page
+    page = _recalled(session, asked, alone, "fix", notes)
     if page.verdict != "healthy":
         script = _script(asked.arguments)
         root, arguments = session.project.root, asked.arguments[1:]
@@ -95,7 +101,8 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
             session.confirm()
         except KeyboardInterrupt:
             interrupted = True
-    return (*_conclude(session, asked, page, files, interrupted, notes), interrupted)
+    report, edits = _conclude(session, asked, page, files, interrupted, notes)
+    return replace(report, alone=alone), edits, interrupted
 
 
 def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]) -> tuple[Report, bool]:
@@ -107,12 +114,14 @@ def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]
 def _trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None], place: Path) -> tuple[Report, bool]:
     session = asked.session(tell)
     files = session.project.fingerprint()
-    page = _first(session, asked, place)
+    alone = _first(session, asked, place)
+    notes: list[str] = []
+    page = _recalled(session, asked, alone, "trial", notes)
     edits = edited(session.project.root, _script(asked.arguments), settings, Evidence.of(page))
     if edits is None and not at_run_time(settings):
         names = " and ".join(map(str, settings))
         raise TraindxError(f"{names} needs an edit of the script, and no place for it is sure.", "Change it by hand.")
-    candidate = Candidate("your-change", "Your change", "", tuple(settings), edits=edits or {})
+    candidate = Candidate(YOURS, "Your change", "", tuple(settings), edits=edits or {})
     if session.state is not None and not in_the_middle([candidate]):
         raise TraindxError(f"{candidate.change} needs a training from its start.", "Leave out --from and --from-step.")
     interrupted = False
@@ -121,8 +130,23 @@ def _trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None
         session.more_seeds(candidate)
     except KeyboardInterrupt:
         interrupted = True
-    report, _ = _conclude(session, asked, page, files, interrupted, [])
-    return replace(report, command="trial", by_hand=()), interrupted
+    report, _ = _conclude(session, asked, page, files, interrupted, notes)
+    return replace(report, command="trial", by_hand=(), alone=alone), interrupted
+
+
+def _recalled(session: Session, asked: Asked, page: Diagnosis, made_by: str, notes: list[str]) -> Diagnosis:
+    """The diagnosis as `traindx diagnose` would give it: under the prior of confirmed cases, with the past cases that resemble it. What
+    the case book says is added to the notes."""
+
+    def again(hints: Sequence[Hint]) -> Diagnosis:
+        found = diagnose(find_runs([asked.recording])[0], hinted=hints) if asked.recording else session.diagnosed(hints)
+        return replace(found, run=page.run)
+
+    if book_path() is None:
+        return page
+    recalled = consult(page, made_by, again, notes.append)
+    notes += [note for note in recalled.notes if note not in page.notes]
+    return recalled
 
 
 def is_open(page: Diagnosis) -> bool:

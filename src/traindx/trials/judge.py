@@ -4,9 +4,9 @@ An effect is the logarithm of how many times smaller the error became, pair by p
 their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
 Student's over pairs. A single pair is never called 'helped'.
 
-Something helped if the error became smaller beyond doubt, or if a fault that was seen itself is gone and the error is about the same: a
-softmax too many on an easy task costs little, and is a fault all the same. Which symptoms went is said beside it, and decides between changes
-that help alike.
+Something helped if the error became smaller beyond doubt; or if a fault that was seen itself is gone and the error has not grown beyond
+doubt: a softmax too many on an easy task costs little, and is a fault all the same. The two are not the same claim, so `basis_of` tells them
+apart wherever a verdict is shown. Which symptoms went is said beside it, and decides between changes that help alike.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 
 Verdict = Literal["helped", "no-effect", "worse", "failed"]
+Basis = Literal["error", "fault"]
 
 MOST = math.log(100.0)  # an effect beyond this, or from NaN to a number, counts as this much
 LOST = 2.0
@@ -36,7 +37,7 @@ STUDENT = {
     9: 2.306,
     10: 2.262,
 }  # 97.5 %, by pairs
-TOLERATED = math.log(1.25)  # a fault that was seen and is gone may cost this much: chance decides between close errors
+TOLERATED = math.log(1.25)  # on average, while the interval holds no change: chance decides between close errors
 LEAST_SPEED = math.log(1.2)  # clocks of busy machines are worse judges
 
 
@@ -97,22 +98,34 @@ def verdict_of(
     *,
     speed: bool = False,
     repaired: bool = False,
+    pairs: int = 1,
 ) -> Verdict:
     """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came. `repaired`: a
-    fault that the recording had seen itself is gone in every pair; then it is enough that the error is about the same."""
+    fault that the recording had seen itself is gone in every pair; then it is enough that the error has not grown. `pairs` counts
+    where there is no effect to count them."""
     if broke:
         return "worse"
     if effect is None:
-        return "helped" if wanted and set(cleared) == set(wanted) else "no-effect"
+        return "helped" if wanted and set(cleared) == set(wanted) and pairs > 1 else "no-effect"
     least = LEAST_SPEED if speed else LEAST
-    bearable = repaired and effect.size > -TOLERATED
+    bearable = repaired and effect.size > -TOLERATED and effect.high >= 0
     if effect.pairs == 1:
         return "worse" if effect.size < -least and not bearable else "no-effect"
-    if effect.high < -least / 2 and not bearable:
+    if effect.high < -least / 2:
         return "worse"
-    if effect.low > 0 and effect.size >= least:
-        return "helped"
-    return "helped" if bearable else "no-effect"
+    return "helped" if smaller(effect, speed=speed) or bearable else "no-effect"
+
+
+def smaller(effect: Effect, *, speed: bool = False) -> bool:
+    """Beyond doubt, and by enough to be worth a change."""
+    return effect.pairs > 1 and effect.low > 0 and effect.size >= (LEAST_SPEED if speed else LEAST)
+
+
+def basis_of(verdict: Verdict, effect: Effect | None, *, speed: bool = False) -> Basis | None:
+    """What 'helped' rests on: a smaller error, or a fault that is gone while the error is much the same or says nothing."""
+    if verdict != "helped":
+        return None
+    return "error" if effect is not None and smaller(effect, speed=speed) else "fault"
 
 
 def promising(effect: Effect | None, wanted: Sequence[str], cleared: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ from traindx.reporters import html
 from traindx.reporters.html.extras import Extras, Section
 from traindx.reporters.html.fragment import fragment, table
 from traindx.reporters.html.markup import Html, block, tag
-from traindx.trials.report import Report, outcome_of
+from traindx.trials.report import Report, outcome_of, word_of
 from traindx.trials.session import Trial
 
 _TONES = {"helped": "cured", "worse": "refuted", "failed": "refuted", "no-effect": "unknown"}
@@ -35,7 +35,7 @@ def sections_of(report: Report) -> tuple[Section, ...]:
     if best is not None:
         title = f"{best.candidate.title} ({best.candidate.fix})"
         text = (f"{best.candidate.change}: {outcome_of(best)}",)
-        found.append(Section(title, text, best.verdict, _TONES[best.verdict], report.diff))
+        found.append(Section(title, text, word_of(best), _TONES[best.verdict], report.diff))
     if report.trials:
         table = Table("", _COLUMNS, tuple(_row(trial) for trial in report.trials))
         measured = sorted({trial.effect.metric for trial in report.trials if trial.effect is not None})
@@ -83,4 +83,4 @@ def _row(trial: Trial) -> tuple[Cell, ...]:
     bounds = "" if effect is None or effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
     before, after = (None, None) if effect is None else (effect.before, effect.after)
     cleared = trial.note or ", ".join(trial.cleared) or "–"
-    return trial.candidate.fix, trial.candidate.change, trial.verdict, before, after, bounds, trial.seeds, cleared
+    return trial.candidate.fix, trial.candidate.change, word_of(trial), before, after, bounds, trial.seeds, cleared

@@ -19,6 +19,12 @@ _STYLES: dict[str, Style] = {"helped": "green", "no-effect": "dim", "worse": "re
 _DIFF_LINES = 40
 _LABEL = 15
 _NOTE_ROOM = 34
+_HELPS: dict[tuple[str, str | None], str] = {
+    ("fix", "error"): "A FIX HELPS",
+    ("fix", "fault"): "A FIX REMOVES THE FAULT",
+    ("trial", "error"): "IT HELPS",
+    ("trial", "fault"): "IT REMOVES THE FAULT",
+}
 DEARER = 2.0  # times the time of a step: worth a word, and more than a busy machine does
 
 
@@ -34,6 +40,7 @@ class Report:
     by_hand: tuple[Manual, ...] = ()
     notes: tuple[str, ...] = ()
     before: Diagnosis | None = None  # the diagnosis before the trials
+    alone: Diagnosis | None = None  # the same without what past cases add to it
     command: str = "fix"
     writing: bool = False  # the diff is about to be applied, if its owner agrees
 
@@ -55,7 +62,7 @@ class Report:
 
 def _trial_json(trial: Trial) -> dict[str, Any]:
     return {
-        "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict,
+        "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict, "basis": trial.basis,
         "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
         "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change, "note": trial.note,
     }  # fmt: skip
@@ -86,8 +93,7 @@ def render(report: Report, *, color: bool, width: int) -> str:
 
 def _title(report: Report, ink: Ink, width: int) -> list[str]:
     page = report.page
-    helps = "A FIX HELPS" if report.command == "fix" else "IT HELPS"
-    word = VERDICT_WORD[page.verdict] if report.best is None else helps
+    word = VERDICT_WORD[page.verdict] if report.best is None else _HELPS[report.command, report.best.basis]
     lines = ends(f"traindx {report.command} · {clean(report.name)} · {page.run.steps} steps", word, width)
     style: Style = (
         "green"
@@ -128,13 +134,13 @@ def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
             before, after = _short(effect.before), _short(effect.after)
             interval = "" if effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
         rows.append([
-            "   ", trial.candidate.fix, trial.candidate.change, _word(trial), before, after, interval, str(trial.seeds),
+            "   ", trial.candidate.fix, trial.candidate.change, word_of(trial), before, after, interval, str(trial.seeds),
             _cleared(trial),
         ])  # fmt: skip
     lines = table(rows, right=frozenset({"before", "after", "seeds"}))
     coloured = [ink(lines[0], "dim")]
     for line, trial in zip(lines[1:], trials, strict=True):
-        word = _word(trial)
+        word = word_of(trial)
         coloured.append(line.replace(f"  {word}", f"  {ink(word, _STYLES[trial.verdict])}", 1))
     metrics = {trial.effect.metric for trial in trials if trial.effect is not None}
     if metrics:
@@ -152,8 +158,11 @@ def _cleared(trial: Trial) -> str:
     return f"{trial.cleared[0]}{more}" if trial.cleared else "-"
 
 
-def _word(trial: Trial) -> str:
-    return "better once" if trial.open else trial.verdict
+def word_of(trial: Trial) -> str:
+    """The verdict as people read it: one pair is no proof, and a fault that is gone is no smaller error."""
+    if trial.open:
+        return "better once"
+    return "fault gone" if trial.basis == "fault" else trial.verdict
 
 
 def _short(value: float) -> str:
@@ -204,17 +213,22 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
 def outcome_of(trial: Trial) -> str:
     """What a trial showed, in one sentence."""
     effect = trial.effect
-    cleared = f"; clears {', '.join(trial.cleared)}" if trial.cleared else ""
+    cleared = f"clears {', '.join(trial.cleared)}" if trial.cleared else ""
     if trial.verdict == "helped" and trial.wanted and not trial.cleared:
-        cleared = f"; not ruled out yet: {', '.join(trial.wanted[:3])}"
+        cleared = f"not ruled out yet: {', '.join(trial.wanted[:3])}"
     if effect is None:
-        return f"{trial.verdict}{cleared}"
+        if trial.basis == "fault":
+            return f"the fault is gone over {trial.seeds} seeds ({cleared}); it is judged by that alone"
+        return "; ".join(filter(None, (trial.verdict, cleared)))
     times = (
         ""
         if effect.interval is None or not math.isfinite(effect.before)
         else f" (× {effect.interval[0]:.2g} to {effect.interval[1]:.2g}, 95 %)"
     )
-    return f"{effect.metric} {_short(effect.before)} → {_short(effect.after)}{times} over {trial.seeds} seeds{cleared}"
+    told = f"{effect.metric} {_short(effect.before)} → {_short(effect.after)}{times} over {trial.seeds} seeds"
+    if trial.basis == "fault":
+        return f"the fault is gone ({cleared}); the error is not shown to change: {told}"
+    return "; ".join(filter(None, (told, cleared)))
 
 
 def _inked(line: str, ink: Ink) -> str:

@@ -11,13 +11,15 @@ from pathlib import Path
 
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
+from traindx.engine.context import Hint
 from traindx.errors import TraindxError
 from traindx.live.adding import add_readings
 from traindx.readers.find import find_runs
 from traindx.readers.probed import readings_in
+from traindx.reading import Reading
 from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
-from traindx.trials.judge import LEAST, Effect, Verdict, effect_of, promising, undecided, verdict_of
+from traindx.trials.judge import LEAST, Basis, Effect, Verdict, basis_of, effect_of, promising, undecided, verdict_of
 from traindx.trials.measure import Measured, metric_for
 from traindx.trials.plan import Candidate
 from traindx.trials.strength import neighbours, strength
@@ -75,6 +77,11 @@ class Trial:
             and self.effect.size >= LEAST
         )
 
+    @property
+    def basis(self) -> Basis | None:
+        """What 'helped' rests on: a smaller error, or a fault that is gone."""
+        return basis_of(self.verdict, self.effect, speed=self.candidate.judged == "speed")
+
     def _repr_html_(self) -> str:
         """How notebooks show it."""
         from traindx.trials.page import fragment_of_trial
@@ -107,6 +114,7 @@ class Session:
         self.state: Path | None = None  # a kept state that all arms begin with
         self._before = 0.0  # seconds it took to get there
         self._recorded: Result | None = None  # the unchanged script from its start
+        self._readings: list[Reading] = []  # what probes of it measured
 
     # --- arms ---------------------------------------------------------------------------------------------------------
 
@@ -132,13 +140,19 @@ class Session:
             return None
         [(_, result)] = self.executor.run([Job(self.command, self.project, seconds=seconds, probes=seconds)])
         with tempfile.TemporaryDirectory(prefix="traindx-arm-") as place:
+            self._readings = readings_in(result.save(Path(place) / "probes.traindx"))
+        told = f"{len(self._readings)} measured" if self._readings else "no step could be measured"
+        self.tell(f"probes: {told}")
+        return self.diagnosed() if self._readings else None
+
+    def diagnosed(self, hints: Sequence[Hint] = ()) -> Diagnosis:
+        """The unchanged script from its start, with all that was measured of it, under what is known besides."""
+        assert self._recorded is not None
+        with tempfile.TemporaryDirectory(prefix="traindx-arm-") as place:
             folder = self._recorded.save(Path(place) / "first.traindx")
-            readings = readings_in(result.save(Path(place) / "probes.traindx"))
-            self.tell(f"probes: {len(readings)} measured" if readings else "probes: no step could be measured")
-            if not readings:
-                return None
-            add_readings(folder, readings)
-            return diagnose(find_runs([folder])[0])
+            if self._readings:
+                add_readings(folder, self._readings)
+            return diagnose(find_runs([folder])[0], hinted=hints)
 
     def begin_with(self, state: Path, seconds: float) -> None:
         """Arms begin with this state, which took the script so long to reach."""
@@ -290,7 +304,7 @@ def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
     proofs = [symptom for symptom in candidate.proofs if symptom in wanted]
     verdict = verdict_of(
         effect, wanted, cleared, broke, speed=candidate.judged == "speed",
-        repaired=bool(proofs) and set(proofs) <= set(cleared),
+        repaired=bool(proofs) and set(proofs) <= set(cleared), pairs=len(pairs),
     )  # fmt: skip
     cost = (
         (second.seconds / second.steps) / (first.seconds / first.steps)

@@ -20,11 +20,13 @@ LEEWAY = 60.0  # seconds beyond the budget: an arm that is running is let to its
 
 
 class TrialRow(TypedDict):
-    """One change that was tried; `interval` is after ÷ before of the metric, 95 %."""
+    """One change that was tried; `interval` is after ÷ before of the metric, 95 %. `basis` is what 'helped' rests on: a smaller
+    error, or a fault that is gone while the error is not shown to change."""
 
     fix: str
     cause: str
     verdict: str
+    basis: str | None
     metric: str | None
     before: float | str | None
     after: float | str | None
@@ -72,7 +74,11 @@ def make(desk: Desk) -> Function:
         page = replace(Diagnosis.from_json(result["diagnosis"]), next="")  # it advises what has just been done
         rows = [_row(row) for row in result["trials"]]
         structure = TrialAnswer(best=result["best"], diff=result["diff"], trials=rows, diagnosis=short(page))
-        told = [f"{row['fix']}: {row['verdict']} over {row['seeds']} seeds" for row in rows]
+        gone = " (the fault is gone; the error is not shown to change)"
+        told = [
+            f"{row['fix']}: {row['verdict']} over {row['seeds']} seeds{gone if row['basis'] == 'fault' else ''}"
+            for row in rows
+        ]
         best = [f"Best: {result['best']}", result["diff"]] if result["best"] else ["No change was shown to help."]
         return answer(structure, [sentence(page), *told, *best])
 
@@ -82,7 +88,7 @@ def make(desk: Desk) -> Function:
 def _row(row: dict[str, Any]) -> TrialRow:
     effect = row["effect"] or {}
     return TrialRow(
-        fix=row["fix"], cause=row["cause"], verdict=row["verdict"], metric=effect.get("metric"),
+        fix=row["fix"], cause=row["cause"], verdict=row["verdict"], basis=row["basis"], metric=effect.get("metric"),
         before=effect.get("before"), after=effect.get("after"), interval=effect.get("interval"), cleared=row["cleared"],
         seeds=row["seeds"], steps=row["steps"],
     )  # fmt: skip
