@@ -190,3 +190,23 @@ def test_a_score_that_came_to_rest_is_no_single_answer() -> None:
     resting = then(ramp(10, 0.3, 0.97), np.full(30, 0.97))
     signals = Signals(run_of({"train_loss": LEARNS, "val_accuracy": resting}))
     assert all(hint.cause != "class-imbalance" for hint in hints(signals, ()))
+
+
+def test_a_settled_answer_asks_for_nothing_more() -> None:
+    """Nobody who was told what it is at 99 % is helped by a list of what else could be measured."""
+    fact = Fact("gradients-not-cleared", True, "The gradients had not been cleared.")
+    page = diagnose(run_of({"loss": falling(300, 2.3, 0.4)}, facts=[fact]))
+    assert page.hypotheses[0].confidence > 0.9
+    assert page.missing == ()
+    assert page.to_json()["missing"] == []
+
+
+def test_what_ran_for_long_is_not_told_to_run_on() -> None:
+    rng = np.random.default_rng(0)
+    losses = {f"loss_{net}": 1 + 0.3 * rng.standard_normal(4000) for net in ("G", "D")}
+    page = diagnose(run_of(losses))
+    assert page.verdict == "inconclusive"
+    assert "run on" not in page.next
+    assert "`traindx " in page.next
+    assert "Let it run on (at least 5 values" in diagnose(run_of({"loss": [2.0, 1.5, 1.2]})).next
+    assert diagnose(run_of({})).next.startswith("Log the training loss")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -10,16 +9,15 @@ import numpy as np
 
 from traindx.causes import causes
 from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
-from traindx.engine.advise import command, facts, missing, settle, sources
+from traindx.engine.advise import facts, missing, sources
 from traindx.engine.context import Hint
 from traindx.engine.evidence import ANSWERS, gather
-from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
+from traindx.engine.sentences import REST, SCOPE, headline, next_step
 from traindx.engine.together import second
-from traindx.engine.ways import WAYS
 from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
-from traindx.run import PROBES, Run, Series
+from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
 from traindx.version import __version__
@@ -28,7 +26,7 @@ SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01
 BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
 PLAIN = 0.7  # clarity from which a problem speaks for itself
-REST = "plateau"  # a training that has converged ends so too
+SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 ALSO_WELL = {
     REST,
     "suspiciously-good",
@@ -38,11 +36,6 @@ ALSO_WELL = {
 }  # what healthy runs show too
 PICTURE_POINTS = 120
 
-_SCOPE = {
-    "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate gradients, "
-    "or look at torch.cuda.memory_summary().",
-    "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",
-}
 _RL_NOTE = (
     "Reinforcement learning: judged by the return, higher is better. Reward design and exploration are out of scope here; "
     "check the environment and the reward first."
@@ -65,18 +58,21 @@ def diagnose(
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
     )
+    settled = verdict == "unhealthy" and any(
+        h.confidence >= SETTLED for h in hypotheses if h.cause not in (HEALTHY, OTHER)
+    )
     main = signals.main
     return Diagnosis(
         verdict=verdict,
-        headline=_headline(verdict, observations) if run.format != ANSWERS else _TOLD,
+        headline=headline(verdict, observations) if run.format != ANSWERS else _TOLD,
         run=RunSummary(
             run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
             run.config, main.name if main is not None else None, tuple(run.lost), run.axis,
         ),
         symptoms=observations,
         hypotheses=hypotheses,
-        missing=missing(signals, found),
-        next=_next(verdict, hypotheses, observations, signals, found),
+        missing=() if settled else missing(signals, found),
+        next=next_step(verdict, hypotheses, observations, signals, found),
         version=__version__,
         notes=_notes(signals),
         curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
@@ -171,72 +167,13 @@ def _hypothesis(
     )  # fmt: skip
 
 
-def _headline(verdict: Verdict, observations: tuple[Observation, ...]) -> str:
-    known = symptoms()
-    if verdict == "healthy":
-        return "No problem found."
-    present = [observation for observation in observations if observation.state == "present"]
-    if verdict == "inconclusive":
-        why = [o.evidence for o in present if o.id in ("too-short", "truncated")]
-        if _at_rest(observations):
-            return "The loss has come to rest: converged or stuck, this evidence cannot tell."
-        return why[0] if why else "The evidence does not settle it."
-    problems = [o for o in present if known[o.id].severity == "problem"]
-    return max(problems, key=lambda o: o.clarity / known[o.id].background).evidence
-
-
-def _at_rest(observations: tuple[Observation, ...]) -> bool:
-    """Long enough to tell, and ended where a finished training ends too."""
-    present = {observation.id for observation in observations if observation.state == "present"}
-    return REST in present and not present & {"too-short", "truncated"}
-
-
 def _unsettled(hypotheses: tuple[Hypothesis, ...]) -> bool:
     """No fault is likely enough to act on."""
     return all(h.confidence < UNSURE for h in hypotheses if h.cause not in (HEALTHY, OTHER))
 
 
-def _next(
-    verdict: Verdict,
-    hypotheses: tuple[Hypothesis, ...],
-    observations: tuple[Observation, ...],
-    signals: Signals,
-    found: Sequence[Gain],
-) -> str:
-    run = signals.run
-    if verdict == "healthy":
-        return "Nothing to fix. Keep the run."
-    if verdict == "inconclusive":
-        if any(event.kind in _SCOPE or event.kind == "traceback" for event in run.events):
-            return "Fix the crash first, then diagnose the next log."
-        if run.format == "checkpoint":
-            return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
-        if signals.main is None and run.config.get(PROBES):
-            return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
-        if run.format == ANSWERS and found:
-            return settle(found[0], signals)
-        if _at_rest(observations):
-            return "`traindx sanity train.py` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
-        return "Let it run on (at least five values of the loss, better a few epochs) and diagnose again."
-    top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
-    if top is None or top.fix is None:
-        return "traindx plot shows where it happens."
-    if top.confidence < UNSURE and found:
-        return f"Change nothing yet. {settle(found[0], signals)}"
-    if top.confidence < UNSURE:
-        return f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have to be seen."
-    script = str(run.config.get("recording.script") or "")
-    if (
-        script.endswith(".py")
-        and not script.startswith("/")
-        and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
-    ):
-        return f"`traindx fix {shlex.quote(script)}` tries it on copies and gives the diff if it helps. Details: traindx explain {top.cause}"
-    return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
-
-
 def _notes(signals: Signals) -> tuple[str, ...]:
-    notes = [_SCOPE[event.kind] for event in signals.run.events if event.kind in _SCOPE]
+    notes = [SCOPE[event.kind] for event in signals.run.events if event.kind in SCOPE]
     if signals.kind == "rl":
         notes.append(_RL_NOTE)
     if signals.kind == "gan":

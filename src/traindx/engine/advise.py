@@ -15,7 +15,7 @@ from traindx.signals import Signals, lookup
 
 MOST_MISSING = 3
 VALIDATION = "validation loss"
-LEAST_BITS = 0.02  # evidence that would settle less than this is not worth a line
+LEAST_BITS = 0.05  # evidence that would settle less than this is not worth a line
 SCRIPT = "train.py"  # what commands call a script that nobody named
 
 # Ways that a run of this format has gone already, or that do not exist for it.
@@ -76,13 +76,15 @@ def command(way: Way, signals: Signals) -> str:
     return way.command.format(script=shlex.quote(script), source=shlex.quote(signals.run.source))
 
 
-def settle(gain: Gain, signals: Signals) -> str:
-    """One sentence: the thing to do, what it needs and what it would decide."""
+def settle(gain: Gain, signals: Signals, *, well: bool = False) -> str:
+    """One sentence: the thing to do, what it needs and what it would decide. `well`: the run may be all right."""
     inside = " (PyTorch)" if gain.way.kind in ("recording", "probe") else ""
     shown = command(gain.way, signals)
     told = f"`{shown}`{inside}" if shown.startswith("traindx ") else shown
+    if well and gain.decides:
+        return f"{told} settles most for its cost: {gain.way.evidence} would tell a healthy run from {_listed(gain.decides)}."
     if len(gain.decides) > 1:
-        return f"{told} settles most for its cost: {gain.way.evidence} tells {gain.decides[0]} from {_listed(gain.decides[1:])}."
+        return f"{told} settles most for its cost: {gain.way.evidence} would tell {gain.decides[0]} from {_listed(gain.decides[1:])}."
     return f"{told} settles most for its cost: it shows {gain.way.evidence}."
 
 

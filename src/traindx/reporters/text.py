@@ -215,11 +215,13 @@ class _Pages:
         return lines
 
     def missing(self, diagnosis: Diagnosis) -> list[str]:
-        texts = []
+        texts: list[str] = []
         lacking = wanted(diagnosis)
+        before: tuple[str, ...] = ()
         for item in lacking[: _MOST["missing"]]:
             ids = joined([clean(name) for name in item.would_decide], 3)
-            decides = f" (decides {ids})" if ids else ""
+            decides = "" if not ids else " (decides the same)" if item.would_decide == before else f" (decides {ids})"
+            before = item.would_decide
             how = f": {clean(item.how)}" if item.how else ""
             texts.append(f"{clean(item.evidence)}{decides}{how}")
         left = len(lacking) - len(texts)

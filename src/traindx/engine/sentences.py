@@ -1,0 +1,110 @@
+"""The first and the last sentence of the page: what is wrong, and the one thing to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from traindx.causes import causes
+from traindx.diagnosis import UNSURE, Hypothesis, Observation, Verdict
+from traindx.engine.advise import command, settle
+from traindx.engine.evidence import ANSWERS
+from traindx.engine.next_evidence import Gain
+from traindx.engine.rank import HEALTHY, OTHER
+from traindx.engine.ways import WAYS
+from traindx.fixes import fixes
+from traindx.run import PROBES
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
+from traindx.symptoms.too_short import POINTS
+
+REST = "plateau"  # a training that has converged ends so too
+SHORT = "too-short"
+CUT = "truncated"
+
+SCOPE: Mapping[str, str] = {
+    "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate gradients, "
+    "or look at torch.cuda.memory_summary().",
+    "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",
+}
+
+
+def headline(verdict: Verdict, observations: Sequence[Observation]) -> str:
+    """What is the matter, in one sentence."""
+    known = symptoms()
+    if verdict == "healthy":
+        return "No problem found."
+    present = [observation for observation in observations if observation.state == "present"]
+    problems = [o for o in present if known[o.id].severity == "problem"]
+    if verdict == "inconclusive":
+        short = [o.evidence for o in present if o.id in (SHORT, CUT)]
+        if _at_rest(observations):
+            return "The loss has come to rest: converged or stuck, this evidence cannot tell."
+        if short:
+            return short[0]
+        if problems:
+            return f"Not plain enough to call it a fault: {', '.join(o.id for o in problems)}."
+        return "Nothing wrong was seen, and too little could be measured to call it healthy."
+    return max(problems, key=lambda o: o.clarity / known[o.id].background).evidence
+
+
+def next_step(
+    verdict: Verdict,
+    hypotheses: Sequence[Hypothesis],
+    observations: Sequence[Observation],
+    signals: Signals,
+    found: Sequence[Gain],
+) -> str:
+    """What to do now, as a command where there is one."""
+    run = signals.run
+    if verdict == "healthy":
+        return "Nothing to fix. Keep the run."
+    if verdict == "inconclusive":
+        return _open(observations, signals, found)
+    top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
+    if top is None or top.fix is None:
+        return "traindx plot shows where it happens."
+    if top.confidence < UNSURE and found:
+        return f"Change nothing yet. {settle(found[0], signals)}"
+    if top.confidence < UNSURE:
+        return f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have to be seen."
+    script = str(run.config.get("recording.script") or "")
+    if (
+        script.endswith(".py")
+        and not script.startswith("/")
+        and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
+    ):
+        return f"`traindx fix {shlex.quote(script)}` tries it on copies and gives the diff if it helps. Details: traindx explain {top.cause}"
+    return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
+
+
+def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]) -> str:
+    """What would settle a run that is neither well nor ill yet. More of the same helps only where there was too little of it."""
+    run = signals.run
+    if any(event.kind in SCOPE or event.kind == "traceback" for event in run.events):
+        return "Fix the crash first, then diagnose the next log."
+    if run.format == "checkpoint":
+        return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
+    if signals.main is None and run.config.get(PROBES):
+        return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
+    if run.format == ANSWERS and found:
+        return settle(found[0], signals)
+    if _at_rest(observations):
+        sanity = next(way for way in WAYS if way.id == "sanity")
+        return f"`{command(sanity, signals)}` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
+    if any(o.id == SHORT and o.state == "present" for o in observations):
+        values = 0 if signals.main is None else len(signals.main.series)
+        if not values:
+            return f"Log the training loss and diagnose again; `{command(WAYS[0], signals)}` (PyTorch) records it without a change of code."
+        if values < POINTS:
+            return f"Let it run on (at least {POINTS} values of the loss, better a few epochs) and diagnose again."
+        return "Let it run on for a few epochs and diagnose again."
+    if found:
+        return settle(found[0], signals, well=True)
+    return f"`traindx plot {shlex.quote(run.source)}` shows its curves; nothing else that could be measured would settle it."
+
+
+def _at_rest(observations: Sequence[Observation]) -> bool:
+    """Long enough to tell, and ended where a finished training ends too."""
+    present = {observation.id for observation in observations if observation.state == "present"}
+    return REST in present and not present & {SHORT, CUT}
