@@ -9,9 +9,10 @@ import pytest
 
 from traindx.causes import causes
 from traindx.diagnosis import Observation
+from traindx.engine.evidence import Evidence
 from traindx.engine.fitted import CURVE, INSIDE, SCHEMA, Level, level_of, levels
 from traindx.engine.rank import HEALTHY, rank
-from traindx.engine.together import second
+from traindx.engine.together import FIX_ORDER, apart, beside
 from traindx.engine.words import AS_RUNS, DIRECT
 from traindx.symptoms import symptoms
 
@@ -80,10 +81,29 @@ def test_two_causes_at_once_are_both_named() -> None:
     both = ("gradients-not-cleared", "data-in-order")
     observations = seen(*both, "oscillation", "huge-updates", absent=tuple(d for d in direct if d not in both))
     ranked = rank(observations)
-    beside = second(observations, (), ranked, False)
-    assert beside is not None
-    assert {ranked[0].cause, beside.cause} == {"missing-zero-grad", "not-shuffled"}
-    assert beside.probability <= ranked[0].probability
+    (other,) = beside(Evidence(tuple(observations)), ranked)
+    assert {ranked[0].cause, other.cause} == {"missing-zero-grad", "not-shuffled"}
+
+
+def test_every_mistake_that_was_seen_is_named_in_the_order_to_fix_them() -> None:
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    shown = {
+        "nan-from-log": "log-of-zero", "probabilities-as-logits": "softmax-before-cross-entropy",
+        "gradients-not-cleared": "missing-zero-grad", "data-in-order": "not-shuffled",
+    }  # fmt: skip
+    evidence = Evidence(tuple(seen(*shown, "plateau", absent=tuple(d for d in direct if d not in shown))))
+    ranked = evidence.ranked()
+    others = beside(evidence, ranked)
+    named = [ranked[0].cause, *(other.cause for other in others)]
+    assert set(named) == set(shown.values())
+    order = [FIX_ORDER.index(causes()[other.cause].group) for other in others]
+    assert order == sorted(order)
+    assert all(other.probability > 0.8 for other in others)
+    assert all(any(shown.get(text) == other.cause for text in other.supports) for other in others)
+    again = apart(evidence, ranked, others)
+    assert again[0].cause == ranked[0].cause
+    assert again[0].probability > 0.8
+    assert sum(entry.probability for entry in again) == pytest.approx(1)
 
 
 def test_one_cause_that_explains_all_stays_alone() -> None:
@@ -91,4 +111,4 @@ def test_one_cause_that_explains_all_stays_alone() -> None:
     observations = seen(
         "gradients-not-cleared", "huge-updates", absent=tuple(d for d in direct if d != "gradients-not-cleared")
     )
-    assert second(observations, (), rank(observations), False) is None
+    assert beside(Evidence(tuple(observations)), rank(observations)) == ()

@@ -159,7 +159,7 @@ class Diagnosis:
     version: str
     notes: tuple[str, ...] = ()  # out of scope, objective recognised, what was lost
     curves: tuple[Curve, ...] = field(default=())
-    also: tuple[Hypothesis, ...] = ()  # a second cause at work beside the first; not exclusive with it
+    also: tuple[Hypothesis, ...] = ()  # causes at work beside the first, not exclusive with it
 
     def present(self) -> tuple[Observation, ...]:
         return tuple(symptom for symptom in self.symptoms if symptom.state == "present")

@@ -11,12 +11,14 @@ from torch import nn
 from torch.nn import functional as F
 
 from live_watch import batch, fit, mlp, present, watch
+from traindx.engine import diagnose
 from traindx.live.observers.clearing import Clearing
 from traindx.live.observers.decay import Decay
 from traindx.live.observers.gradients import Gradients
 from traindx.live.observers.optimizers import Optimizers
 from traindx.live.observers.parameters import Parameters
 from traindx.live.observers.updates import Updates
+from traindx.reporters.text import render
 
 ALL = (Optimizers, Parameters, Clearing, Gradients, Updates, Decay)
 
@@ -243,6 +245,22 @@ def test_the_fault_is_seen(name: str, tmp_path: Path) -> None:
     run = watch(tmp_path, script, *ALL)
     assert present(run) - {"unchanged-weights"} == {fact}
     assert run.facts[fact].evidence.endswith(".")
+
+
+def test_two_mistakes_are_both_named_with_their_lines(tmp_path: Path) -> None:
+    def twice() -> None:
+        model = Parts(detach=False)
+        optimizer = torch.optim.SGD(list(model.parameters())[:2], lr=0.01)
+        fit(model, optimizer, clear=lambda: None)
+
+    page = diagnose(watch(tmp_path, twice, *ALL))
+    assert {page.hypotheses[0].cause, *(h.cause for h in page.also)} == {"params-not-in-optimizer", "missing-zero-grad"}
+    where = {symptom.id: symptom.where or "" for symptom in page.present()}
+    assert "test_parameters.py:" in where["parameters-not-optimized"]
+    assert "live_watch.py:" in where["gradients-not-cleared"]
+    (other,) = page.also
+    (shown,) = (s for s in page.present() if s.evidence == other.supports[0] and s.id != "unchanged-weights")
+    assert f"for {shown.id}, {shown.where}" in " ".join(render([page], color=False, width=400).split())
 
 
 @pytest.mark.parametrize("name", TWINS)

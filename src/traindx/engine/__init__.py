@@ -14,7 +14,7 @@ from traindx.engine.context import Hint
 from traindx.engine.evidence import ANSWERS, gather
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
-from traindx.engine.together import second
+from traindx.engine.together import apart, beside
 from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
 from traindx.run import Run, Series
@@ -53,8 +53,8 @@ def diagnose(
     evidence = gather(signals, told, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
-    beside = second(observations, evidence.hints, ranked, evidence.unfamiliar) if verdict == "unhealthy" else None
-    hypotheses = _hypotheses(signals, ranked, verdict, _elsewhere(observations))
+    others = beside(evidence, ranked) if verdict == "unhealthy" else ()
+    hypotheses = _hypotheses(signals, apart(evidence, ranked, others), _elsewhere(observations))
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
     )
@@ -76,7 +76,7 @@ def diagnose(
         version=__version__,
         notes=_notes(signals),
         curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
-        also=() if beside is None else (_hypothesis(beside.cause, beside.probability, beside.supports, (), facts(signals)),),
+        also=tuple(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)) for one in others),
     )  # fmt: skip
 
 
@@ -120,9 +120,7 @@ def picture(series: Series) -> Curve:
     return Curve(series.name, tuple(series.steps[index].tolist()), tuple(series.values[index].tolist()))
 
 
-def _hypotheses(
-    signals: Signals, ranked: list[Ranked], verdict: Verdict, elsewhere: frozenset[str]
-) -> tuple[Hypothesis, ...]:
+def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str]) -> tuple[Hypothesis, ...]:
     """`elsewhere`: other mistakes that were seen; they stand among the symptoms and do not speak against a likely cause."""
     told = facts(signals)
     shown: list[Hypothesis] = []

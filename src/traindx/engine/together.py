@@ -1,63 +1,122 @@
-"""Two causes at once: what the first explanation leaves unexplained, and the second one that explains it.
+"""Several causes at once: what the first explanation leaves unexplained, and the others that explain it.
 
 Explanations compete, so the ranking alone names one. Where a problem was seen that the first cause does not bring about, that
-problem is ranked again without everything the first explains; a second cause is named only if it then beats health.
+problem is ranked again without everything the first explains; another cause is named only if it then beats health. Mistakes that
+were seen directly are ranked one by one, so that a script with three of them hears of all three; of what curves suggest, one
+second cause is as far as the evidence carries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from traindx.causes import causes
 from traindx.diagnosis import Observation
 from traindx.engine.context import Hint
+from traindx.engine.evidence import Evidence
 from traindx.engine.rank import HEALTHY, OTHER, Ranked, expectation, rank
+from traindx.engine.words import DIRECT, PROVES
 from traindx.symptoms import symptoms
 
 BRINGS = 0.15  # a cause that shows a symptom this often explains it
 BEYOND = 5.0  # or this many times more often than usual
-SURE = 0.5  # a second cause is named from here on
+SURE = 0.5  # another cause is named from here on
 CLEAR = 0.6  # of what is left unexplained
+RIVAL = 0.05  # a cause at work beside the first that takes more than this from it
+
+# What to put right first: numbers that are no numbers, then what is computed at all, then how it is learnt, speed last. A fault
+# further down cannot be judged while one above it is there.
+FIX_ORDER = (
+    "numerics", "wiring", "loss and output", "data", "initialisation", "gradient flow", "optimisation", "learning rate", "distributed",
+    "capacity", "throughput",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Second:
+class Beside:
     """A cause that is at work beside the first, and what it explains."""
 
     cause: str
     probability: float
-    supports: tuple[str, ...]
+    shown: tuple[Observation, ...]
+
+    @property
+    def supports(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(observation.evidence for observation in self.shown))
 
 
-def second(
-    observations: Sequence[Observation], hints: Sequence[Hint], ranked: Sequence[Ranked], unfamiliar: bool
-) -> Second | None:
-    """The second cause, or None where one explains all that was seen."""
+def beside(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
+    """The causes at work beside the first, in the order to fix them; none where one explains all that was seen."""
     first = next((entry for entry in ranked if entry.cause not in (HEALTHY, OTHER)), None)
-    if first is None or first.probability < SURE:
-        return None
-    known = symptoms()
-    left: list[Observation] = []
-    unexplained: list[Observation] = []
-    for observation in observations:
-        symptom = known.get(observation.id)
-        if observation.state != "present" or symptom is None or symptom.severity != "problem":
-            left.append(observation)
+    if first is None or not (first.probability >= SURE or _seen(first.cause, evidence.observations)):
+        return ()
+    unexplained = [
+        o for o in evidence.observations if _problem(o) and o.clarity >= CLEAR and not _brings(first.cause, o)
+    ]
+    left = [o for o in evidence.observations if not (_problem(o) and _brings(first.cause, o))]
+    hints = [hint for hint in evidence.hints if hint.cause != first.cause]
+    facts = [o for o in unexplained if symptoms()[o.id].background <= DIRECT and o.clarity >= PROVES]
+    found: dict[str, Beside] = {}
+    for fact in facts:
+        if any(_brings(cause, fact) for cause in found):
             continue
-        rate = expectation(first.cause, symptom)
-        if rate >= BRINGS or rate >= BEYOND * symptom.background:
-            continue
-        left.append(observation)
-        if observation.clarity >= CLEAR:
-            unexplained.append(observation)
+        alone = [o for o in left if o is fact or o not in facts]
+        other = _explaining(alone, unexplained, hints, evidence.unfamiliar, first.cause)
+        if other is not None and fact in other.shown:
+            found.setdefault(other.cause, other)
+    if not found:
+        other = _explaining(left, unexplained, hints, evidence.unfamiliar, first.cause)
+        found = {} if other is None else {other.cause: other}
+    # all must be right: the others rest on the first having explained the rest
+    certainty = 1.0 if _seen(first.cause, evidence.observations) else first.probability
+    named = (replace(one, probability=one.probability * certainty) for one in found.values())
+    return tuple(sorted(named, key=lambda one: FIX_ORDER.index(causes()[one.cause].group)))
+
+
+def apart(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) -> list[Ranked]:
+    """The ranking with what the other causes explain set apart, where they were seen too and only take from the first what is
+    certain: faults that were seen are no rivals."""
+    by_id = {entry.cause: entry.probability for entry in ranked}
+    seen = [one for one in others if _seen(one.cause, evidence.observations) and by_id[one.cause] > RIVAL]
+    if not seen:
+        return ranked
+    theirs = {observation.id for one in seen for observation in one.shown}
+    rest = [o for o in evidence.observations if o.state != "unknown" and o.id not in theirs]
+    hints = [hint for hint in evidence.hints if hint.cause not in {one.cause for one in seen}]
+    return rank(rest, hints, unfamiliar=evidence.unfamiliar)
+
+
+def _explaining(
+    left: Sequence[Observation], unexplained: Sequence[Observation], hints: Sequence[Hint], unfamiliar: bool, first: str
+) -> Beside | None:
+    """The cause that explains what is left, if it explains any of what the first does not and is likelier than health."""
     if not unexplained:
         return None
-    others = [hint for hint in hints if hint.cause != first.cause]
-    again = rank(left, others, unfamiliar=unfamiliar)
-    candidate = next(entry for entry in again if entry.cause not in (HEALTHY, OTHER, first.cause))
+    again = rank([o for o in left if o.state != "unknown"], hints, unfamiliar=unfamiliar)
+    candidate = next(entry for entry in again if entry.cause not in (HEALTHY, OTHER, first))
     healthy = next(entry.probability for entry in again if entry.cause == HEALTHY)
-    explains = [o for o in unexplained if expectation(candidate.cause, known[o.id]) >= BRINGS]
+    explains = tuple(o for o in unexplained if o in left and expectation(candidate.cause, symptoms()[o.id]) >= BRINGS)
     if not explains or candidate.probability < SURE or candidate.probability <= healthy:
         return None
-    # both must be right: the second rests on the first having explained the rest
-    return Second(candidate.cause, candidate.probability * first.probability, tuple(o.evidence for o in explains))
+    return Beside(candidate.cause, candidate.probability, explains)
+
+
+def _problem(observation: Observation) -> bool:
+    symptom = symptoms().get(observation.id)
+    return observation.state == "present" and symptom is not None and symptom.severity == "problem"
+
+
+def _brings(cause: str, observation: Observation) -> bool:
+    symptom = symptoms()[observation.id]
+    rate = expectation(cause, symptom)
+    return rate >= BRINGS or rate >= BEYOND * symptom.background
+
+
+def _seen(cause: str, observations: Sequence[Observation]) -> bool:
+    """The cause itself was seen: what it always shows, and hardly anything else does."""
+    always = {name for name, word in causes()[cause].predicts.items() if word == "always"}
+    return any(
+        o.id in always and _problem(o) and o.clarity >= PROVES and symptoms()[o.id].background <= DIRECT
+        for o in observations
+    )

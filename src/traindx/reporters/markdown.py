@@ -23,6 +23,7 @@ from traindx.reporters.wording import (
     others,
     percent,
     run_name,
+    seen_at,
     span,
     supports,
     title_of,
@@ -134,7 +135,7 @@ def _also(diagnosis: Diagnosis) -> str:
         parts.append(
             f"**Also {percent(hypothesis.confidence)}: {escaped(title_of(hypothesis))}** ({code(hypothesis.cause)})"
         )
-        parts.append("\n".join(f"- for: {escaped(text)}" for text in hypothesis.supports))
+        parts.append("\n".join(f"- for: {escaped(text)}" for text in seen_at(diagnosis, hypothesis)))
         if hypothesis.fix is not None:
             parts.append(f"**Fix:** {_named(hypothesis.fix)}; how: `traindx explain {hypothesis.fix.id}`")
     return "\n\n".join(parts)

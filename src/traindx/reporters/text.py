@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Verdict
+from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Observation, Verdict
 from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, fitting, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.sparkline import caption, curves_of, label_width, sparkline
@@ -30,7 +30,9 @@ from traindx.reporters.wording import (
     percent,
     placed,
     run_name,
+    seen_at,
     supports,
+    telling,
     title_of,
     wanted,
 )
@@ -129,7 +131,7 @@ class _Pages:
         present = diagnosis.present()
         if not present:
             return []
-        shown = present[: _MOST["seen"]]
+        shown = telling(diagnosis, _MOST["seen"])
         column = max(len(clean(symptom.id)) for symptom in shown) + 3
         lines = []
         said: dict[str, str] = {}
@@ -138,7 +140,7 @@ class _Pages:
             told = placed(symptom, diagnosis.run.axis) if first == symptom.id else f"as {clean(first)} says"
             lines += hanging(f"    {clean(symptom.id)}", [told], column + 3, self.width)
         if len(present) > len(shown):
-            lines.append(f"    and {joined([s.id for s in present[len(shown) :]], 8)}")
+            lines.append(f"    and {joined([s.id for s in present if s not in shown], 8)}")
         return [f"  {self.ink('Symptoms', 'heading')}", *lines]
 
     def most_likely(self, diagnosis: Diagnosis) -> list[str]:
@@ -157,9 +159,12 @@ class _Pages:
     def also(self, diagnosis: Diagnosis) -> list[str]:
         """What is at work beside the first cause."""
         lines: list[str] = []
+        spelled = {symptom.evidence: symptom for symptom in telling(diagnosis, _MOST["seen"])}
         for hypothesis in diagnosis.also:
             lines += self.explanation("Also", hypothesis)
-            lines += self.labelled("for", [clean(text) for text in hypothesis.supports[: _MOST["for"]]])
+            told = zip(hypothesis.supports, seen_at(diagnosis, hypothesis), strict=True)
+            proof = [_named(spelled[text]) if text in spelled else sentence for text, sentence in told]
+            lines += self.labelled("for", proof[: _MOST["for"]])
             if hypothesis.fix is not None:
                 lines += self.labelled(
                     "fix", [f"{clean(hypothesis.fix.title)}; how: traindx explain {hypothesis.fix.id}"]
@@ -272,6 +277,11 @@ class _Pages:
         if lines:
             lines[0] = lines[0].replace(label, self.ink(label, "heading"), 1)
         return lines
+
+
+def _named(symptom: Observation) -> str:
+    """A symptom that stands above in full: its id, and its place again, which is where to look."""
+    return ", ".join(clean(part) for part in (symptom.id, symptom.where) if part)
 
 
 def _fitting(rows: list[list[str]], width: int) -> list[list[str]]:

@@ -138,6 +138,22 @@ def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
     return [", ".join(named)] * bool(named) + [clean(text) for text in hypothesis.supports if text not in spelled]
 
 
+def telling(diagnosis: Diagnosis, most: int) -> list[Observation]:
+    """The symptoms to spell out, in catalogue order: where there are too many, those that the named causes rest on."""
+    rests = [text for h in (leading(diagnosis), *diagnosis.also) if h is not None for text in h.supports]
+    present = diagnosis.present()
+    chosen = sorted(present, key=lambda symptom: symptom.evidence not in rests)[:most]
+    return [symptom for symptom in present if symptom in chosen]
+
+
+def seen_at(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
+    """What speaks for it, each with its place."""
+    by_text = {symptom.evidence: symptom for symptom in reversed(diagnosis.present())}
+    return [
+        placed(by_text[text], diagnosis.run.axis) if text in by_text else clean(text) for text in hypothesis.supports
+    ]
+
+
 def main_symptom(diagnosis: Diagnosis) -> str:
     """The symptom the headline speaks of, else the first one present."""
     present = diagnosis.present()

@@ -40,7 +40,7 @@ def detect(signals: Signals) -> Observation:
         beside = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
         return Observation(
             ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level {num(chance)}{beside}, "
-            "and validation is no better: neither is fitted.",
+            f"and {'validation is no better: neither is fitted' if signals.val is not None else 'it no longer falls'}.",
             (float(train.x[0]), float(train.x[-1])), train.name, clarity(level, HIGH, 0.8),
         )  # fmt: skip
     return Observation(ID, "absent", f"{train.name} ends at {percent(level)} of chance level {num(chance)}.")

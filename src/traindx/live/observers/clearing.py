@@ -115,10 +115,11 @@ class Clearing(Observer):
     def _judge_clearing(self, seen: _Watched) -> None:
         looked = seen.stale + seen.clean
         if seen.stale >= STALE and seen.stale >= STALE_SHARE * looked:
+            known = self._said.get("gradients-not-cleared") is True
             self._tell(
                 "gradients-not-cleared", True,
                 f"At {seen.stale} of {looked} updates looked at, the gradients of earlier updates had not been cleared: each backward "
-                "pass adds to all those before.",
+                "pass adds to all those before.", None if known else user_line() or None,
             )  # fmt: skip
         elif seen.clean >= CLEAN and seen.stale <= 0.2 * looked:
             self._tell(

@@ -21,7 +21,8 @@ EARLY = 0.35  # of the run
 PER_BATCH = 0.9  # scheduler steps for each update
 MOST_SCHEDULES = 16
 
-built: weakref.WeakSet[Optimizer] = weakref.WeakSet()  # every optimiser constructed since the recording began
+# Every optimiser constructed since the recording began, and the line that did.
+built: weakref.WeakKeyDictionary[Optimizer, str] = weakref.WeakKeyDictionary()
 
 
 class _Schedule:
@@ -68,7 +69,7 @@ class Optimizers(Observer):
         def __init__(optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
             original(optimizer, *args, **kwargs)
             if not self.hub.inside:
-                built.add(optimizer)
+                built[optimizer] = ""
                 self._guarded(self._was_built, optimizer)
 
         return __init__
@@ -129,6 +130,7 @@ class Optimizers(Observer):
     # --- what it means ------------------------------------------------------------------------------------------------
 
     def _was_built(self, optimizer: Optimizer) -> None:
+        built[optimizer] = user_line()
         held = frozenset(id(p) for group in optimizer.param_groups for p in group["params"])
         settings = _settings(optimizer)
         before = next((entry for entry in self._history if 2 * len(entry[0] & held) > len(held)), None)

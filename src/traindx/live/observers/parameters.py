@@ -138,7 +138,7 @@ class Parameters(Observer):
             f"{len(missing)} of {len(self._reached)} parameters ({share * 100:.3g} % of the weights) receive a gradient, but no "
             f"optimiser holds them: {listed(missing)}"
             + ("; they are not registered in the model (a plain list of layers?)." if unregistered else "."),
-            next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
+            _made_at() or next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
         )  # fmt: skip
         return True
 
@@ -220,6 +220,12 @@ class Parameters(Observer):
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
             if present:
                 self.hub.fact("unchanged-weights", True, evidence, where=where, clarity=clarity)
+
+
+def _made_at() -> str:
+    """file:line where the optimisers were made, if all were made at one."""
+    places = set(built.values())
+    return places.pop() if len(places) == 1 else ""
 
 
 def _untrained(weight: torch.Tensor) -> bool:

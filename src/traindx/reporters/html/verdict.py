@@ -18,6 +18,7 @@ from traindx.reporters.wording import (
     length_of,
     percent,
     run_name,
+    seen_at,
     supports,
     title_of,
 )
@@ -103,15 +104,15 @@ def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
         tag("ul", proof, class_="proof") if proof else None,
         _fix(first, run_id),
         tag("ul", never, class_="proof") if never else None,
-        [_second(hypothesis) for hypothesis in diagnosis.also],
+        [_second(diagnosis, hypothesis) for hypothesis in diagnosis.also],
         class_="card",
         aria_label="Most likely cause",
     )
 
 
-def _second(hypothesis: Hypothesis) -> Html:
+def _second(diagnosis: Diagnosis, hypothesis: Hypothesis) -> Html:
     """What is at work beside the first cause."""
-    proof = [_row("for", text) for text in hypothesis.supports]
+    proof = [_row("for", text) for text in seen_at(diagnosis, hypothesis)]
     how = f"{hypothesis.fix.title}; how: `traindx explain {hypothesis.fix.id}`" if hypothesis.fix is not None else ""
     return tag(
         "div",
