@@ -38,13 +38,18 @@ def _observed(identifier: str, otherwise: Callable[[Signals], Observation] | Non
 
 def from_probe(identifier: str) -> Callable[[Signals], Observation]:
     """A detector of what only a probe shows, which a training that worked all the same excuses."""
-    return partial(_observed, identifier, partial(_not_probed, identifier))
+    return partial(_probed, identifier)
 
 
-def _not_probed(identifier: str, signals: Signals) -> Observation:
-    if learned(objective(signals)):
-        return Observation(identifier, "absent", "The training loss came down by half.")
-    return Observation(identifier, "unknown", "Only a probe of the model shows this (traindx probe).")
+def _probed(identifier: str, signals: Signals) -> Observation:
+    if identifier not in signals.run.facts:
+        # that the training worked does not say so: it is what was not measured, and counts of it would teach the ranking
+        return Observation(identifier, "unknown", "Only a probe of the model shows this (traindx probe).")
+    return _observed(identifier, partial(_excused, identifier), signals)
+
+
+def _excused(identifier: str, signals: Signals) -> Observation:
+    return Observation(identifier, "absent", "The training loss came down by half all the same.")
 
 
 def cases_of(identifier: str, seen: str, not_seen: str) -> tuple[Case, ...]:
