@@ -80,7 +80,7 @@ def change(text: str) -> Candidate:
 def all_changes() -> list[str]:
     """Every change of the catalogue that can be made at run time."""
     texts = {text for one in fixes().values() for text in one.tries if "{" not in text}
-    texts |= {"warmup=50", "decay=1000", "workers=2"}
+    texts |= {"warmup=50", "decay=1000"}
     return sorted(text for text in texts if at_run_time(combined(text)))
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from traindx import casebook
 from traindx.casebook import beside, store
-from traindx.casebook.case import Case, Trial, case_of
+from traindx.casebook.case import YOURS, Case, Trial, case_of, with_trial
 from traindx.casebook.places import book_path
-from traindx.casebook.prior import MOST, prior_hints
+from traindx.casebook.prior import MOST, counts, prior_hints
 from traindx.casebook.similar import likeness, similar
 from traindx.casebook.store import CaseBook
 from traindx.cli import main
@@ -107,6 +107,25 @@ def test_the_shift_grows_with_cases_and_is_capped() -> None:
         for count in (1, 3, 100)
     ]
     assert 0 < shifts[0] < shifts[1] <= shifts[2] == MOST
+
+
+def test_one_script_diagnosed_again_and_again_is_one_case() -> None:
+    again = [a_case("a", status="confirmed", cause="dead-relu", steps=steps) for steps in (10, 20, 30)]
+    assert counts(again) == {"dead-relu": 1}
+    assert counts([*again, a_case("b", status="confirmed", cause="dead-relu")]) == {"dead-relu": 2}
+
+
+def test_a_healthy_run_has_no_likeliest_fault_to_confirm(book: CaseBook) -> None:
+    number = book.remember(a_case("well", verdict="healthy")).id
+    assert main(["cases", "confirm", str(number)]) == 0
+    assert book.get(number).cause == "healthy"
+
+
+def test_ones_own_changes_are_kept_beside_each_other() -> None:
+    case = a_case()
+    for effect in ("lr=1e-4: 1 → 2", "clip=1.0: 1 → 0.5", "lr=1e-4: 1 → 3"):
+        case = with_trial(case, Trial(YOURS, "", "no-effect", effect))
+    assert [trial.effect for trial in case.trials] == ["clip=1.0: 1 → 0.5", "lr=1e-4: 1 → 3"]
 
 
 def test_a_trial_is_recorded_and_one_that_helped_counts(book: CaseBook, sick: Callable[[str], Path]) -> None:

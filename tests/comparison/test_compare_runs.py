@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from written import write_run
 
 import traindx
 from traindx.errors import TraindxError
+from traindx.reporters.comparison.parts import versus_lines
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLOORS = {1e-4: 0.7, 1e-3: 0.3, 1e-2: 0.5}
@@ -252,3 +254,30 @@ def test_the_metric_and_the_level_can_be_named(tmp_path: Path) -> None:
     assert found.alignment == "progress"
     with pytest.raises(TraindxError, match="--align epoch"):
         traindx.compare(tmp_path, align="epoch")
+
+
+def test_the_ending_of_the_output_says_how_it_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    from traindx.cli import main
+
+    for name, level in (("before", 0.9), ("after", 0.3)):
+        write_run(tmp_path / name, level, {"lr": level}, seed=1)
+    runs = [str(tmp_path / name) for name in ("before", "after")]
+    assert main(["compare", *runs, "-o", str(tmp_path / "both.png")]) == 0
+    assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
+    assert "Did it help?" in capsys.readouterr().out  # the words still come
+    assert main(["compare", *runs, "-o", str(tmp_path / "both.json")]) == 0
+    assert json.loads((tmp_path / "both.json").read_text())["versus"]["verdict"] == "helped"
+
+
+def test_a_target_that_both_reach_at_once_is_reached_as_soon(tmp_path: Path) -> None:
+    for name, level in (("before", 0.9), ("after", 0.3)):
+        write_run(tmp_path / name, level, {"lr": level}, seed=1)
+    versus = traindx.compare([tmp_path / "before", tmp_path / "after"]).findings.versus
+    assert versus is not None
+    told = {speed: dict(versus_lines(replace(versus, speed=speed)))["speed"] for speed in (1.0, 2.0, 0.5)}
+    assert [text.removeprefix("the common target came ") for text in told.values()] == [
+        "as soon",
+        "2 times sooner",
+        "2 times later",
+    ]

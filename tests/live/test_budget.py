@@ -94,6 +94,16 @@ def test_a_large_budget_looks_at_everything(tmp_path: Path) -> None:
         hub.detach()
 
 
+def test_looks_that_are_always_cheap_enough_leave_some_steps_alone() -> None:
+    budget = Budget(0.3)
+    budget.began -= 1000.0
+    seen = [step for step in range(60) if budget.allows_deep(step, budget.began + 1000.0)]
+    assert seen[:FIRST_DEEP] == list(range(FIRST_DEEP))
+    alone = set(range(60)) - set(seen)
+    assert len(alone) >= 15  # whose time is the training's own
+    assert {step % 2 for step in alone} == {step % 2 for step in seen} == {0, 1}  # of two optimisers in turn both
+
+
 def test_shares_of_the_budget() -> None:
     budget = Budget(0.01)
     budget.began -= 100.0  # a second may be spent

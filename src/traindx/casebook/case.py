@@ -84,7 +84,9 @@ class Case:
 
     @property
     def likeliest(self) -> str:
-        """The confirmed cause, else the likeliest explanation that names a fault."""
+        """The confirmed cause, else the likeliest explanation that names a fault, which a healthy run has none of."""
+        if self.verdict == "healthy":
+            return self.cause
         return self.cause or next((c for c, _ in self.hypotheses if c not in ("healthy", "other")), "")
 
     @property

@@ -19,9 +19,11 @@ MOST = 1.0  # and that all of them together may: evidence of the run itself weig
 
 
 def counts(cases: Sequence[Case]) -> Mapping[str, int]:
-    """How often each cause was confirmed, by a person or by a trial that helped."""
+    """How often each cause was confirmed, by a person or by a trial that helped. A script that is diagnosed again and again with the
+    same fault is one case of it."""
     known = causes()
-    return Counter(case.proven for case in cases if case.proven in known and case.proven != "healthy")
+    proven = {(case.key or case.source, case.name, case.proven) for case in cases if case.proven != "healthy"}
+    return Counter(cause for *_, cause in proven if cause in known)
 
 
 def prior_hints(cases: Sequence[Case]) -> list[Hint]:

@@ -58,7 +58,10 @@ def command(
         list[Path], typer.Argument(metavar="RUN… | DIR", help="Logs and run directories, of any formats.")
     ],
     format: Annotated[Shape | None, typer.Option("--format", "-f", help="text, or what the ending of -o says.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it here.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write it here; .md, .json, .html and .png say how."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw the curves over each other.")] = None,
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="The metric to compare by.")] = None,
     goal: Annotated[Goal | None, typer.Option(help="Whether that metric should fall or rise.")] = None,
@@ -69,6 +72,8 @@ def command(
     workers: Annotated[int | None, typer.Option(metavar="N", min=1, help="Processes on this machine.")] = None,
 ) -> int:
     """Compare runs: what differs, which is better, what explains it; for two runs, whether the change helped."""
+    if output is not None and plot is None and format is None and output.suffix.lower() == ".png":
+        output, plot = None, output  # a picture is asked for, by its ending
     for place in (output, plot):
         check_writable(place)
     if plot is not None:

@@ -29,6 +29,6 @@ number of workers, so stop where samples per second no longer rise. Random augme
 run even with a seed. If data time stays above a third of the step with all cores busy, make samples cheaper instead.
 """,
     defaults={"batch_size": "64", "num_workers": "0"},
-    tries=("workers={workers}",),
+    tries=("workers=2", "workers=4", "workers=8"),
     judged_by="speed",
 )

@@ -9,6 +9,9 @@ DEEP_SHARE = 0.3  # of the budget for deep steps,
 GLANCE_SHARE = 0.1  # for glances,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
+ALL = 1.0  # of the time: whoever allows this much wants every step looked at
+PLAIN_EVERY = 3  # steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
+# so that of two optimisers in turn both are seen
 FIRST_LIGHT = 100  # steps that are told to everybody in any case
 FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says,
 FIRST_TRIES = 60  # and as many beginnings of what may be one
@@ -46,7 +49,10 @@ class Budget:
         self._by_kind[kind] += seconds
 
     def allows_deep(self, step: int, now: float) -> bool:
-        return step < FIRST_DEEP or self._by_kind["deep"] < DEEP_SHARE * self.share * (now - self.began)
+        if step < FIRST_DEEP:
+            return True
+        plain = self.share < ALL and step % PLAIN_EVERY == 0
+        return not plain and self._by_kind["deep"] < DEEP_SHARE * self.share * (now - self.began)
 
     def allows_glance(self, evaluation: bool) -> bool:
         """Whether a glance may be had. Evaluations are rare, so that looks at training steps must not use up theirs, and a

@@ -58,7 +58,7 @@ class Manual:
 def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str], steps: int) -> list[Candidate]:
     """Every change worth a trial, the most promising first; no change twice."""
     evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
-    told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20)), "workers": "2"}
+    told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
     for hypothesis in page.hypotheses:
         cause = causes().get(hypothesis.cause)
         if cause is None or hypothesis.cause in EXCUSED or hypothesis.confidence < LEAST_LIKELY:

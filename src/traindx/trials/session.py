@@ -220,7 +220,8 @@ class Session:
         """One pair for each change, the most promising first."""
         line = list(candidates[:MOST_TRIED])
         while line and self.left > 0:
-            batch, line = line[:at_once], line[at_once:]
+            together = 1 if any(one.judged == "speed" for one in line[:at_once]) else at_once  # clocks want to be alone
+            batch, line = line[:together], line[together:]
             self._need([(candidate, 0) for candidate in batch])
             for candidate in batch:
                 if self._clear(self.judge(candidate)):  # what is left to find is how much of this fix is best

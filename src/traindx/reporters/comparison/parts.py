@@ -176,6 +176,7 @@ def versus_lines(versus: Versus) -> list[tuple[str, str]]:
         lines.append(("at the end", f"{number(versus.ends[0])} → {number(versus.ends[1])}"))
     if versus.speed is not None:
         faster = versus.speed >= 1
-        times = versus.speed if faster else 1 / max(versus.speed, 1e-12)
-        lines.append(("speed", f"the common target came {number(times)} times {'sooner' if faster else 'later'}"))
+        times = number(versus.speed if faster else 1 / max(versus.speed, 1e-12))
+        told = "as soon" if times == "1" else f"{times} times {'sooner' if faster else 'later'}"
+        lines.append(("speed", f"the common target came {told}"))
     return [*lines, *(("caution", clean(caution)) for caution in versus.cautions)]
