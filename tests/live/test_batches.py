@@ -25,6 +25,7 @@ ABOUT = {"inputs-unscaled", "targets-unscaled", "tiny-batches", "outlier-batch",
         ("pass", "", 32, set()),
         ("X[:, 1] = 3e5 + 5e4 * X[:, 1]", "", 32, {"inputs-unscaled"}),
         ("X[:, 1] = 3e5 + 5e4 * X[:, 1]", "nn.BatchNorm1d(4), ", 32, set()),
+        ("X[::30] = 6e4", "", 32, {"outlier-batch"}),  # in every batch, but it is not the scale of the data
         ("y = 150 + 80 * y", "", 32, {"targets-unscaled"}),
         ("pass", "", 1, set()),  # noisy targets at a rate that single samples bear
     ],

@@ -159,8 +159,8 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
     "minus the loss": ("loss-maximised", train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]))),
     "minus the loss, scaled": ("loss-maximised", train_with(lambda out, p: -0.5 * F.cross_entropy(out, LABELS[p]))),
     "likelihood without a minus": ("loss-maximised", train_with(log_mean)),
-    "labels 1 and 2 in a binary loss": (
-        "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p] + 1), 1),
+    "numbers in a binary loss": (
+        "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), REAL[p]), 1),
     ),
     "several labels in cross-entropy": (
         "targets-no-distribution",
@@ -228,6 +228,13 @@ def test_what_was_looked_for_is_recorded_too(tmp_path: Path) -> None:
         "loss-maximised",
         "relu-cuts-output",
     } <= absent(run)
+
+
+def test_class_codes_are_told_from_numbers(tmp_path: Path) -> None:
+    coded = train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), 2 * YES[p] - 1), 1)
+    assert present(recorded(tmp_path / "codes", coded)) == {"labels-out-of-range", "codes-out-of-range"}
+    numbers = recorded(tmp_path / "numbers", FAULTS["numbers in a binary loss"][1])
+    assert "codes-out-of-range" in absent(numbers)
 
 
 def test_one_innocent_call_does_not_take_back_a_fault(tmp_path: Path) -> None:
@@ -351,9 +358,10 @@ def test_accuracy_and_number_of_classes_are_recorded(tmp_path: Path) -> None:
     assert {"prediction-collapse", "one-label-only"} <= absent(run)
 
 
-def test_one_class_for_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("every", [20, 60])
+def test_one_class_for_everything(tmp_path: Path, every: int) -> None:
     rare = torch.zeros(240, dtype=torch.long)
-    rare[::20] = 1  # twelve of 240, spread over all batches, unrelated to the input
+    rare[::every] = 1  # a few of 240, in all batches or in some, unrelated to the input
 
     run = recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, rare[p]), 2, steps=160, lr=0.1))
     assert present(run) == {"prediction-collapse", "labels-imbalanced"}

@@ -136,7 +136,9 @@ for epoch in range(30):
 """
 
 
-@pytest.mark.parametrize(("rows", "rate", "found"), [(512, 0.001, True), (512, 2.0, False), (300, 0.001, False)])
+@pytest.mark.parametrize(
+    ("rows", "rate", "found"), [(512, 0.001, True), (512, 0.15, True), (512, 2.0, False), (300, 0.001, False)]
+)
 def test_all_data_in_one_batch_without_a_loader(tmp_path: Path, rows: int, rate: float, found: bool) -> None:
     facts = facts_of(WHOLE.format(rows=rows, rate=rate), tmp_path, ended=True)
     assert ("huge-batches" in present(facts)) is found
@@ -174,10 +176,12 @@ for b in torch.randperm(900).split({batch}):
     ("optimizer", "batch", "few"),
     [
         ("SGD(net.parameters(), lr=0.06)", 90, True),
+        ("SGD(net.parameters(), lr=0.006)", 20, True),
+        ("SGD(net.parameters(), lr=0.1)", 20, False),
         ("LBFGS(net.parameters())", 90, False),
         ("SGD(net.parameters(), lr=0.06)", 5, False),
     ],
-    ids=["still falling", "there at once", "long enough"],
+    ids=["still falling", "at the first pace", "settled", "there at once", "long enough"],
 )
 def test_a_training_of_a_few_updates(tmp_path: Path, optimizer: str, batch: int, few: bool) -> None:
     facts = facts_of(SHORT.format(optimizer=optimizer, batch=batch), tmp_path, ended=True)

@@ -58,6 +58,7 @@ CAUSE = Cause(
     predicts={
         "one-label-only": "often",
         "labels-out-of-range": "often",
+        "codes-out-of-range": "often",
         "loss-at-chance": "often",
         "plateau": "often",
         "underfitting": "often",

@@ -62,6 +62,7 @@ CAUSE = Cause(
     predicts={
         "classes-regressed": "sometimes",
         "targets-no-distribution": "often",
+        "codes-out-of-range": "never",
         "prediction-collapse": "often",
         "plateau": "often",
         "underfitting": "often",

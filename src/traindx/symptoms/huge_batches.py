@@ -22,7 +22,8 @@ the data, and the loss had not fallen by much.
 ## How it is measured
 Passes over the training loader, updates, and the size of a batch beside the data set; without a loader, that the first updates
 all saw the same samples. Present for at least ten passes with at
-most two updates each, at least 256 samples, and a last loss above 70 % of the first.
+most two updates each, at least 256 samples, and a last loss above 70 % of the first, or above 30 %
+where it fell to the end as fast as at first.
 
 ## Healthy range
 Tens of updates in each pass, or a loss that falls all the same.

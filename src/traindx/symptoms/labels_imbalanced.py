@@ -24,8 +24,8 @@ One class is more than ten times as frequent as another, the loss does not weigh
 frequent one only.
 
 ## How it is measured
-A recording counts targets and predictions at the looks it takes at the loss: the last five looks predict one class
-only, it is the most frequent one, and its targets outnumber the rarest class that occurs more than ten times.
+A recording counts targets and predictions at the looks it takes at the loss: the last looks, five of them at batches with more than
+one class, predict one class only, it is the most frequent one, and its targets outnumber the rarest class that occurs more than ten times.
 
 ## Healthy range
 Imbalance alone is normal; it counts only together with predictions that have collapsed onto the majority.

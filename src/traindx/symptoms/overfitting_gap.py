@@ -13,6 +13,8 @@ from traindx.symptoms.recipes import falling, ramp, then
 
 ID = "overfitting-gap"
 MIN_POINTS = 4
+FEW = 8  # evaluations: too few to tell their scatter
+ONE_BAD = 0.5  # of the fall: what the last of a few evaluations may rise alone
 RISE = 0.1  # of the best validation loss; half of it is plain
 PLAIN_RISE = 0.5
 CLEAR_RISE = 0.2  # is plain enough where training is at the bottom:
@@ -54,7 +56,7 @@ def detect(signals: Signals) -> Observation:
     climbs = _climbs(val, best_at)
     enough = RISE / 2 if memorised and climbs else RISE
     beyond = (1.5 if climbs else 2.5) * _scatter(val)
-    if relative < enough or rise < beyond or val.clock_share(best_at) > 0.93:
+    if relative < enough or rise < beyond or val.clock_share(best_at) > 0.93 or _one_bad_evaluation(val, best_at, rise):
         return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({since} off its best).")
     if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
         assert signals.score is not None
@@ -121,12 +123,19 @@ def _climbs(val: Curve, best_at: float) -> bool:
 
 
 def _now(val: Curve) -> float:
-    return float(np.median(val.y[-1 if len(val) < 8 else -3 :])) if len(val) < 30 else val.now
+    return float(np.median(val.y[-1 if len(val) < FEW else -3 :])) if len(val) < 30 else val.now
+
+
+def _one_bad_evaluation(val: Curve, best_at: float, rise: float) -> bool:
+    """Of a few evaluations only the last lies above the best, by less than half of what they fell: noise does that too."""
+    return (
+        len(val) < FEW and int((val.x > best_at).sum()) == 1 and rise < ONE_BAD * (float(val.y[0]) - float(val.y.min()))
+    )
 
 
 def _scatter(val: Curve) -> float:
     """Noise between evaluations, where there are enough of them to tell."""
-    return val.noise if len(val) >= 8 else 0.0
+    return val.noise if len(val) >= FEW else 0.0
 
 
 def _score_at_its_best(score: Curve | None) -> bool:
@@ -172,7 +181,8 @@ one to go back to.
 The validation loss now against its best (over three neighbouring evaluations): present from +10 %, plain from +50 %,
 when that is two and a half times the scatter between evaluations and the training loss did not rise as well. Where the
 evaluations since the best one rise beyond doubt (z above 2.2 over eight or more), one and a half times the scatter is
-enough, and half the rise where the training loss is below a twentieth of validation. A rise below 25 % is excused while the validation score is
+enough, and half the rise where the training loss is below a twentieth of validation. Of fewer than eight evaluations a last one that
+alone lies above the best counts only beyond half of what they fell. A rise below 25 % is excused while the validation score is
 still at its best: losses can grow through overconfidence on the same mistakes. Without a training loss a rise
 counts little. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
 validation score that lost 4 % of its best while the training score rose.
@@ -203,6 +213,8 @@ split instead: unshuffled tail splits, other preprocessing, other labels.
         Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1), "val_loss": falling(50, 2.2, 0.4, 0.01)}),
         Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1), "val_loss": falling(30, 0.5, 0.02)}),
         Case("both rise", "absent", lambda: {"train_loss": ramp(20, 3.4, 4.4), "val_loss": ramp(20, 3.4, 4.6)}),
+        Case("the last of seven evaluations is a bad one", "absent",
+             lambda: {"train_loss": falling(60, 0.9, 0.02, 0.01), "val_loss": [0.37, 0.11, 0.1, 0.012, 0.023, 0.0096, 0.09]}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(50, 2.2, 0.1)}),
     ),
 )  # fmt: skip

@@ -42,6 +42,7 @@ TINY_AGAIN = 500  # updates between looks at it
 USUAL_BATCH = 64  # what usual rates are made for
 STEEP_ADAM, STEEP_SGD = 0.03, 2.5  # rates for that batch which no training bears: several times the largest usual ones
 WILD = 50.0  # times the usual largest value of an input batch
+LEAST_ROWS = 8  # of a batch that has a usual sample
 RUN_BATCHES = 40  # batches whose labels are looked at for their order
 ONE_CLASS = 0.9  # of a batch belongs to one class
 SORTED = 0.6  # of the batches do
@@ -122,13 +123,15 @@ class Batches(Observer):
                 "inputs-unscaled", False, f"The data goes through {name} first, which normalises it.", where=name
             )
             return
-        table = columns(data).float()
+        table = columns(_without_wild(data)).float()
         means = table.mean(0)
         stds = table.std(0) if table.shape[0] > 1 else torch.zeros_like(means)
         scales = torch.maximum(means.abs(), stds)
         moving = torch.where(stds > 0, scales, torch.full_like(scales, math.inf))  # a constant feature has no scale
         top, column = scales.max(0)
-        summary = torch.stack([top, moving.min(), column.float(), means[column], stds[column], table.abs().amax()])
+        summary = torch.stack(
+            [top, moving.min(), column.float(), means[column], stds[column], data.abs().amax().float()]
+        )
         self._later.ask(summary, partial(self._summed_up, name, self.hub.step))
 
     def _summed_up(self, name: str, step: int, values: list[float]) -> None:
@@ -299,6 +302,16 @@ class Batches(Observer):
         self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
     ) -> None:
         self._findings.add(Finding(identifier, present, evidence, clarity), where)
+
+
+def _without_wild(data: torch.Tensor) -> torch.Tensor:
+    """The batch with one of its usual samples in place of those far out of their range: a few spoilt ones do not make the scale of
+    the data. No device is waited for."""
+    if data.dim() < 2 or data.shape[0] < LEAST_ROWS:
+        return data
+    reach = data.abs().flatten(1).amax(1).float()
+    middle, usual = reach.median(0)
+    return data[torch.where(reach > WILD * middle, usual, torch.arange(len(reach), device=data.device))]
 
 
 def _by_position(data: torch.Tensor, output: Any) -> bool:

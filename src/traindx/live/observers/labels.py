@@ -17,6 +17,7 @@ LATER = 16  # every so many
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 SEVERAL_LABELS = 1.5  # sum of a target row: label smoothing and mixing of samples keep it at 1
 SEVERAL_ROWS = 0.05
+LEAST_CODES = 8  # targets with two values: of fewer that says nothing
 LEAST_TOKENS = 64
 SAME = 0.99  # of the targets equal the input tokens at one offset
 REPEATING = 0.5  # neighbours that are equal: a text that repeats itself shows no offset
@@ -143,14 +144,23 @@ class Labels(Observer):
 
 
 def _range(call: Criterion) -> Iterator[Finding]:
-    name = "labels-out-of-range"
-    low, high = torch.stack(call.target.detach().float().aminmax()).tolist()
-    if low < -1e-3 or high > 1 + 1e-3:
+    name, codes = "labels-out-of-range", "codes-out-of-range"
+    target = call.target.detach().float()
+    low, high = target.aminmax()
+    least, most, coded = torch.stack([low, high, ((target == low) | (target == high)).float().mean()]).tolist()
+    if least < -1e-3 or most > 1 + 1e-3:
         yield Finding(
-            name, True, f"{call.name} is given targets from {low:.4g} to {high:.4g}; it is defined for 0 to 1."
+            name, True, f"{call.name} is given targets from {least:.4g} to {most:.4g}; it is defined for 0 to 1."
         )
-    elif low == low and high == high:
+        if coded < 1:
+            yield Finding(codes, False, f"The targets of {call.name} have more than two values.")
+        elif target.numel() >= LEAST_CODES:
+            yield Finding(
+                codes, True, f"All targets of {call.name} are {least:.4g} or {most:.4g}; it is defined for 0 to 1."
+            )
+    elif least == least and most == most:
         yield Finding(name, False, f"The targets of {call.name} lie between 0 and 1.")
+        yield Finding(codes, False, f"The targets of {call.name} lie between 0 and 1.")
 
 
 def _distribution(call: Criterion) -> Iterator[Finding]:

@@ -12,12 +12,14 @@ import torch
 
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
+from traindx.live.pace import falls_steadily
 from traindx.live.values import Number
 
 FEW_UPDATES = 50  # fewer are hardly a training
 STILL_HIGH = 0.7  # of the first loss
 HARDLY_MOVED = 0.9  # the same for up to three times as many updates
 FEWEST = 20  # with fewer, a loss that still falls was not trained to its end
+UNFINISHED = 0.3  # of the first loss, where up to fifty updates end at the pace at which they began
 STILL_FALLING = 0.9  # of the loss before: what the last third of them made of it
 
 
@@ -72,7 +74,7 @@ class Objective(Observer):
             else:
                 hub.values.add_mean(hub.step, f"train_loss{suffix}", [(loss, 1.0) for loss in losses])
             self._first = self._first or losses
-            if len(self._start) < FEWEST:
+            if len(self._start) < FEW_UPDATES:
                 self._start.append(losses)
             self._latest, self._losses = losses, []
         for index, group in enumerate(groups[:4]):
@@ -105,7 +107,7 @@ class Objective(Observer):
         self.hub.event("finished", f"The script came to its own end after {self.hub.step} updates.")
         share = latest / first if first > 0 else 0.0
         handful = self.hub.step < FEW_UPDATES and share > STILL_HIGH
-        if self.hub.step < FEWEST and not handful and self._still_falls():
+        if not handful and self._still_falls(share):
             self.hub.fact(
                 "few-updates", True,
                 f"The training ended by itself after {self.hub.step} updates, while the loss was still falling fast "
@@ -119,8 +121,10 @@ class Objective(Observer):
         elif self.hub.step >= 3 * FEW_UPDATES:
             self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
 
-    def _still_falls(self) -> bool:
+    def _still_falls(self, share: float) -> bool:
         values = [value for losses in self._start if (value := _mean(losses)) is not None]
+        if self.hub.step >= FEWEST:
+            return self.hub.step < FEW_UPDATES and share > UNFINISHED and falls_steadily(values)
         third = len(values) // 3
         return third > 0 and sum(values[-third:]) < STILL_FALLING * sum(values[-2 * third : -third])
 

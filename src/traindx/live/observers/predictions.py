@@ -24,7 +24,8 @@ COUNTED_CLASSES = 1000
 COUNTS = 1 << 20  # comparisons of one look
 EVERY = 10  # steps between two looks at least, beside deep steps
 GROWTH = 0.1  # of the steps so far: some hundred looks in a run of any length
-LAST = 5  # looks that must agree
+LAST = 5  # looks that must agree, at batches with more than one class
+KEPT = 25  # looks among which they are looked for: most batches hold no sample of a rare class
 SETTLED = 100  # steps before predictions are judged: at the start they are all alike in good runs too
 LEAST = 64  # predictions
 RECENT = 0.3  # of the steps so far: older looks do not tell what is predicted now
@@ -43,7 +44,7 @@ class _Site:
     classes: int
     weighted: bool
     last: deque[tuple[int, list[float], list[float]]] = field(
-        default_factory=lambda: deque(maxlen=LAST)
+        default_factory=lambda: deque(maxlen=KEPT)
     )  # step, predicted, true
     true: list[float] = field(default_factory=list)
     looks: int = 0
@@ -206,16 +207,18 @@ class Predictions(Observer):
                 )
 
     def _judge_predictions(self, site: _Site) -> None:
-        answers = [sum(column) for column in zip(*(predicted for _, predicted, _ in site.last), strict=True)]
+        looks = _telling(site)
+        if not looks or looks[0][0] < RECENT * self.hub.step:
+            return
+        answers = [sum(column) for column in zip(*(predicted for _, predicted, _ in looks), strict=True)]
         total, kinds = sum(answers), sum(count > 0 for count in answers)
-        mixed = sum(sum(count > 0 for count in true) > 1 for _, _, true in site.last)
-        if len(site.last) < LAST or total < LEAST or mixed < LAST or site.last[0][0] < RECENT * self.hub.step:
+        if total < LEAST:
             return
         if kinds > 1:
             self._tell(
                 "prediction-collapse",
                 False,
-                f"{kinds} of {site.classes} classes are predicted in the last {LAST} looks at {site.name}.",
+                f"{kinds} of {site.classes} classes are predicted in the last {len(looks)} looks at {site.name}.",
                 site.where,
             )
             self._tell("labels-imbalanced", False, f"{kinds} of {site.classes} classes are predicted.", site.where)
@@ -225,7 +228,7 @@ class Predictions(Observer):
         self._tell(
             "prediction-collapse",
             True,
-            f"All {total:g} predictions in the last {LAST} looks at {site.name} are class {only}, which {share:.0%} of the targets are.",
+            f"All {total:g} predictions in the last {len(looks)} looks at {site.name} are class {only}, which {share:.0%} of the targets are.",
             site.where,
         )
         rarest = min(count for count in site.true if count > 0)
@@ -259,6 +262,16 @@ class Predictions(Observer):
         if self._told.get(identifier) != present:
             self._told[identifier] = present
             self.hub.fact(identifier, present, evidence, where=where or None)
+
+
+def _telling(site: _Site) -> list[tuple[int, list[float], list[float]]]:
+    """The last looks back to the fifth at a batch with more than one class; none where there are not as many."""
+    mixed = 0
+    for back, (_, _, true) in enumerate(reversed(site.last), start=1):
+        mixed += sum(count > 0 for count in true) > 1
+        if mixed == LAST:
+            return list(site.last)[-back:]
+    return []
 
 
 def _classes(call: Criterion) -> int:

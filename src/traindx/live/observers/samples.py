@@ -16,6 +16,7 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.neighbours import distinct
 from traindx.live.observer import Criterion, Observer, on_deep_steps
+from traindx.live.pace import falls_steadily
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, names_of, wants_gradients
 from traindx.live.values import Number
@@ -31,6 +32,7 @@ SEEN_ROWS = 64  # before a feature is called constant
 TABLE = 50  # features at most: wider rows may be images, whose borders are constant by nature
 PIXELS = 1.5  # beyond this, numbers from 0 up to at most 255 are pixels that nobody scaled
 FEW_UPDATES, MANY_PASSES, FEW_A_PASS, LEAST_DATA, STILL_HIGH = 150, 10, 2, 256, 0.7
+UNFINISHED = 0.3  # of the first loss, where it falls to the end as it did at first
 
 
 class Samples(Observer):
@@ -47,8 +49,7 @@ class Samples(Observer):
         self._lengths: tuple[int, int] | None = None  # batches and samples of the loader that is trained on
         self._last_loader: weakref.ref[Any] | None = None
         self._sums: list[float] = []  # of all values of a training batch, whatever the order of its samples
-        self._first_loss: Number | None = None
-        self._loss: Number | None = None
+        self._losses: list[Number] = []  # of the first updates
 
     # --- what goes in -------------------------------------------------------------------------------------------------
 
@@ -137,8 +138,9 @@ class Samples(Observer):
     def on_backward(self, loss: torch.Tensor) -> None:
         if self.hub.step < FEW_UPDATES and loss.numel() == 1:
             self._measure_loader()
-            self._loss = self.hub.number_of(loss)
-            self._first_loss = self._first_loss or self._loss
+            number = self.hub.number_of(loss)
+            if number is not None and len(self._losses) < FEW_UPDATES:
+                self._losses.append(number)
 
     def _measure_loader(self) -> None:
         loader = self._last_loader() if self._last_loader is not None else None
@@ -185,11 +187,13 @@ class Samples(Observer):
         if self._lengths is None:
             return
         batches, data = self._lengths
-        if self._first_loss is None or self._loss is None or not self._first_loss.value or self._loss.value is None:
+        losses = [number.value for number in self._losses if number.value is not None]
+        if not losses or not losses[0]:
             return
-        passes, share = self.hub.step / max(batches, 1), self._loss.value / self._first_loss.value
+        passes, share = self.hub.step / max(batches, 1), losses[-1] / losses[0]
         few = batches <= FEW_A_PASS and passes >= MANY_PASSES and self.hub.step < FEW_UPDATES
-        if few and data >= LEAST_DATA and share > STILL_HIGH:
+        unfinished = share > STILL_HIGH or (share > UNFINISHED and falls_steadily(losses))
+        if few and data >= LEAST_DATA and unfinished:
             text = (
                 f"{passes:.0f} passes over {data} samples made {self.hub.step} updates, because a batch holds {math.ceil(data / batches)} of "
                 f"them; the loss is still {share:.0%} of its first value."
