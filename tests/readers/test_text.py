@@ -127,6 +127,19 @@ def test_two_trainings_in_one_file() -> None:
     assert [len(run.series["loss"]) for run in read(once + once)] == [8, 8]
 
 
+def test_what_happens_belongs_to_the_training_it_stands_in() -> None:
+    def training(*ending: str) -> str:
+        return "".join(f"epoch {e} loss {3 - e / 40:.3f}\n" for e in range(60)) + "".join(
+            f"{line}\n" for line in ending
+        )
+
+    crash = ("Traceback (most recent call last):", '  File "t.py", line 3, in <module>', "RuntimeError: shapes differ")
+    runs = read(training(*crash) + training("UserWarning: loss is nan", "Training finished") + training(*crash))
+    assert [[event.kind for event in run.events] for run in runs] == [
+        ["traceback"], ["warning", "finished"], ["traceback"],
+    ]  # fmt: skip
+
+
 def test_lines_of_all_ranks_are_read_once() -> None:
     text = "".join(f"[rank{r}]: step {i} loss {i + r / 10}\n" for i in range(10) for r in (1, 0))
     run = one(read(text))

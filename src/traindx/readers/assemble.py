@@ -55,9 +55,9 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     resolve([*accepted, *headers])
     _settle_format(accepted, builder)
     streams = _streams(accepted)
-    _feed(streams, builder)
+    places = _feed(streams, builder)
     _settings(scanner, rows, accepted, streams, builder)
-    _events(scanner, accepted, builder)
+    _events(scanner, accepted, places, builder)
     thinned = max((each.shape.stride for each in accepted), default=1)
     if thinned > 1:
         builder.lost.append(
@@ -163,13 +163,13 @@ def _at_other_pace(name: str, meaning: Meaning, pace: str, owner: str) -> tuple[
     return f"{name} (summary)", replace(meaning, part=meaning.part or "summary")
 
 
-def _feed(streams: list[_Stream], builder: RunBuilder) -> None:
+def _feed(streams: list[_Stream], builder: RunBuilder) -> NDArray[np.int64]:
     """Hand the streams to the builder in file order, as tables of a few thousand rows. Streams that hold the same
-    places are columns of one table."""
+    places are columns of one table. Gives the place in the file of each row."""
     for stream in streams:
         builder.declare(stream.name, stream.meaning)
     if not streams:
-        return
+        return np.empty(0, dtype=np.int64)
     places, first = np.unique(np.concatenate([stream.seq for stream in streams]), return_index=True)
     gather = {
         part: np.concatenate([getattr(stream, part) for stream in streams])[first] for part in ("step", "epoch", "time")
@@ -195,6 +195,7 @@ def _feed(streams: list[_Stream], builder: RunBuilder) -> None:
             epoch=gather["epoch"][part],
             time=gather["time"][part] if timed else None,
         )
+    return places
 
 
 def _settle_format(accepted: list[Rows], builder: RunBuilder) -> None:
@@ -270,11 +271,11 @@ def _last(values: Floats) -> float | None:
     return float(finite[-1]) if len(finite) else None
 
 
-def _events(scanner: Scanner, accepted: list[Rows], builder: RunBuilder) -> None:
+def _events(scanner: Scanner, accepted: list[Rows], places: NDArray[np.int64], builder: RunBuilder) -> None:
     seq = np.concatenate([rows.block.seq for rows in accepted]) if accepted else np.empty(0, dtype=np.int64)
     steps = np.concatenate([rows.step for rows in accepted]) if accepted else np.empty(0)
     order = np.argsort(seq, kind="stable")
     for place, event in scanner.events.found:
         at = int(np.searchsorted(seq[order], place, side="right")) - 1
         step = float(steps[order][at]) if at >= 0 and np.isfinite(steps[order][at]) else None
-        builder.events.append(replace(event, step=step))
+        builder.happened(replace(event, step=step), int(np.searchsorted(places, place, side="right")) - 1)

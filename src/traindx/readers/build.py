@@ -7,6 +7,7 @@ counters that restart every epoch, validation rows that only know their epoch, r
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -80,6 +81,7 @@ class RunBuilder:
         self._times = Growing("d")
         self._within = False  # the step counts batches inside an epoch
         self._cuts: list[int] = []  # rows where the reader itself saw a new run begin
+        self._rows_of: dict[int, int] = {}  # the row an event came after, by its place among the events
 
     def __len__(self) -> int:
         return len(self._steps)
@@ -93,6 +95,11 @@ class RunBuilder:
         """The log itself marks the beginning of another training here (a repeated header, a start banner)."""
         if len(self) and (not self._cuts or self._cuts[-1] != len(self)):
             self._cuts.append(len(self))
+
+    def happened(self, event: Event, row: int) -> None:
+        """Something the log tells after this row (-1: before the first)."""
+        self._rows_of[len(self.events)] = row
+        self.events.append(event)
 
     def row(
         self, values: Mapping[str, float], *, step: float | None = None, epoch: float | None = None,
@@ -197,18 +204,29 @@ class RunBuilder:
             columns = {
                 name: (meaning, last - rows[::-1], values[::-1]) for name, (meaning, rows, values) in columns.items()
             }
+            self._rows_of = {place: last - row for place, row in self._rows_of.items()}
         steps = unrolled(steps, epochs, self._within)
         segments = self._segments(steps, epochs, columns)
+        events = self._events_by_run([segment.start for segment in segments])
         runs: list[Run] = []
         for number, segment in enumerate(segments):
             run = Run(self.source, self.format, config=dict(self.config), lost=list(self.lost))
-            run.events = [*segment.events, *(self.events if number == len(segments) - 1 else [])]
+            run.events = [*segment.events, *events.get(number, {}).values()]
             if len(segments) > 1:
                 run.name = f"run {number + 1} of {len(segments)}"
             self._fill(run, segment, steps, epochs, times, columns)
             runs.append(run)
         self._fill_apart(runs[-1])
         return runs
+
+    def _events_by_run(self, starts: list[int]) -> dict[int, dict[tuple[str, str], Event]]:
+        """The events that stand in each run; those without a place belong to the last. What is said twice is said once."""
+        found: dict[int, dict[tuple[str, str], Event]] = {}
+        for place, event in enumerate(self.events):
+            row = self._rows_of.get(place)
+            run = len(starts) - 1 if row is None else max(0, bisect_right(starts, row) - 1)
+            found.setdefault(run, {}).setdefault((event.kind, event.text), event)
+        return found
 
     def _gathered(self) -> dict[str, tuple[Meaning, NDArray[np.int64], Floats]]:
         """What each column means, its rows and its values."""

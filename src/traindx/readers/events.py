@@ -11,6 +11,8 @@ from traindx.run import Event
 
 EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
 _MAX_EVENTS = 60
+_MAX_TIMES = 8  # the same event
+_FAR = 2 * 50  # places, of which a line has two, since it was last said
 _MAX_TEXT = 300
 _MAX_HEARD = 1000  # characters of a line of a traceback
 _MAX_SPOTTED = 2000  # characters of a line that may announce something
@@ -60,10 +62,11 @@ class _Pending:
 
 @dataclass(slots=True)
 class EventLog:
-    """Collects events with their place in the file; the same one said by every rank counts once."""
+    """Collects events with their place in the file; the same one said by every rank counts once, said again much later it may
+    be that of another run in the file."""
 
     found: list[tuple[int, Event]] = field(default_factory=list)
-    _known: set[tuple[str, str]] = field(default_factory=set)
+    _known: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # how often, and where last
     _pending: _Pending | None = None
 
     @property
@@ -130,10 +133,10 @@ class EventLog:
 
     def _add(self, kind: EventKind, text: str, place: int) -> None:
         key = (kind, re.sub(r"\d+", "0", text)[:120])
-        if key in self._known and kind not in ("finished", "early-stop"):
-            return
-        if len(self.found) < _MAX_EVENTS:
-            self._known.add(key)
+        times, last = self._known.get(key, (0, -_FAR))
+        again = kind in ("finished", "early-stop") or (place - last >= _FAR and times < _MAX_TIMES)
+        self._known[key] = (times + again, place)
+        if again and len(self.found) < _MAX_EVENTS:
             self.found.append((place, Event(kind, text[:_MAX_TEXT])))
 
 
