@@ -89,6 +89,13 @@ def test_ray_gives_the_same_results_and_loses_nothing_to_a_killed_worker(tmp_pat
         ray.shutdown()
 
 
+def test_a_machine_without_slurm_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("submitit")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TraindxError, match="has no srun"):
+        executor_for("slurm")
+
+
 def test_slurm_gives_every_result_and_names_what_failed(tmp_path: Path) -> None:
     pytest.importorskip("submitit")
     from traindx.executors.slurm import Slurm

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
@@ -27,6 +28,11 @@ class Slurm:
         if find_spec("submitit") is None:
             raise TraindxError(
                 "--executor slurm needs submitit, which is not installed.", 'Run: pip install "traindx[slurm]"'
+            )
+        if cluster == "slurm" and shutil.which("srun") is None:
+            raise TraindxError(
+                "--executor slurm needs a Slurm cluster, and this machine has no srun.",
+                "Run it on a login node, or leave out --executor.",
             )
         self.folder = folder or Path.home() / ".cache" / "traindx" / "slurm"
         self.cluster = cluster
