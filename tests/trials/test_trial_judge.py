@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,3 +93,9 @@ def test_batches_that_broke_without_harm_do_not_make_a_training_lost(stopped: st
     rows = np.array([[step, math.nan if step % 4 == 0 else 0.5, 0.0, 8.0] for step in range(40)])
     measured = Measured({"train/log loss": rows}, 0.0, {}, {}, 40, 1.0, stopped)
     assert measured.value(Metric("train", "log loss")) == expected
+
+
+def test_speed_is_judged_by_what_comes_after_the_start() -> None:
+    measured = Measured({}, 0.0, {}, {}, 40, 8.0, "end")
+    assert measured.value(Metric("", "seconds")) == 0.2
+    assert replace(measured, pace=0.05).value(Metric("", "seconds")) == 0.05

@@ -60,6 +60,7 @@ class Measured:
     seconds: float
     stopped: str
     aligned: bool = True  # of an arm that began with a kept state: the data go on in the same order
+    pace: float | None = None  # seconds a step in its second half
 
     @classmethod
     def read(cls, folder: Path) -> Measured | None:
@@ -70,12 +71,14 @@ class Measured:
         series = {name: np.array(rows, dtype=np.float64).reshape(-1, 4) for name, rows in data["series"].items()}
         return cls(
             series, data["spread"], data["recalls"], data["acted"], data["steps"], data["seconds"], data["stopped"],
-            data.get("aligned", True),
+            data.get("aligned", True), data.get("pace"),
         )  # fmt: skip
 
     def value(self, metric: Metric) -> float:
         """At the end of the training; infinite where it was lost on the way, NaN where nothing was measured."""
         if metric.kind == "seconds":
+            if self.pace is not None:
+                return self.pace
             return self.seconds / self.steps if self.steps else math.nan
         if metric.kind == "missed":
             known = [recall for recall in self.recalls.get(metric.split, ()) if recall is not None]

@@ -35,6 +35,7 @@ HOPELESS = 3.0  # times the error of the unchanged script
 AROUND = 3  # places of its course up to the same step, of which the worst counts: small errors scatter
 AGAIN = 2  # looks in a row
 Reference = tuple[str, list[tuple[int, float]]]  # what is measured, and the unchanged script's errors by step
+LEAST_TIMED = 10  # steps
 MOST_COUNTED = 100  # classes whose recall is measured
 
 
@@ -50,6 +51,7 @@ class Yardstick(Observer):
         self._treatments = list(treatments)
         self._seconds = seconds
         self._began = 0.0
+        self._updates: list[float] = []  # when each was done
         self._rows: dict[str, list[tuple[int, torch.Tensor]]] = {}  # by split and kind: step, [error, wrong, samples]
         self._told: dict[str, list[list[float]]] = {}
         self._probabilities: dict[str, bool] = {}  # of a loss function: it is given probabilities, whatever it wants
@@ -104,6 +106,7 @@ class Yardstick(Observer):
 
     @on_every_step
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._updates.append(time.perf_counter())
         if self._broken >= BROKEN_STEPS:
             self._stop("broken")
         elif self._seconds is not None and time.perf_counter() - self._began > self._seconds:
@@ -141,6 +144,7 @@ class Yardstick(Observer):
             "acted": {str(one.setting): one.acted for one in self._treatments},
             "steps": self.hub.step,
             "seconds": time.perf_counter() - self._began if self._began else 0.0,
+            "pace": _pace(self._updates),
             "aligned": self._aligned,
             "stopped": "steps" if self._stopped == "end" and self.hub.cut_short else self._stopped,
         }
@@ -232,6 +236,13 @@ class Yardstick(Observer):
         before = self._counts.get(name)
         now = torch.stack([right, there])
         self._counts[name] = now if before is None or before.shape != now.shape else before * FADE + now
+
+
+def _pace(updates: list[float]) -> float | None:
+    """Seconds a step in the second half: workers that start, caches that fill and kernels that are compiled cost a short trial more
+    than the training it stands for."""
+    late = updates[len(updates) // 2 :]
+    return (late[-1] - late[0]) / (len(late) - 1) if len(late) >= LEAST_TIMED else None
 
 
 FADE = 0.95  # of the counts so far: what is predicted now weighs most
