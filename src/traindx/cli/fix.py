@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -70,7 +73,7 @@ def command(
     check_start(from_step, recording)
     for place in (json, output):
         check_writable(place)
-    with Progress(quiet) as progress:
+    with heeding_sigterm(), Progress(quiet) as progress:
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
         report, edits, interrupted = fix(asked, progress)
     show(replace(report, writing=write), json, output)
@@ -85,6 +88,16 @@ def command(
 def check_start(from_step: int | None, recording: Path | None) -> None:
     if from_step is not None and recording is not None:
         raise TraindxError("--from and --from-step are two ways to begin later.", "Give one of them.")
+
+
+@contextmanager
+def heeding_sigterm() -> Iterator[None]:
+    """Whoever ends an unattended session (`kill`, `timeout`, a batch system) gets what Ctrl-C gives: arms stop, verdicts are kept."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class Progress:

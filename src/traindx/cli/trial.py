@@ -22,6 +22,7 @@ from traindx.cli.fix import (
     Steps,
     Where,
     check_start,
+    heeding_sigterm,
     remember,
     show,
 )
@@ -63,7 +64,7 @@ def command(
     check_start(from_step, recording)
     for place in (json, output):
         check_writable(place)
-    with Progress(quiet) as progress:
+    with heeding_sigterm(), Progress(quiet) as progress:
         asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
         report, interrupted = trial(asked, wanted, progress)
     show(report, json, output)

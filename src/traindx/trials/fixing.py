@@ -83,13 +83,17 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
     interrupted = False
     notes: list[str] = []
     if page.verdict != "healthy" and is_open(page):
-        sharper = session.probed()
+        sharper = None
+        try:
+            sharper = session.probed()
+        except KeyboardInterrupt:
+            interrupted = True
         if sharper is not None:
             page = replace(sharper, run=page.run)
             notes.append("The recording left the cause open, so probes measured the script too.")
     alone = page
     page = _recalled(session, asked, alone, "fix", notes)
-    if page.verdict != "healthy":
+    if page.verdict != "healthy" and not interrupted:
         script = _script(asked.arguments)
         root, arguments = session.project.root, asked.arguments[1:]
         try:
@@ -222,7 +226,7 @@ def _conclude(
     if session.state is not None and best is not None and {one.name for one in best.candidate.settings} & OF_THE_RATE:
         edits = {}  # a rate that is right from there on need not be right before
     if interrupted:
-        notes.append("Stopped by Ctrl-C: the verdicts are those of the trials that were done.")
+        notes.append("Stopped by Ctrl-C or a signal: the verdicts are those of the trials that were done.")
     if session.state is not None:
         notes += _about_the_start(session, page)
         if edits:

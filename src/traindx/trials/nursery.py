@@ -6,6 +6,8 @@ process that runs it. That process writes its exit code beside the output. Reque
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import json
 import os
 import runpy
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 HOOK = Path(__file__).parents[1] / "live" / "hook" / "inside.py"
+DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 CODE = ".code"  # the ending of the file with the exit code
 
 
@@ -34,15 +37,23 @@ def serve() -> dict[str, Any] | None:
         keeper = os.fork()
         if keeper == 0:
             os.setsid()
+            _end_with_parent()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             arm = os.fork()
             if arm:
                 _keep(arm, Path(json.loads(line)["output"]))
+            _end_with_parent()
             answers.close()
             return json.loads(line)  # type: ignore[no-any-return]
         answers.write(f"{keeper}\n")
         answers.flush()
     return None
+
+
+def _end_with_parent() -> None:
+    """Whoever kills the session kills its arms: on Linux a process can ask for that, elsewhere an arm ends by its own limits."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
 
 
 def _keep(arm: int, output: Path) -> None:
