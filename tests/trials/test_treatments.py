@@ -169,6 +169,18 @@ def clipped() -> None:
     fit(mlp(3), *classes(), F.cross_entropy, lr=1.0, opt=Clipping)
 
 
+def lowered_by_hand() -> None:
+    model = mlp(3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = classes()
+    for _ in range(STEPS):
+        rows = torch.randint(0, len(x), (32,))
+        optimizer.zero_grad()
+        F.cross_entropy(model(x[rows]), y[rows]).backward()
+        optimizer.step()
+        optimizer.param_groups[0]["lr"] *= 0.7
+
+
 def squared_classes() -> None:
     x, y = classes()
     fit(mlp(3, nn.Sigmoid()), x, F.one_hot(y, 3).float(), F.mse_loss, lr=1.0, opt=torch.optim.SGD)
@@ -180,7 +192,7 @@ CASES = [
     (relu_at_the_end, "output"), (broadcast, "shapes"), (maximised, "sign"), (summed, "reduction"), (accumulated, "accumulation"),
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
     (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
-    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"),
+    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
 ]  # fmt: skip
 
 

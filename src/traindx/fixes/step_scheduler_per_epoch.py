@@ -29,5 +29,5 @@ and do not step it by hand as well. Print `get_last_lr()` once per epoch and com
 planned. Restart from a checkpoint before the rate died: what was skipped is not made up later.
 """,
     defaults={"epochs": "30"},
-    tries=("scheduler",),
+    tries=("scheduler", "hold_lr"),
 )
