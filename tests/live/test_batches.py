@@ -59,6 +59,22 @@ def test_a_rate_made_for_larger_batches(tmp_path: Path, optimizer: str, batch: i
     assert ("tiny-batches" in present(facts)) is found
 
 
+GROWN = """
+X = torch.randn(400, 8); y = X.sum(1) + 4 * torch.randn(400)
+net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1)); opt = torch.optim.SGD(net.parameters(), {rate}, momentum=0.9)
+for epoch in range(3 if {batch} == 1 else 60):
+    for b in torch.randperm(400).split({batch}):
+        loss = F.mse_loss(net(X[b]).squeeze(1), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("rate", "batch", "found"), [(0.05, 1, True), (3.0, 1, False), (3.0, 32, False)])
+def test_growth_without_bound_in_batches_of_one(tmp_path: Path, rate: float, batch: int, found: bool) -> None:
+    facts = facts_of(GROWN.format(rate=rate, batch=batch), tmp_path)
+    assert "nan-from-growth" in present(facts)
+    assert ("tiny-batches" in present(facts)) is found
+
+
 SEQUENCES = """
 class Net(nn.Module):
     def __init__(self):

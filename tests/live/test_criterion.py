@@ -159,6 +159,10 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
     "minus the loss": ("loss-maximised", train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]))),
     "minus the loss, scaled": ("loss-maximised", train_with(lambda out, p: -0.5 * F.cross_entropy(out, LABELS[p]))),
     "likelihood without a minus": ("loss-maximised", train_with(log_mean)),
+    "the coefficient of determination": (
+        "loss-maximised", train_with(lambda out, p: 1 - ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23, 1),
+    ),
+    "minus the error by hand": ("loss-maximised", train_with(lambda out, p: -0.5 * (REAL[p] - out.squeeze(1)).abs().mean(), 1)),
     "numbers in a binary loss": (
         "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), REAL[p]), 1),
     ),
@@ -178,6 +182,9 @@ HEALTHY: dict[str, Callable[[], None]] = {
     "logits loss": train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p]), 1),
     "regression": train_with(lambda out, p: F.mse_loss(out.squeeze(1), REAL[p]), 1),
     "regression by hand": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).mean(), 1),
+    "one minus the coefficient": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23 - 1, 1),
+    "minus a likelihood by hand": train_with(lambda out, p: -(-((out.squeeze(1) - REAL[p]) ** 2) / 2 - 0.9).mean(), 1),
+    "pushed apart": train_with(lambda out, p: -((out[:12] - out[12:]) ** 2).mean() + (out**2).mean(), 1),
     "ReLU for targets that are positive": train_with(lambda out, p: F.mse_loss(out.relu().squeeze(1), REAL[p].abs()), 1),
     "sigmoid for pixels": train_with(lambda out, p: F.mse_loss(out.sigmoid(), X[p, :5].clamp(0, 1))),
     "scaled tanh": train_with(lambda out, p: F.mse_loss(4 * out.tanh().squeeze(1), REAL[p]), 1),

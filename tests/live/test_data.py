@@ -8,7 +8,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present
 
-from traindx.live.neighbours import agreement
+from traindx.live.neighbours import agreement, unspoilt
 
 LEARNT = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -142,6 +142,16 @@ for epoch in range(30):
 def test_all_data_in_one_batch_without_a_loader(tmp_path: Path, rows: int, rate: float, found: bool) -> None:
     facts = facts_of(WHOLE.format(rows=rows, rate=rate), tmp_path, ended=True)
     assert ("huge-batches" in present(facts)) is found
+
+
+def test_spoilt_samples_do_not_hide_what_the_others_tell() -> None:
+    rows = torch.randn(60, 3, generator=torch.Generator().manual_seed(1))
+    rows[7, 1], rows[9, 0] = 6e4, float("nan")
+    sound = unspoilt(rows)
+    assert sound.sum() == 58
+    assert not sound[7]
+    assert not sound[9]
+    assert agreement(rows[sound], rows[sound][:, 1]).sure() > 5
 
 
 def test_agreement_is_that_of_the_definition() -> None:

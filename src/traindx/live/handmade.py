@@ -44,6 +44,14 @@ def written_out(loss: torch.Tensor, output: torch.Tensor | None) -> Criterion | 
     return None
 
 
+def is_error(node: Node) -> bool:
+    """Whether an operation squares what lies between a prediction and something that is not learnt, or takes its size."""
+    if not _measures(node):
+        return False
+    difference = inputs(node)[0][0]
+    return kind_of(difference) in ("Sub", "Rsub") and len(inputs(difference)) == 1
+
+
 def _measures(node: Node) -> str:
     """What an operation makes of a difference."""
     kind, before = kind_of(node), inputs(node)

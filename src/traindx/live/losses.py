@@ -11,9 +11,12 @@ from collections.abc import Iterator
 import torch
 
 from traindx.live.findings import Finding
+from traindx.live.handmade import is_error
 from traindx.live.nodes import above, chain, dim_of, inputs, kind_of, shape_of, written
 from traindx.live.observer import Criterion
 from traindx.live.outputs import SOFTMAXES
+from traindx.live.places import user_line
+from traindx.live.signs import sign_of_error
 
 # Losses that are at least 0 and are there to be made small.
 MINIMISED = frozenset((
@@ -77,7 +80,8 @@ class Losses:
         if call.output.grad_fn is not None and len(self._made) < 16:
             self._made[call.output.grad_fn._sequence_nr()] = (call, call.output.detach())
 
-    def backward(self, loss: torch.Tensor) -> Iterator[Finding]:
+    def backward(self, loss: torch.Tensor, *, readable: bool) -> Iterator[Finding]:
+        """`readable` says that no hooks of the user pack what the graph keeps."""
         made, self._made = self._made, {}
         nodes = list(chain(loss, PICKING))
         found = next(((i, made[n._sequence_nr()]) for i, n in enumerate(nodes) if n._sequence_nr() in made), None)
@@ -85,9 +89,13 @@ class Losses:
         self._backwards += 1
         kinds = [kind_of(node) for node in nodes]
         self._size(loss, found, made, kinds, nodes)
-        turned = self._turned(loss, found, kinds)
+        sign = sign_of_error(loss, is_error) if readable and not made else 0
+        turned = self._turned(loss, found, kinds) if sign >= 0 else True
+        if sign < 0:
+            self.where = user_line()
+            self._sign = "The errors of the outputs count with a minus in the loss that is written out: training makes them larger."
         self._upside_down = self._upside_down + 1 if turned else 0
-        self._upright += found is not None and not turned
+        self._upright += (found is not None or sign > 0) and not turned
         if not made:
             yield from self._by_hand(loss)
 
@@ -96,9 +104,7 @@ class Losses:
         if self._upside_down >= AGREEING and self._upside_down == self._backwards and len(self._optimizers) == 1:
             yield Finding("loss-maximised", True, self._sign)
         elif self._upright >= AGREEING and not self._upside_down:
-            yield Finding(
-                "loss-maximised", False, "The loss given to backward has the sign of the loss function's result."
-            )
+            yield Finding("loss-maximised", False, "The loss given to backward has the sign of the error.")
         kind = type(optimizer).__name__
         rate = max(
             (float(group["lr"]) for group in optimizer.param_groups if isinstance(group.get("lr"), float)), default=0.0

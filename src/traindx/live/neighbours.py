@@ -11,6 +11,7 @@ NEAR = 5  # neighbours asked
 FEATURES = 256  # of a sample, spread over it
 LEAST_PER_CLASS = 5
 FOLDS = 5
+WILD = 50.0  # times the usual largest value of a sample
 CONSTANT = 1e-4  # of the largest deviation: such a feature holds rounding errors
 
 
@@ -91,6 +92,12 @@ def distinct(rows: torch.Tensor) -> torch.Tensor:
     for place, key in enumerate(keys_of(rows)):
         first.setdefault(key, place)
     return torch.tensor(list(first.values()))
+
+
+def unspoilt(rows: torch.Tensor) -> torch.Tensor:
+    """Which samples are numbers in the range of the others: one wild value would be the scale of its feature."""
+    reach = rows.abs().amax(1).double()
+    return torch.isfinite(reach) & (reach <= WILD * reach.nanmedian().clamp(min=1e-12))
 
 
 def enough(labels: torch.Tensor, least: int) -> bool:

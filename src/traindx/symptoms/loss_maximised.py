@@ -24,7 +24,7 @@ SYMPTOM = Symptom(
 ## How it is measured
 A recording follows the graph from the loss that `backward` gets to the loss function's result: only factors lie
 between, and the two have opposite signs, in every backward call so far and with one optimiser only. By hand: the mean
-of picked log-probabilities without a minus sign.
+of picked log-probabilities without a minus sign, or squared or absolute errors that count with a minus (`1 - sse / sst` is such a loss).
 
 ## Healthy range
 None for losses that are at least zero. Adversarial trainings turn a loss around on purpose; they use several

@@ -23,7 +23,8 @@ size or does not fall at all.
 ## How it is measured
 Rows of the batch where it meets the first layer, one backward pass for each update (accumulated batches are not small), the
 rate scaled to batches of 64 (in proportion for SGD, by the root for Adam; from 2.5 and 0.03 on it is too high), and, from update
-500 on, mean and standard deviation of the last 60 losses: above 90 % of the first losses, or above 20 % with a scatter of more than 80 %.
+500 on, mean and standard deviation of the last 60 losses: above 90 % of the first losses, or above 20 % with a scatter of more than 80 %;
+or weights that grew without bound at a rate that batches of 16 bear.
 Clearer for rows of a table than for images, where memory may leave no choice.
 
 ## Healthy range

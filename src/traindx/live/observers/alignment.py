@@ -16,7 +16,7 @@ import torch
 from traindx.live.findings import Finding, Findings
 from traindx.live.first_pass import FirstPass, size_of_source
 from traindx.live.hub import Hub
-from traindx.live.neighbours import agreement, distinct, enough, features_of, most_frequent, on_a_line
+from traindx.live.neighbours import agreement, distinct, enough, features_of, most_frequent, on_a_line, unspoilt
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, tensors_in
@@ -55,6 +55,8 @@ class _Side:
 
     def whole(self) -> tuple[torch.Tensor, torch.Tensor]:
         rows, labels = torch.cat(self.rows), torch.cat(self.labels)
+        sound = unspoilt(rows) & unspoilt(labels.unsqueeze(1))
+        rows, labels = rows[sound], labels[sound]
         once = distinct(rows)  # an evaluation may go through the data twice
         return rows[once], labels[once]
 

@@ -67,7 +67,8 @@ class Batches(Observer):
         self._losses: deque[torch.Tensor] = deque(maxlen=TINY_STEPS)
         self._first_losses: torch.Tensor | None = None  # their mean
         self._size_due = TINY_STEPS  # the update at which small batches are judged next
-        self._rate = ""  # that is too high for such batches
+        self._rate = ""  # that is too high for such batches,
+        self._bearable = False  # and would not be for others
         self._tops: list[tuple[int, float]] = []  # update, largest input value
         self._majorities: list[float] = []
         self._classes: set[int] = set()
@@ -271,6 +272,7 @@ class Batches(Observer):
         if len(self._losses) == TINY_STEPS and not self._judged_size and self.hub.step >= self._size_due:
             self._size_due = self.hub.step + TINY_AGAIN
             self._rate = self._rate or _steep(optimizer, self._samples)
+            self._bearable = self._bearable or not _steep(optimizer, USUAL_BATCH // 4)
             self._look_at_noise()
 
     def _look_at_noise(self) -> None:
@@ -281,15 +283,28 @@ class Batches(Observer):
 
     def _noise(self, values: list[float]) -> None:
         mean, std, first = values
+        if not math.isfinite(mean):
+            self._blown_up()
+            return
         scatter = std / max(abs(mean), 1e-12)
         failing = mean > DEAD * first or (scatter > NOISY and mean > STUCK * first)
-        if self._rate and math.isfinite(mean) and failing and self.hub.step >= TINY_AGAIN:
+        if self._rate and failing and self.hub.step >= TINY_AGAIN:
             self._judged_size = True
             self._tell(
                 "tiny-batches", True,
                 f"Each update sees {self._rows} sample{'s' if self._rows != 1 else ''} at {self._rate}; the loss of {TINY_STEPS} "
                 f"updates up to {self.hub.step} scatters by {scatter * 100:.0f} % of its mean, which is {mean / first * 100:.0f} % of what it "
                 "was at first.", clarity=0.9 if self._tabular else 0.7,
+            )  # fmt: skip
+
+    def _blown_up(self) -> None:
+        """The weights grew without bound, at a rate that batches of the usual size bear."""
+        self._judged_size = True
+        if self._rate and self._bearable and "nan-from-growth" in self.hub.found:
+            self._tell(
+                "tiny-batches", True,
+                f"Each update sees {self._rows} sample{'s' if self._rows != 1 else ''} at {self._rate}, which is usual for batches of "
+                f"{USUAL_BATCH}; the weights grew without bound.", clarity=0.9 if self._tabular else 0.7,
             )  # fmt: skip
 
     def on_end(self) -> None:

@@ -88,7 +88,7 @@ class OutputsAndLoss(Observer):
                 call = written_out(loss, output)
                 if call is not None:
                     self._look(call)
-            for finding in self._losses.backward(loss):
+            for finding in self._losses.backward(loss, readable=not self._packing.seen):
                 self._findings.add(finding, self._losses.where)
 
     @on_deep_steps
