@@ -194,8 +194,16 @@ def test_a_score_that_came_to_rest_is_no_single_answer() -> None:
 
 def test_a_settled_answer_asks_for_nothing_more() -> None:
     """Nobody who was told what it is at 99 % is helped by a list of what else could be measured."""
-    fact = Fact("gradients-not-cleared", True, "The gradients had not been cleared.")
-    page = diagnose(run_of({"loss": falling(300, 2.3, 0.4)}, facts=[fact]))
+    looked = (
+        "probabilities-as-logits",
+        "frozen-weights",
+        "data-in-order",
+        "labels-out-of-range",
+        "no-gradient",
+        "nan-from-log",
+    )
+    facts = [Fact("gradients-not-cleared", True, "Not cleared."), *(Fact(name, False, "Not so.") for name in looked)]
+    page = diagnose(run_of({"loss": falling(300, 2.3, 0.4)}, facts=facts))
     assert page.hypotheses[0].confidence > 0.9
     assert page.missing == ()
     assert page.to_json()["missing"] == []
@@ -210,3 +218,16 @@ def test_what_ran_for_long_is_not_told_to_run_on() -> None:
     assert "`traindx " in page.next
     assert "Let it run on (at least 5 values" in diagnose(run_of({"loss": [2.0, 1.5, 1.2]})).next
     assert diagnose(run_of({})).next.startswith("Log the training loss")
+
+
+@pytest.mark.parametrize("name", ["val_acc", "mAP50", "val_f1", "episode_reward", "test_dice"])
+def test_a_score_alone_is_read(name: str) -> None:
+    """Rising to its best is what a training that works shows; a collapse is plain; what rests where it began is left open."""
+    rises = 1 - falling(200, 0.9, 0.1, 0.01)
+    assert diagnose(run_of({name: rises})).verdict == "healthy"
+    fallen = diagnose(run_of({name: then(rises[:140], flat(60, 0.1, 0.004))}))
+    assert fallen.verdict == "unhealthy"
+    assert "divergence" in {symptom.id for symptom in fallen.present()}
+    if name != "episode_reward":
+        assert diagnose(run_of({name: flat(60, 0.93, 0.004)})).verdict == "inconclusive"
+    assert diagnose(run_of({name: rises[:4]})).verdict == "inconclusive"

@@ -12,6 +12,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Floats
 from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve
+from traindx.symptoms import symptoms
 
 # Rates at which an optimiser usually trains: below and above, the rate itself is a suspect. Defaults of the libraries and
 # of published recipes lie inside.
@@ -28,6 +29,9 @@ MIRRORED_FOR = 5  # evaluations
 ENORMOUS = 20.0  # times the loss of an untrained model: wrong labels alone do not cost so much
 LEARNT = 0.4  # reduction of the training loss
 SAME_FOR = 6  # evaluations
+ROSE_IN = 12  # values of a score: fewer show no course
+ROSE = 5.0  # times its noise, and times what it lost again
+LEAST_ROSE = 0.15  # of its best
 UNTRAINED = (-8.0, -0.4)  # the loss of an untrained model with its sign turned: two to a few thousand classes
 SMALL_MODEL = 20_000  # parameters: in larger ones narrow layers are gates and adapters, made so on purpose
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
@@ -54,6 +58,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_timing(signals, seen),
         *_validation(signals, seen),
         *_hits(signals),
+        *_rising(signals, seen),
         *_sign(signals, seen),
         *_capacity(signals, seen),
         *_machine(signals),
@@ -332,6 +337,19 @@ def _hits(signals: Signals) -> Iterator[Hint]:
         )
         yield Hint("class-imbalance", 2.0, text)
         yield Hint("overfitting", -1.0, text)
+
+
+def _rising(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """Where a score or a return is all there is to go by, few symptoms can be ruled out; that it rose far beyond its noise and
+    ends near its best is what a training that works shows."""
+    main = signals.main
+    problems = any(symptoms()[name].severity == "problem" for name in seen if name in symptoms())
+    if main is None or main.sign > 0 or len(main) < ROSE_IN or problems:
+        return
+    gain = main.progress
+    if gain > ROSE * max(main.level_noise, main.rise) and gain > LEAST_ROSE * abs(main.best):
+        first, last = main.logged(main.initial), main.logged(main.now)
+        yield Hint("healthy", 1.0, f"{main.name} rose from {first:.3g} to {last:.3g} and ends near its best")
 
 
 def _guessing(signals: Signals, train: Curve) -> float | None:

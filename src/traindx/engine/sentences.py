@@ -39,7 +39,8 @@ def headline(verdict: Verdict, observations: Sequence[Observation]) -> str:
     if verdict == "inconclusive":
         short = [o.evidence for o in present if o.id in (SHORT, CUT)]
         if _at_rest(observations):
-            return "The loss has come to rest: converged or stuck, this evidence cannot tell."
+            what = next((o.where for o in present if o.id == REST), None) or "The loss"
+            return f"{what} has come to rest: converged or stuck, this evidence cannot tell."
         if short:
             return short[0]
         if problems:

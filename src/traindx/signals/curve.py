@@ -53,7 +53,7 @@ class Curve:
 
     def logged(self, value: float) -> float:
         """A value of this curve as the log has it (scores and rewards turned back)."""
-        return value * self.sign
+        return value * self.sign + 0.0  # no minus before a zero
 
     def at(self, step: float) -> str:
         """A place on this curve in words: 'step 400', 'epoch 6', 'value 12'."""

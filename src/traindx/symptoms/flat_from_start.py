@@ -17,6 +17,9 @@ FLAT_SHARE = 0.035  # a training that works loses more than this share of its fi
 PLAIN_SHARE = 0.01
 NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values
 AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing reaches
+GOOD = (
+    0.3  # of the highest score: a model that knows nothing seldom begins there, unless there are two or three classes
+)
 MIN_POINTS = 5
 FEW = 10  # values, whose scatter cannot be told from their course:
 MOVED = 0.25  # of the best, and worse than at the start, is no rest
@@ -37,7 +40,7 @@ def detect(signals: Signals) -> Observation:
             return Observation(
                 ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it."
             )
-    before = trained_before(signals)
+    before = trained_before(signals) or _good_at_once(signals, curve)
     if before:
         return Observation(ID, "unknown", before)
     gain = curve.initial - curve.best
@@ -70,9 +73,19 @@ def detect(signals: Signals) -> Observation:
     )
 
 
+def _good_at_once(signals: Signals, curve: Curve) -> str:
+    """A score that is good from the first value on was reached before this log; where it rests may be all there is to gain."""
+    if curve.sign > 0 or signals.kind != "supervised":
+        return ""
+    value = curve.logged(curve.initial)
+    if value < GOOD * (100.0 if value > 1.5 else 1.0):
+        return ""
+    return f"{curve.name} begins at {num(value)}: much had been learnt before, and resting there may be well."
+
+
 def _one_number(curve: Curve) -> Observation | None:
     """The same number to the last digit, value after value: nothing moves, wherever the log begins."""
-    if len(curve) < CONSTANT or float(np.ptp(curve.y)) > 0 or curve.y[0] == 0:
+    if len(curve) < CONSTANT or float(np.ptp(curve.y)) > 0 or (curve.y[0] == 0 and curve.sign > 0):
         return None
     value = curve.logged(float(curve.y[0]))
     if curve.sign < 0 and value in (1.0, 100.0):
@@ -114,7 +127,8 @@ The best level held over a tenth of the run is compared with the first values. P
 loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score that
 clearly rose (15 % of its best value and five times its noise) speaks against it. Ten values that are equal to the last
 digit are enough wherever the log begins. Otherwise a log that begins in the middle of a
-run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before.
+run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before. Where a score
+is all that was logged, one that begins above 30 % and rests there cannot tell either.
 
 ## Healthy range
 Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
@@ -137,6 +151,9 @@ units died at once, or the loss cannot see the labels (wrong pairing, wrong acti
              {"mse_target_variance": 1.0}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("resumed in the middle", "unknown", lambda: {"train_loss": (range(9000, 10000, 10), flat(100, 0.5))}),
         Case("one number, begun late", "present", lambda: {"train_loss": (range(1300, 5000, 50), [16.7422] * 74)}),
+        Case("a score that is good at once", "unknown", lambda: {"val_acc": flat(60, 0.93, 0.004)}),
+        Case("a score that stays bad", "present", lambda: {"val_acc": flat(60, 0.1, 0.001)}),
+        Case("a score of zero throughout", "present", lambda: {"mAP": [0.0] * 30}),
         Case("a score at its top", "absent", lambda: {"val_acc": [1.0] * 30}),
         Case("three values", "unknown", lambda: {"train_loss": [2.3, 2.3, 2.3]}),
     ),

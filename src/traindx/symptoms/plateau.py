@@ -47,7 +47,7 @@ def detect(signals: Signals) -> Observation:
 def stopped_at(curve: Curve) -> float | None:
     """The step after which there was no progress worth the name, when that is long ago; None otherwise."""
     progress = curve.progress
-    if progress < max(4 * curve.level_noise, 0.03 * abs(curve.initial)):
+    if progress <= 0 or progress < max(4 * curve.level_noise, 0.03 * abs(curve.initial)):
         return None
     y, x = rolling_median(curve.bins.median, 5), curve.bins.x
     slack = max(LEFT * progress, 2.5 * curve.level_noise)
