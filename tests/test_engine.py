@@ -15,9 +15,11 @@ from traindx.diagnosis import UNSURE, Diagnosis
 from traindx.engine import diagnose, picture
 from traindx.engine.context import hints
 from traindx.engine.rank import rank
+from traindx.engine.words import DIRECT
 from traindx.errors import TraindxError
 from traindx.run import Event, Fact
 from traindx.signals import Settings, Signals
+from traindx.symptoms import symptoms
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 OVERFIT = {
@@ -231,3 +233,14 @@ def test_a_score_alone_is_read(name: str) -> None:
     if name != "episode_reward":
         assert diagnose(run_of({name: flat(60, 0.93, 0.004)})).verdict == "inconclusive"
     assert diagnose(run_of({name: rises[:4]})).verdict == "inconclusive"
+
+
+def test_stopping_a_recording_does_not_make_it_ill() -> None:
+    """The zoo lets every training end; people press Ctrl-C."""
+    direct = [symptom for symptom in symptoms().values() if symptom.background <= DIRECT]
+    facts = [Fact(symptom.id, False, "Not so.") for symptom in direct]
+    series = {"train_loss": falling(400, 2.3, 0.1), "val_loss": falling(20, 2.2, 0.15)}
+    page = diagnose(run_of(series, events=[Event("killed", "KeyboardInterrupt: ", 399.0)], facts=facts))
+    assert page.verdict == "healthy"
+    (cut,) = (symptom for symptom in page.present() if symptom.id == "truncated")
+    assert cut.evidence == "The training was stopped: KeyboardInterrupt"

@@ -22,7 +22,8 @@ def detect(signals: Signals) -> Observation:
     crash = next((event for event in run.events if event.kind in _CRASHES), None)
     if crash is not None:
         step = None if crash.step is None else (crash.step, crash.step)
-        return Observation(ID, "present", f"The log ends in a crash: {crash.text[:160]}", step)
+        how = "The training was stopped" if crash.kind == "killed" else "The log ends in a crash"
+        return Observation(ID, "present", f"{how}: {crash.text[:160].rstrip(': ')}", step)
     ended = next((event for event in run.events if event.kind in ("finished", "early-stop")), None)
     if ended is not None:
         return Observation(ID, "absent", f"The log says: {ended.text[:120]}")
