@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -186,6 +187,22 @@ def squared_classes() -> None:
     fit(mlp(3, nn.Sigmoid()), x, F.one_hot(y, 3).float(), F.mse_loss, lr=1.0, opt=torch.optim.SGD)
 
 
+def log_of_nothing() -> None:
+    x, y = classes()
+    shares = F.one_hot(y, 3).float()
+    fit(mlp(3), 500 * x, shares, lambda a, b: -(b * torch.log(torch.softmax(a, 1))).sum(1).mean())
+
+
+def mean_over_nothing() -> None:
+    masks = itertools.cycle([1.0, 1.0, 0.0])
+
+    def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        mask = torch.full_like(a, next(masks))
+        return (mask * (a - b) ** 2).sum() / mask.sum()
+
+    fit(mlp(1), *values(), loss)
+
+
 CASES = [
     (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (softmax_first, "logits"),
     (raw_scores_as_log_probabilities, "logits"), (softmax_over_batch, "softmax_dim"), (one_softmax, "one_output"),
@@ -193,6 +210,7 @@ CASES = [
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
     (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
     (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
+    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"),
 ]  # fmt: skip
 
 

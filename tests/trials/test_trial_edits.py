@@ -85,6 +85,10 @@ EDITS = {
         ["return x.squeeze(1)"],
     ),
     "one_output": ("def forward(self, x):\n    return F.softmax(self.out(x), dim=1)\n", ["return torch.sigmoid(self.out(x))"]),
+    "log_floor": (
+        "loss = -(y * torch.log(p) + (1 - y) * (1 - p).log()).mean()\n",
+        ["loss = -(y * torch.log(p.clamp(min=1e-07)) + (1 - y) * (1 - p).clamp(min=1e-07).log()).mean()"],
+    ),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
     "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),
@@ -180,3 +184,18 @@ def test_data_that_targets_are_computed_from_are_left_alone(tmp_path: Path) -> N
     assert changed(tmp_path, derived, "input_scale") == [
         "model = torch.nn.Sequential(torch.nn.LazyBatchNorm1d(affine=False), model)  # standardises the inputs"
     ]
+
+
+def test_a_divisor_is_changed_where_the_recording_saw_it_be_zero(tmp_path: Path) -> None:
+    source = "rate = hits / count\nloss = (mask * error).sum() / mask.sum()\n"
+    script = _written(tmp_path, source)
+    assert edited(tmp_path, script, combined("divide_floor"), Evidence()) is None  # two divisions, and no line
+    seen = Evidence(places={"nan-from-division": ("other.py", 2)})
+    edits = edited(tmp_path, script, combined("divide_floor"), seen)
+    assert edits is not None
+    assert edits["other.py"].splitlines()[1] == "loss = (mask * error).sum() / (mask.sum() + 1e-05)"
+    seen = Evidence(places={"nan-from-log": ("other.py", 1)})
+    script = _written(tmp_path, "a = torch.log(p)\nb = torch.log(q + r)\n")
+    edits = edited(tmp_path, script, combined("log_floor"), seen)
+    assert edits is not None
+    assert edits["other.py"].splitlines() == ["a = torch.log(p.clamp(min=1e-07))", "b = torch.log(q + r)"]

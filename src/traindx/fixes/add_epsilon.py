@@ -15,6 +15,7 @@ advantage = (a - a.mean()) / (a.std(correction=0) + 1e-3)           # correction
     safety="caution",
     why_safe="Changes results slightly where the denominator is small.",
     clears=("nonfinite-loss", "nonfinite-gradient"),
+    tries=("divide_floor",),
     doc="""\
 Keeps the quotient finite and, more important, its gradient bounded by about 1/epsilon. Scale it to the data: 1e-5 for
 variances of standardised quantities, as the normalisation layers use. Tiny values are no help: 1e-12 gives gradients

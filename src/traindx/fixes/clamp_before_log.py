@@ -15,6 +15,7 @@ distance = (difference.square().sum(-1) + eps).sqrt()         # the epsilon goes
     safety="caution",
     why_safe="Below the clamp the gradient is zero: such samples no longer learn.",
     clears=("nonfinite-loss", "nonfinite-gradient"),
+    tries=("log_floor",),
     doc="""\
 Bounds the logarithm at about -16 in fp32 and its gradient at 1/eps. Use it where a log-space form is not available,
 for counts, variances or given probabilities. The clamp must stand *before* the log; masking afterwards leaves a NaN

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -63,6 +64,11 @@ class Treatment:
                 return criterion
 
             self.hub.patch(torch.nn.functional, name, around)
+
+    def around_method(self, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Stand before a method of tensors that they inherit, so that taking it away gives the inherited one back."""
+        setattr(torch.Tensor, name, around(getattr(torch.Tensor, name)))
+        self.hub.patches.add(partial(delattr, torch.Tensor, name))
 
     def around_models(
         self, call: Callable[[Callable[..., Any], torch.nn.Module, tuple[Any, ...], dict[str, Any]], Any]

@@ -1,0 +1,47 @@
+"""`.clamp(min=…)` on what the logarithm is given that made infinity or NaN."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from traindx.trials import syntax
+from traindx.trials.editing import Evidence
+from traindx.trials.setting import Setting
+
+LEAST = 1e-7
+
+
+def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    """Those on the line that the recording names; without one, all of them where they stand on one line."""
+    logs = [call for call in syntax.calls_in(module) if _argument(call) is not None]
+    lines = syntax.lines_of(module, logs)
+    at = evidence.places.get("nan-from-log")
+    here = [call for call in logs if at is None or lines.get(call) == at[1]]
+    if not here or len({lines.get(call) for call in here}) != 1:
+        return None
+    least = syntax.number(LEAST if setting.value == "on" else setting.number(LEAST))
+
+    def change(call: cst.Call) -> cst.Call | None:
+        value = _argument(call)
+        if value is None or not any(call.deep_equals(one) for one in here):
+            return None
+        if syntax.called(value) in ("clamp", "clamp_min"):
+            return None
+        bare = isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or bool(value.lpar)
+        owner = value if bare else value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        clamped = cst.Call(cst.Attribute(owner, cst.Name("clamp")), [syntax.keyword("min", least)])
+        if call.args:
+            return call.with_changes(args=[call.args[0].with_changes(value=clamped)])
+        assert isinstance(call.func, cst.Attribute)
+        return call.with_changes(func=call.func.with_changes(value=clamped))
+
+    return syntax.rewrite_calls(module, change)
+
+
+def _argument(call: cst.Call) -> cst.BaseExpression | None:
+    """What the logarithm is taken of: `torch.log(x)` or `x.log()`."""
+    if syntax.dotted(call.func) == "torch.log" and len(call.args) == 1:
+        return call.args[0].value
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "log" and not call.args:
+        return call.func.value
+    return None

@@ -1,0 +1,42 @@
+"""Add this much (1e-5 unless told) to a divisor that is zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from traindx.trials.setting import Setting
+from traindx.trials.treatment import Treatment
+
+LEAST = 1e-5  # what normalisation layers add
+
+
+class DivideFloor(Treatment):
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._least = LEAST if setting.value == "on" else setting.number(LEAST)
+
+    def attach(self) -> None:
+        self.hub.patch(torch, "div", self._around)
+        for name in ("div", "__truediv__"):
+            self.around_method(name, self._around)
+
+    def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def div(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(other, torch.Tensor) and not self.hub.inside and _learns(input, other):
+                empty = other.detach() == 0
+                if bool(empty.any()):
+                    self.acted += 1
+                    other = other + self._least * empty
+            return original(input, other, *args, **kwargs)
+
+        return div
+
+
+def _learns(*tensors: Any) -> bool:
+    return any(isinstance(one, torch.Tensor) and one.requires_grad for one in tensors)
+
+
+TREATMENT = DivideFloor

@@ -1,0 +1,35 @@
+"""Keep what a logarithm is given above this value (1e-7 unless told), so that no zero reaches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from traindx.trials.setting import Setting
+from traindx.trials.treatment import Treatment
+
+LEAST = 1e-7  # about the precision of float32, and the smallest that half precision still tells from zero
+
+
+class LogFloor(Treatment):
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._least = LEAST if setting.value == "on" else setting.number(LEAST)
+
+    def attach(self) -> None:
+        self.hub.patch(torch, "log", self._around)
+        self.around_method("log", self._around)
+
+    def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def log(input: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(input, torch.Tensor) and input.requires_grad and not self.hub.inside:
+                self.acted += int(bool((input.detach() < self._least).any()))
+                input = input.clamp(min=self._least)
+            return original(input, *args, **kwargs)
+
+        return log
+
+
+TREATMENT = LogFloor
