@@ -45,6 +45,16 @@ def test_help_names_every_command_once_and_cuts_no_line(
             assert any(line.split(maxsplit=1) == [name, summary] for line in shown.splitlines()), name
 
 
+@pytest.mark.parametrize("width", ["60", "80", "100"])
+def test_help_of_the_case_book_shows_whole_sentences(
+    width: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    assert main(["cases", "--help"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(f"{name} {command.help}" in shown for name, command in COMMANDS["cases"].commands.items())
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script_for_the_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from traindx.cli.gather import gather
+from traindx.cli.manual import Uncut
 from traindx.cli.talk import check_writable, emit, say
 from traindx.errors import EXIT_OK, TraindxError
 from traindx.reporters.wording import clean, percent
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 ResultT = TypeVar("ResultT")
 app = typer.Typer(
-    help="The case book: past diagnoses, what was confirmed, what they teach.", invoke_without_command=True
+    cls=Uncut, help="The case book: past diagnoses, what was confirmed, what they teach.", invoke_without_command=True
 )
 Number = Annotated[int, typer.Argument(metavar="ID", help="The number of the case.")]
 Most = Annotated[int, typer.Option("--most", "-n", metavar="N", min=1, help="How many to show.")]

@@ -26,7 +26,10 @@ DEFAULT_FORMAT = "text"
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", "-f", help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says."
+        "--format",
+        "-f",
+        metavar="FORMAT",
+        help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says.",
     ),
 ]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report here.")]

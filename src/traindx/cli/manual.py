@@ -107,6 +107,15 @@ class Manual(typer.core.TyperGroup):
                 formatter.write_dl(list(commands.items()))
 
 
+class Uncut(typer.core.TyperGroup):
+    """The commands of a group, each with its whole sentence, over as many lines as it takes."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        commands = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, (command.help or "").strip()) for name, command in commands.items() if command])
+
+
 def add_examples(app: typer.Typer) -> None:
     """Examples at the end of each command's help, where the command has not said anything there itself."""
     for command in app.registered_commands:

@@ -29,22 +29,21 @@ from traindx.live.loading import Timed
 from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
 from traindx.live.patches import Patches
 from traindx.live.places import user_line as user_line
+from traindx.live.records import Records
 from traindx.live.release import release
 from traindx.live.scaling import around_scale, unscaled
 from traindx.live.store import FLUSH_SECONDS, Store
-from traindx.live.thinning import Thinning
-from traindx.live.values import Number, Values
 
 EVENT_SECONDS = 1e-6  # what an event costs beyond the observers' own time: the wrapper and the dispatch
 
 
-class Hub:
+class Hub(Records):
     """One per process. `step` counts optimiser updates; `deep` says that the current step is looked at closely."""
 
     def __init__(
         self, open_store: Callable[[], Store], observers: Sequence[type[Observer]], budget: float, steps: int | None
     ) -> None:
-        self.step = 0
+        super().__init__(open_store, self._give_up)
         self.deep = True
         self.resting = False  # this step is like those before, and too short to be looked at
         self.grad = True  # gradients were on when the event that is being told happened
@@ -55,15 +54,9 @@ class Hub:
         self.cut_short = False  # by --steps, an exception or Ctrl-C: the length says nothing
         self.known = Known(self._say_farewell)
         self.models = self.known.models  # whole models that are alive, by id
-        self.found: set[str] = set()  # facts present, by id
         self.patches = Patches()
-        self.values = Values()
-        self._thinning = Thinning()
-        self._open_store = open_store
-        self._store: Store | None = None
         self._observers: list[Observer] = [kind(self) for kind in observers]
         self._know_handlers()
-        self._number: tuple[torch.Tensor, Number | None] | None = None
         self._clock = Budget(budget)
         self._calls = Calls(self)
         self.criteria = Criteria(self)
@@ -80,15 +73,6 @@ class Hub:
         leave_children_alone(self)
 
     # --- what observers use -------------------------------------------------------------------------------------------
-
-    @property
-    def store(self) -> Store:
-        """The recording, opened when there is something to record: processes that never train leave no file."""
-        if self._store is None:
-            self._store = self._open_store()
-            if self._store.broken:
-                self._give_up(f"not recording: {self._store.broken}")
-        return self._store
 
     @property
     def inside(self) -> bool:
@@ -118,28 +102,6 @@ class Hub:
     def patch(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self.patches.wrap(owner, name, around)
 
-    def number_of(self, loss: torch.Tensor) -> Number | None:
-        """The number in the loss that `backward` is about to run on, fetched once for all observers."""
-        if self._number is None or self._number[0] is not loss:
-            self._number = (loss, self.values.fetch(loss))
-        return self._number[1]
-
-    def record(self, name: str, value: Number | torch.Tensor | float) -> None:
-        """A value of the current step. A tensor on a device is copied later, without waiting for it."""
-        self.values.add(self.step, name, value)
-
-    def fact(
-        self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
-    ) -> None:
-        """Something seen directly. The last word on an id counts."""
-        (self.found.add if present else self.found.discard)(identifier)
-        self.store.line(
-            "fact", id=identifier, present=present, evidence=evidence, where=where, step=self.step, clarity=clarity
-        )
-
-    def config(self, **settings: Any) -> None:
-        self.store.line("config", **settings)
-
     def skip_losses(self, observer: Observer, until: int) -> None:
         """While the hub rests, this observer needs to be told of no training loss before that step."""
         self._losses_from[id(observer)] = until
@@ -162,9 +124,6 @@ class Hub:
         if self._loader not in self._training_loaders:
             self.wake()
         self.observe("on_batch", batch, loader, seconds)
-
-    def event(self, kind: str, text: str) -> None:
-        self.store.line("event", event=kind, text=text, step=self.step)
 
     def warn(self, text: str) -> None:
         print(f"traindx: {text}", file=sys.stderr)
@@ -386,20 +345,9 @@ class Hub:
         if not self._observers:
             return
         try:
-            self._write_rows(wait)
+            self._write_rows(wait, self.cost, self._clock.spent)
         except Exception as error:  # a fault of ours must not reach the training
             self._give_up(f"stopped recording ({type(error).__name__}: {error})")
         self.spend(time.perf_counter() - began)
         if self._store is not None and self._store.broken and self._observers:
             self._give_up(f"stopped recording: {self._store.broken}")
-
-    def _write_rows(self, wait: bool) -> None:
-        for step, row in self.values.ready(wait=wait):
-            kept = self._thinning.keep(step, row)
-            if kept:
-                self.store.row(step, kept)
-        for step, row in self._thinning.rest() if wait else ():
-            self.store.row(step, row)
-        if self._store is not None:
-            self._store.line("cost", share=self.cost, seconds=self._clock.spent, steps=self.step)
-            self._store.flush()
