@@ -13,6 +13,7 @@ import pytest
 from runs import run_of
 from traindx.diagnosis import UNSURE, Diagnosis
 from traindx.engine import diagnose, picture
+from traindx.engine.advise import facts
 from traindx.engine.context import hints
 from traindx.engine.rank import rank
 from traindx.engine.words import DIRECT
@@ -244,3 +245,17 @@ def test_stopping_a_recording_does_not_make_it_ill() -> None:
     assert page.verdict == "healthy"
     (cut,) = (symptom for symptom in page.present() if symptom.id == "truncated")
     assert cut.evidence == "The training was stopped: KeyboardInterrupt"
+
+
+def test_the_advised_rate_follows_the_size_of_the_updates_and_keeps_the_optimizer() -> None:
+    config = {"optimizer": "sgd", "lr": 30.0}
+    wild = run_of({"loss": flat(200, 2.3, 0.05), "update_ratio": flat(200, 10.0, 0.1)}, config=config)
+    mild = run_of({"loss": flat(200, 2.3, 0.05), "update_ratio": flat(200, 0.02, 0.1)}, config=config)
+    told = facts(Signals(wild))
+    assert (told["optimizer"], told["lr"], told["lower_lr"]) == ("SGD", "30", "0.03")
+    assert (
+        facts(Signals(mild))["lower_lr"]
+        == facts(Signals(run_of({"loss": flat(200, 2.3, 0.05)}, config=config)))["lower_lr"]
+        == "3"
+    )
+    assert "optimizer" not in facts(Signals(run_of({"loss": flat(200, 2.3, 0.05)}, config={"optimizer": "FancyOpt"})))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 
@@ -12,10 +13,17 @@ from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.run import PROBES
 from traindx.signals import Signals, lookup
+from traindx.signals.inside import opening_ratio, ratio_curves
 
 MOST_MISSING = 3
 VALIDATION = "validation loss"
 LEAST_BITS = 0.05  # evidence that would settle less than this is not worth a line
+USUAL_UPDATE = 1e-2  # of the weights: the upper end of what one update changes in trainings that work
+# by what logs and recordings call them
+OPTIMIZERS = {
+    name.lower(): name
+    for name in ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "ASGD", "Rprop")
+}
 SCRIPT = "train.py"  # what commands call a script that nobody named
 
 # Ways that a run of this format has gone already, or that do not exist for it.
@@ -30,7 +38,10 @@ def facts(signals: Signals) -> dict[str, str]:
     told: dict[str, str] = {}
     lr = peak_lr(signals)
     if lr is not None and lr > 0:
-        told |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / 10:.3g}", "higher_lr": f"{lr * 10:.3g}"}
+        told |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / _times_less(signals):.3g}", "higher_lr": f"{lr * 10:.3g}"}
+    named = str(lookup.setting(signals.run.config, "optimizer") or "").rpartition(".")[2].lower()
+    if named in OPTIMIZERS:
+        told["optimizer"] = OPTIMIZERS[named]
     batch = lookup.number(signals.run.config, "batch_size")
     if batch is not None and batch >= 1:
         told |= {"batch_size": f"{batch:.0f}", "double_batch": f"{2 * batch:.0f}"}
@@ -52,6 +63,12 @@ def facts(signals: Signals) -> dict[str, str]:
     if best is not None and len(best):
         told["best_step"] = f"{best.best_at:g}"
     return told
+
+
+def _times_less(signals: Signals) -> float:
+    """How much lower a rate to begin with: ten times, or as many tens as the first updates were too large by."""
+    ratio = opening_ratio(ratio_curves(signals.run))
+    return 10.0 ** max(1, round(math.log10(ratio / USUAL_UPDATE))) if ratio > 0 and math.isfinite(ratio) else 10.0
 
 
 def sources(signals: Signals, evidence: Evidence, *, simulate: bool, asked: bool = False) -> list[Gain]:

@@ -83,8 +83,9 @@ def level_of(observations: Sequence[Observation]) -> str:
     """Evidence from inside the training, or a curve and perhaps settings. What somebody merely told (less clear than what
     proves) was not looked at."""
     known = symptoms()
-    looked = sum(
-        o.state != "unknown" and o.clarity >= words.PROVES and o.id in known and known[o.id].background <= words.DIRECT
-        for o in observations
-    )
-    return INSIDE if looked >= INSIDE_FROM else CURVE
+    looked = [
+        o for o in observations
+        if o.state != "unknown" and o.clarity >= words.PROVES and o.id in known and known[o.id].background <= words.DIRECT
+    ]  # fmt: skip
+    # a single one that is there is enough: no log shows any
+    return INSIDE if len(looked) >= INSIDE_FROM or any(o.state == "present" for o in looked) else CURVE

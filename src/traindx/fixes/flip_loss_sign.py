@@ -10,7 +10,7 @@ FIX = Fix(
     code="""
 loss = 1 - dice                                # scores in 0 … 1: dice, IoU, SSIM, cosine similarity
 loss = -log_likelihood.mean()                  # log-probabilities, returns, ELBO
-optimizer = torch.optim.AdamW(model.parameters(), lr={lr}, maximize=False)
+optimizer = torch.optim.{optimizer}(model.parameters(), lr={lr}, maximize=False)
 # one small step on one batch must lower the loss of that batch
 """,
     safety="safe",
@@ -22,6 +22,6 @@ the lines that fits your objective. In a sum check each term: one wrong sign is 
 weights, because the present ones were driven away from the solution. The first test is one step at a small rate: the
 loss on the same batch must fall. Then accuracy rises above chance.
 """,
-    defaults={"lr": "1e-3"},
+    defaults={"optimizer": "AdamW", "lr": "1e-3"},
     tries=("sign",),
 )

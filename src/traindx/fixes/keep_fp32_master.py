@@ -9,7 +9,7 @@ FIX = Fix(
     title="Keep the weights in fp32 and use autocast",
     code="""
 model = model.float()                          # not model.to(torch.bfloat16) or model.half()
-optimizer = torch.optim.AdamW(model.parameters(), lr={lr})    # built after the cast: its states are fp32 too
+optimizer = torch.optim.{optimizer}(model.parameters(), lr={lr})    # built after the cast: its states are fp32 too
 for x, y in train_loader:
     with torch.autocast("cuda", dtype=torch.bfloat16):
         loss = criterion(model(x), y)
@@ -27,6 +27,6 @@ stays that of bf16. If memory does not suffice, shard the optimizer states, trai
 stochastic rounding. The present bf16 weights can be continued: nothing is lost by widening. The share of elements
 that change per step must rise to nearly all, and the plateau must give way without a higher rate.
 """,
-    defaults={"lr": "1e-4"},
+    defaults={"optimizer": "AdamW", "lr": "1e-4"},
     tries=("precision=fp32",),
 )

@@ -8,7 +8,7 @@ FIX = Fix(
     id="keep-one-optimizer",
     title="Build the optimizer and the scheduler once, before the loop",
     code="""
-optimizer = torch.optim.AdamW(model.parameters(), lr={lr})
+optimizer = torch.optim.{optimizer}(model.parameters(), lr={lr})
 scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max={epochs})
 
 for epoch in range({epochs}):  # nothing below constructs an optimizer or a scheduler
@@ -27,6 +27,6 @@ with empty moments, and its first update has the full length lr in every coordin
 it was built with, so a rebuilt optimizer runs at its initial rate for ever. To change the rate on the way, edit
 `group["lr"]` in `optimizer.param_groups`; to add layers, use `optimizer.add_param_group`.
 """,
-    defaults={"lr": "1e-3", "epochs": "30"},
+    defaults={"optimizer": "AdamW", "lr": "1e-3", "epochs": "30"},
     tries=("one_optimizer",),
 )

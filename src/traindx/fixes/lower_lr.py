@@ -9,7 +9,7 @@ FIX = Fix(
     title="Lower the learning rate",
     code="""
 lr = {lower_lr}  # was {lr}
-optimizer = torch.optim.AdamW(model.parameters(), lr=lr)  # keep your own optimizer class and its other settings
+optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr)  # its other settings as they are
 """,
     safety="caution",
     why_safe="Any smaller rate is stable if the larger one nearly was, but a rate that is too small wastes the run.",
@@ -22,6 +22,6 @@ the loss must fall from the first hundred steps on; if it is merely flat more qu
 cause. Usual starting points: AdamW 1e-3 for small networks, 1e-4 to 3e-4 for transformers, 1e-5 to 5e-5 for
 fine-tuning one; SGD with momentum 0.1 for a batch of 256 with normalisation layers, 0.01 without.
 """,
-    defaults={"lower_lr": "1e-4", "lr": "about ten times that"},
+    defaults={"optimizer": "AdamW", "lower_lr": "1e-4", "lr": "about ten times that"},
     tries=("lr=x0.1", "lr=x0.01"),
 )

@@ -9,7 +9,7 @@ FIX = Fix(
     title="Give every parameter to the optimizer",
     code="""
 model.to(device)  # replace heads, tie weights, freeze and move first; the optimizer comes last
-optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr={lr})
+optimizer = torch.optim.{optimizer}([p for p in model.parameters() if p.requires_grad], lr={lr})
 held = {id(p) for group in optimizer.param_groups for p in group["params"]}
 missed = [name for name, p in model.named_parameters() if p.requires_grad and id(p) not in held]
 assert not missed, f"not optimised: {missed}"
@@ -23,6 +23,6 @@ show up in `parameters()` at all: put them into `nn.ModuleList` first and compar
 Adam moments start from zero, so expect a short unsteady phase when you resume. Watch that every layer's weights
 change within the first ten steps; a loss that now falls further than before confirms the cause.
 """,
-    defaults={"lr": "1e-3"},
+    defaults={"optimizer": "AdamW", "lr": "1e-3"},
     tries=("all_params",),
 )

@@ -9,7 +9,7 @@ FIX = Fix(
     title="Raise the learning rate",
     code="""
 lr = {higher_lr}  # was {lr}
-optimizer = torch.optim.AdamW(model.parameters(), lr=lr)  # keep your own optimizer class and its other settings
+optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr)  # its other settings as they are
 """,
     safety="caution",
     why_safe="Too large a step can diverge and take the weights with it: keep the last checkpoint.",
@@ -20,6 +20,6 @@ ratio is below 1e-4. Wrong when the loss does not move at all and parameters rec
 Go up in factors of 3 until the loss gets restless, then take a third of that value. Jumps of 100 skip the range in
 between; use a range test instead. Watch the first 100 to 1000 steps: the slope must grow roughly in proportion.
 """,
-    defaults={"higher_lr": "1e-3", "lr": "about a tenth of that"},
+    defaults={"optimizer": "AdamW", "higher_lr": "1e-3", "lr": "about a tenth of that"},
     tries=("lr=x10", "lr=x100"),
 )

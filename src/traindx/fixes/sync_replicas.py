@@ -14,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 torch.manual_seed(0)                           # build, load, freeze and tie first, the same on all ranks
 model = torch.nn.SyncBatchNorm.convert_sync_batchnorm(model).to(device)
 model = DistributedDataParallel(model, device_ids=[local_rank])   # broadcasts rank 0's weights
-optimizer = torch.optim.AdamW(model.parameters(), lr={lr})        # after wrapping; call model(x), never model.module(x)
+optimizer = torch.optim.{optimizer}(model.parameters(), lr={lr})        # after wrapping; call model(x), never model.module(x)
 
 def assert_replicas_equal() -> None:
     total = sum(p.detach().double().sum() for p in model.parameters())
@@ -32,5 +32,5 @@ data may differ by rank, seeds for weights may not. Run the check every few hund
 costs one small exchange. Compare with a single-device run at the same total batch: the curves should agree within
 noise.
 """,
-    defaults={"lr": "1e-4"},
+    defaults={"optimizer": "AdamW", "lr": "1e-4"},
 )

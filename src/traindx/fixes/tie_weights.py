@@ -12,7 +12,7 @@ missing, unexpected = model.load_state_dict(state, strict=False)
 print("missing:", missing)             # an output head here is this fault
 model.lm_head.weight = model.transformer.wte.weight  # the same Parameter object; Hugging Face: model.tie_weights()
 assert model.lm_head.weight is model.transformer.wte.weight
-optimizer = torch.optim.AdamW(model.parameters(), lr={lr})  # only now; parameters() lists the pair once
+optimizer = torch.optim.{optimizer}(model.parameters(), lr={lr})  # only now; parameters() lists the pair once
 """,
     safety="caution",
     why_safe="Replaces the head's weights: right for models meant to be tied, harmful for those trained untied.",
@@ -23,5 +23,5 @@ config of the checkpoint first: many large models are untied on purpose. The par
 width, and the first loss of a pretrained model falls to its known level at once. Tie again after every resize of the
 vocabulary, and after wrapping for sharded training if the wrapper splits modules.
 """,
-    defaults={"lr": "1e-4"},
+    defaults={"optimizer": "AdamW", "lr": "1e-4"},
 )

@@ -18,6 +18,9 @@ from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 
 LEARNED = 0.5  # of the first loss gone: whatever the inside looks like, this training works
+FEW = 3  # values of an update ratio
+START = 0.1  # of the run: fresh layers near zero move by a large share at first
+OPENING = 5  # rows
 NOT_FINITE = 1e300  # MLflow's database stores Inf as ±1.797e308
 _RANK = re.compile(r"(?:^|[^a-z])(?:rank|replica|worker|gpu|device|proc|node)[ _./-]?(\d+)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
@@ -221,6 +224,19 @@ def update_ratios(run: Run) -> list[Series]:
         elif len(finite) and finite.min() >= 0:
             found.append(series)
     return [series for series in found if rank_of(series) is None]
+
+
+def ratio_curves(run: Run) -> list[Curve]:
+    """Update by weight of the model or of its matrices, wherever a few values of it are known."""
+    return [Curve(one) for one in only_matrices(update_ratios(run)) if np.isfinite(one.values).sum() >= FEW]
+
+
+def opening_ratio(curves: list[Curve]) -> float:
+    """The size of the first updates, where the log has them: of the whole model, else of the median layer, since single
+    layers may begin at zero."""
+    model = [one for one in curves if not one.series.meaning.where] or curves
+    first = [one for one in model if one.x[0] <= START * one.x[-1] or len(one) <= OPENING]
+    return float(np.median([np.median(one.y[:OPENING]) for one in first])) if first else 0.0
 
 
 def significant_digits(value: float) -> int:

@@ -19,6 +19,7 @@ ALMOST_ALL = 0.9
 VALIDATION_ALONE = 0.5  # how clear it can be where only evaluations are logged
 LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
 DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
+MANY_TIMES = 10.0  # its best: more is told by the values, since nobody reads such a percentage
 DRIFT_Z = 3.5  # Mann-Kendall score of such a drift
 NOISE_FACTOR = 5.0
 
@@ -107,9 +108,10 @@ def _drifted(curve: Curve) -> Observation | None:
     share = change / max(abs(curve.best), 1e-300)
     if z < DRIFT_Z or share < DRIFT_SHARE or curve.now <= curve.initial or change <= 2 * curve.bin_noise:
         return None
+    rise = f"by {percent(share)}" if share < MANY_TIMES else f"from {num(curve.logged(curve.initial))}"
     return Observation(
         ID, "present",
-        f"{curve.name} rises steadily over the whole log, by {percent(share)} to {num(curve.logged(curve.now))}.",
+        f"{curve.name} rises steadily over the whole log, {rise} to {num(curve.logged(curve.now))}.",
         (float(curve.x[0]), float(curve.x[-1])), curve.name, clarity(share, DRIFT_SHARE, 0.1),
     )  # fmt: skip
 

@@ -9,17 +9,14 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.inside import learned, objective, only_matrices, travel, update_ratios
+from traindx.signals.inside import OPENING, START, learned, objective, opening_ratio, ratio_curves, travel
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 ID = "huge-updates"
-MIN_POINTS = 3
 HUGE = 0.1  # ten times the upper end of the usual range, 1e-2
 PLAIN = 0.5
-START = 0.1  # of the run: fresh layers near zero move by a large share at first
 HELD = 0.1  # of the run it must last
-OPENING = 5  # rows
 UPDATES = 10
 FAR = 10.0  # times the size of the initial weights; small networks that learn end within 3
 LOST = 100.0
@@ -36,12 +33,11 @@ def detect(signals: Signals) -> Observation:
             "(small networks that learn end within 3).",
             (0.0, updates), None, clarity(math.log10(distance), math.log10(FAR), math.log10(LOST)),
         )  # fmt: skip
-    series = [one for one in only_matrices(update_ratios(signals.run)) if np.isfinite(one.values).sum() >= MIN_POINTS]
-    if not series:
+    curves = ratio_curves(signals.run)
+    if not curves:
         return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
-    curves = [Curve(one) for one in series]
     worst = max(curves, key=_held)
-    held, opening = _held(worst), _opening(curves)
+    held, opening = _held(worst), opening_ratio(curves)
     if opening > max(held, HUGE):
         summary = (
             f"The first {OPENING} updates change the weights by {num(opening)} of their size (healthy 1e-4 to 1e-2)"
@@ -72,14 +68,6 @@ def _held(ratio: Curve) -> float:
         return 0.0
     starts = range(0, len(after) - width + 1, max(1, width // 2))
     return max(float(np.median(after[start : start + width])) for start in starts)
-
-
-def _opening(curves: list[Curve]) -> float:
-    """The size of the first updates, where the log has them: of the whole model, else of the median layer, since single
-    layers may begin at zero."""
-    model = [one for one in curves if not one.series.meaning.where] or curves
-    first = [one for one in model if one.x[0] <= START * one.x[-1] or len(one) <= OPENING]
-    return float(np.median([np.median(one.y[:OPENING]) for one in first])) if first else 0.0
 
 
 SYMPTOM = Symptom(
