@@ -12,7 +12,8 @@ ends itself after `--minutes`, is continued by the same command. Nothing is run 
 A case is repaired if its change clears a symptom of it and brings the whole training, on a seed that was not used to choose it, to within
 a tenth of the healthy twin's measure (validation where there is one; log loss, or squared error over variance; both arms measured the
 same way). Fixable is a case whose cause has a fix in the catalogue that names a change, whatever the diagnosis says; a fault of degree
-that leaves the training within a tenth of its twin is none, and is left out. Beside `traindx fix` stand, on the same scripts and with no
+that leaves the training within a tenth of its twin is none, and is left out. Harmful is a change whose error on fresh seeds is more than a
+twentieth larger and that does not reach the twin. Beside `traindx fix` stand, on the same scripts and with no
 more arms than it used:
   random      as many changes drawn at random from all that the catalogue can try, of which the one with the least error is taken
   lr/10       a tenth of the learning rate
@@ -50,10 +51,9 @@ from kept import Kept
 from traindx.fixes import fixes
 from traindx.trials.executors import Local
 from traindx.trials.fixing import Asked, fix
-from traindx.trials.judge import effect_of
 from traindx.trials.measure import Metric, metric_for
 from traindx.trials.plan import Candidate
-from traindx.trials.session import Arm, Limits, Session, judged
+from traindx.trials.session import Arm, Limits, Session, Trial, judged
 from traindx.trials.setting import at_run_time, combined
 from traindx.trials.workspace import Project
 
@@ -61,6 +61,7 @@ SOURCE = Path(__file__).resolve().parents[2] / "src"
 WITHIN = 1.1
 FRESH = 100  # the first seed that no choice has seen
 CHANCE_SEED = 20
+LARGER = math.log(1.05)  # an error on fresh seeds
 AUTOTRAINER = {
     "vanishing-gradients": ("activation=relu", "init=fan_in"),
     "exploding-gradients": ("clip=1.0", "init=fan_in", "activation=relu"),
@@ -181,7 +182,7 @@ def examine(case: Case, sitting: Sitting) -> dict[str, Any]:
         row |= chance(session)
         row |= cost(session, script, arguments)
         if best is not None:
-            row |= on_fresh_seeds(session, best.candidate, sitting.fresh)
+            row |= on_fresh_seeds(session, best, sitting.fresh)
         if case.twin is not None:
             twin_script = case.twin.put(Path(place) / "twin")
             twin = whole(twin_script, case.twin.arguments, sitting, kept / "twin").arm(None, FRESH)
@@ -223,19 +224,24 @@ def chance(session: Session) -> dict[str, Any]:
     return {"aa": judged(candidate, pairs).verdict}
 
 
-def on_fresh_seeds(session: Session, candidate: Candidate, count: int) -> dict[str, Any]:
-    """Whether what was called help holds on seeds that were not used to find it, and whether it does harm."""
+def on_fresh_seeds(session: Session, best: Trial, count: int) -> dict[str, Any]:
+    """Whether what was claimed holds on seeds that were not used to find it, and whether the error is larger there. A smaller error must
+    not be a larger one; a fault that is gone must be gone, with an error that has not grown beyond doubt."""
+    candidate = best.candidate
     pairs = [(session.arm(None, FRESH + k), session.arm(candidate, FRESH + k)) for k in range(count)]
-    first, second = pairs[0]
-    metric = (
-        metric_for(first.measured, second.measured, candidate.judged) if first.measured and second.measured else None
-    )
-    if metric is None:
-        return {"held": all(judged(candidate, [pair]).cleared for pair in pairs), "harmful": False}
-    values = [(error_of(before, metric), error_of(after, metric)) for before, after in pairs]
-    chance_level = first.measured.chance(metric) if first.measured else math.nan
-    size = effect_of(metric.name, metric.floor, values, chance_level).size
-    return {"held": size > -0.02, "harmful": size < -math.log(1.05), "values": values}
+    again = judged(candidate, pairs)
+    claimed = set(best.cleared) & set(candidate.proofs) or set(best.cleared)
+    gone = all(claimed <= arm.absent() for _, arm in pairs)
+    effect = again.effect
+    if effect is None:
+        return {"basis": best.basis, "held": gone, "harmful": False}
+    held = gone and effect.high >= 0 if best.basis == "fault" else effect.size > -0.02
+    return {
+        "basis": best.basis,
+        "held": held,
+        "harmful": effect.size < -LARGER,
+        "fresh": [effect.size, effect.low, effect.high],
+    }
 
 
 def guarded(case: Case, sitting: Sitting) -> dict[str, Any] | None:
@@ -284,7 +290,7 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
     )
     print("|---|---|---|---|---|---|---|---|")
     print(
-        f"| {len(helped)} | {sum(row['held'] for row in helped)} | {sum(row['harmful'] for row in helped)} | {len(sound)} | "
+        f"| {len(helped)} | {sum(row['held'] for row in helped)} | {sum(harmed(row) for row in helped)} | {len(sound)} | "
         f"{sum(row['aa'] == 'helped' for row in sound)} | {len(healthy)} | {sum(bool(row['best']) for row in healthy)} | "
         + (f"{median(costs):.2f}, {costs[-1]:.2f} |" if costs else "none |")
     )
@@ -298,6 +304,11 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         if "error" in row:
             print(f"failed: {row['case']}: {row['error'].strip().splitlines()[-1]}")
+
+
+def harmed(row: dict[str, Any]) -> bool:
+    """The error is larger and not what the healthy twin has: a script that has become its own twin scatters as that does."""
+    return bool(row["harmful"]) and not row.get("repaired")
 
 
 def main() -> None:

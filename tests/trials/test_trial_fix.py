@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from traindx.cli import main
-from traindx.diagnosis import Diagnosis, Hypothesis
+from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
+from traindx.trials.plan import Candidate, with_a_symptom
+from traindx.trials.setting import combined
 
 pytest.importorskip("torch")
 pytest.importorskip("libcst")
@@ -171,3 +173,15 @@ def test_an_open_diagnosis_asks_for_probes_which_add_to_it(tmp_path: Path, monke
 
 def _shares(page: Diagnosis, *shares: float) -> tuple[Hypothesis, ...]:
     return tuple(replace(page.hypotheses[0], confidence=share) for share in shares)
+
+
+def test_where_nothing_is_settled_only_what_can_clear_a_symptom_is_tried() -> None:
+    run = RunSummary("x", "recording", "x", 10, (), {})
+    seen = (
+        Observation("slow-convergence", "present", "It is slow."),
+        Observation("divergence", "absent", "It is not."),
+    )
+    page = Diagnosis("inconclusive", "", run, seen, (), (), "", "0")
+    slow = Candidate("raise-lr", "", "lr-too-low", combined("lr=x10"), clears=("slow-convergence",))
+    wild = Candidate("lower-lr", "", "lr-too-high", combined("lr=x0.1"), clears=("divergence",))
+    assert with_a_symptom([slow, wild], page) == [slow]

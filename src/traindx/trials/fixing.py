@@ -21,7 +21,15 @@ from traindx.live.store import STATE
 from traindx.readers.find import find_runs
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
-from traindx.trials.plan import Candidate, at_strength, by_hand, in_the_middle, on_the_command_line, plan
+from traindx.trials.plan import (
+    Candidate,
+    at_strength,
+    by_hand,
+    in_the_middle,
+    on_the_command_line,
+    plan,
+    with_a_symptom,
+)
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
 from traindx.trials.session import GRAVE, Limits, Session, Trial, standing
@@ -98,6 +106,8 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
         root, arguments = session.project.root, asked.arguments[1:]
         try:
             candidates = plan(page, root, script, arguments, session.length())
+            if page.verdict == "inconclusive":
+                candidates = with_a_symptom(candidates, page)
             if session.state is not None:
                 candidates = in_the_middle(candidates)
             session.screen(candidates, asked.at_once)

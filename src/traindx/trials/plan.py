@@ -84,6 +84,13 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
     return sorted(found.values(), key=lambda candidate: -candidate.weight)
 
 
+def with_a_symptom(candidates: Sequence[Candidate], page: Diagnosis) -> list[Candidate]:
+    """Those that have something to clear. Where it is not settled that anything is wrong, the others would only be a search for a lower
+    error, which a healthy training has too."""
+    there = {symptom.id for symptom in page.present()}
+    return [one for one in candidates if there & set(one.clears)]
+
+
 def in_the_middle(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that can be made while a training runs, for arms that begin with a kept state."""
     return [
