@@ -70,7 +70,20 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert "gradients-not-cleared" in best["cleared"]
     assert best["seeds"] >= 2
     assert set(document) == {"schema", "diagnosis", "trials", "best", "diff"}
-    assert set(best) == {"fix", "cause", "verdict", "basis", "effect", "cleared", "steps", "seeds", "change", "note"}
+    assert set(best) == {
+        "fix",
+        "cause",
+        "verdict",
+        "basis",
+        "effect",
+        "cleared",
+        "steps",
+        "seeds",
+        "change",
+        "note",
+        "cost",
+        "side_effects",
+    }
     assert set(best["effect"]) == {"metric", "before", "after", "interval"}
     assert "+        opt.zero_grad()" in document["diff"]
     assert "opt.zero_grad()" in script.read_text()

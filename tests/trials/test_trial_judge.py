@@ -8,10 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from traindx.diagnosis import Diagnosis, Hypothesis, RunSummary
+from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
 from traindx.trials.judge import basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, Metric
+from traindx.trials.plan import Candidate
 from traindx.trials.revise import Proof, revised
+from traindx.trials.session import Arm, judged
+from traindx.trials.setting import combined
 
 
 def test_one_pair_is_never_called_help() -> None:
@@ -99,3 +102,18 @@ def test_speed_is_judged_by_what_comes_after_the_start() -> None:
     measured = Measured({}, 0.0, {}, {}, 40, 8.0, "end")
     assert measured.value(Metric("", "seconds")) == 0.2
     assert replace(measured, pace=0.05).value(Metric("", "seconds")) == 0.05
+
+
+def test_problems_that_come_with_a_change_are_its_side_effects() -> None:
+    def arm(*present: str) -> Arm:
+        seen = tuple(
+            Observation(one, "present" if one in present else "absent", "") for one in ("overfitting-gap", "dead-units")
+        )
+        page = Diagnosis("unhealthy", "", RunSummary("x", "recording", "x", 10, (), {}), seen, (), (), "", "0")
+        rows = np.array([[step, 0.5, 0.0, 8.0] for step in range(40)])
+        return Arm(page, Measured({"train/log loss": rows}, 0.0, {}, {}, 40, 1.0, "end"))
+
+    change = Candidate("raise-lr", "", "lr-too-low", combined("lr=x10"))
+    sure = judged(change, [(arm(), arm("overfitting-gap")), (arm(), arm("overfitting-gap", "dead-units"))])
+    assert sure.brought == ("overfitting-gap",)  # what came once may be chance
+    assert judged(change, [(arm("overfitting-gap"), arm("overfitting-gap"))]).brought == ()

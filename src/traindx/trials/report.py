@@ -65,6 +65,7 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
         "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict, "basis": trial.basis,
         "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
         "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change, "note": trial.note,
+        "cost": round(trial.cost, 3), "side_effects": list(trial.brought),
     }  # fmt: skip
 
 
@@ -177,6 +178,10 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
         lines += hanging(f"  {ink('Best fix', 'heading')}", [clean(said)], _LABEL, width)
         if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
             lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
+        if best.brought:
+            lines += hanging(
+                "    brings", [f"{', '.join(best.brought)}, which the unchanged script does not show"], _LABEL, width
+            )
         diff = report.diff.splitlines()
         lines += [f"    {_inked(line, ink)}" for line in map(clean, diff[:_DIFF_LINES])]
         if len(diff) > _DIFF_LINES:

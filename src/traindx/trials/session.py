@@ -17,6 +17,7 @@ from traindx.live.adding import add_readings
 from traindx.readers.find import find_runs
 from traindx.readers.probed import readings_in
 from traindx.reading import Reading
+from traindx.symptoms import symptoms
 from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import LEAST, Basis, Effect, Verdict, basis_of, effect_of, promising, undecided, verdict_of
@@ -65,7 +66,8 @@ class Trial:
     seeds: int
     steps: int
     cost: float = 1.0  # seconds of a step, in those of the unchanged script
-    note: str = ""  # why it failed, what came besides
+    note: str = ""  # why it failed
+    brought: tuple[str, ...] = ()  # problems that came with it in every pair: its side effects
 
     @property
     def open(self) -> bool:
@@ -322,7 +324,14 @@ def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
         steps,
         cost,
         f"brings {', '.join(broke)}" if broke else "",
+        _brought(pairs),
     )
+
+
+def _brought(pairs: Sequence[tuple[Arm, Arm]]) -> tuple[str, ...]:
+    """Problems that were ruled out without the change and are there with it, in every pair."""
+    came = [after.present().keys() & before.absent() for before, after in pairs]
+    return tuple(sorted(one for one in set.intersection(*map(set, came)) if symptoms()[one].severity == "problem"))
 
 
 def arm_of(result: Result) -> Arm:
