@@ -268,6 +268,30 @@ def test_adversarial_training_is_left_alone(tmp_path: Path) -> None:
     assert not present(recorded(tmp_path, train))
 
 
+class Attention(nn.Module):
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return (x @ x.transpose(1, 2)).softmax(self.dim) @ x
+
+
+@pytest.mark.parametrize(("dim", "found"), [(-1, False), (0, True)])
+def test_attention_over_the_batch(tmp_path: Path, dim: int, found: bool) -> None:
+    def train() -> None:
+        model = nn.Sequential(
+            nn.Unflatten(1, (2, 4)), nn.Linear(4, 6), Attention(dim), nn.Flatten(), nn.Linear(12, CLASSES)
+        )
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+        for step in range(4):
+            optimizer.zero_grad()
+            F.cross_entropy(model(X[24 * step : 24 * step + 24]), LABELS[24 * step : 24 * step + 24]).backward()
+            optimizer.step()
+
+    assert ("softmax-over-wrong-dim" in present(recorded(tmp_path, train))) is found
+
+
 # --- sequences ----------------------------------------------------------------------------------------------------------
 
 

@@ -45,6 +45,8 @@ def _probed(identifier: str, signals: Signals) -> Observation:
     if identifier not in signals.run.facts:
         # that the training worked does not say so: it is what was not measured, and counts of it would teach the ranking
         return Observation(identifier, "unknown", "Only a probe of the model shows this (traindx probe).")
+    if signals.run.facts[identifier].probe is None and learned(objective(signals)):
+        return _excused(identifier, signals)  # a recording saw it in the untrained model
     return _observed(identifier, partial(_excused, identifier), signals)
 
 

@@ -24,9 +24,9 @@ one sample.
 
 ## How it is measured
 A recording finds the softmax node that made the input of the loss function, the dimension it ran over, and checks the
-numbers: over the class dimension the (log-)probabilities of each sample must sum to 1. Only the path into the loss is
-looked at, so the softmax of an attention layer does not count, and nothing is said when part of the result was cut
-out in between.
+numbers: over the class dimension the (log-)probabilities of each sample must sum to 1. Nothing is said when part of the result was cut
+out in between. A softmax inside the model counts where it runs over the samples of the batch instead of over the positions that
+attention weighs.
 
 ## Healthy range
 None: over the class dimension every row sums to 1.

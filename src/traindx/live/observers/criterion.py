@@ -12,12 +12,14 @@ from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.outputs import Site, check, codes_again
 from traindx.live.packing import Packing
 from traindx.live.rows import watchable
+from traindx.live.softmaxes import over_samples
 from traindx.live.tensors import tensors_in
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
 NEW_LOOKS = 3  # at a loss function that was not met before, on whatever step
 MOST_SITES = 32
+INNER_LOOKS = 3  # at what lies inside the model, which does not change
 
 
 class OutputsAndLoss(Observer):
@@ -30,6 +32,7 @@ class OutputsAndLoss(Observer):
         self._losses = Losses()
         self._output: torch.Tensor | None = None  # what the model gave back last
         self._packing = Packing(hub)
+        self._inner_looks = 0
 
     def attach(self) -> None:
         self._packing.attach()
@@ -88,6 +91,11 @@ class OutputsAndLoss(Observer):
                 call = written_out(loss, output)
                 if call is not None:
                     self._look(call)
+            if self._inner_looks < INNER_LOOKS:
+                self._inner_looks += 1
+                inner = over_samples(loss, self._losses.batch)
+                if inner is not None:
+                    self._findings.add(inner, self._losses.where)
             for finding in self._losses.backward(loss, readable=not self._packing.seen):
                 self._findings.add(finding, self._losses.where)
 

@@ -1,0 +1,95 @@
+"""How strong the signal is on its way through the untrained network: does it grow without bound with depth or with time?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from traindx.live.hub import Hub
+from traindx.live.later import Later
+from traindx.live.observer import Observer, on_deep_steps
+from traindx.live.rows import watchable
+from traindx.live.tensors import tensors_in
+
+GROWN = 1e3  # times, from the weakest output to the last; healthy networks stay within a hundred
+PLAIN = 1e6
+CALLS = 64  # of layers in the first pass
+LEAST_ROWS = 4
+FEWEST = 3  # outputs that must grow one after the other
+RISING = 0.8  # of the steps from one output to the next, which go up
+_RECURRENT = torch.nn.RNNBase
+MOMENTS = 8  # of a sequence that are looked at
+
+
+class Strength(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._later = Later()
+        self._names: list[str] = []
+        self._spreads: list[torch.Tensor] = []  # of the outputs of layers with weights, in order
+        self._told = False
+
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        if self.hub.step or self._told or not self.hub.grad or len(self._spreads) >= CALLS:
+            return
+        weight = getattr(module, "weight", None)
+        mixes = isinstance(weight, torch.Tensor) and weight.dim() >= 2 and not isinstance(module, torch.nn.Embedding)
+        if not mixes and not isinstance(module, _RECURRENT):
+            return
+        data = next(tensors_in(output), None)
+        if (
+            data is None
+            or data.dim() < 2
+            or len(data) < LEAST_ROWS
+            or not data.is_floating_point()
+            or not watchable(data)
+        ):
+            return
+        parts = _moments(module, data.detach()) if isinstance(module, _RECURRENT) else [data.detach()]
+        self._names += [name] * len(parts)
+        self._spreads += [part.double().std(0).mean() for part in parts]
+
+    @on_deep_steps
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self._spreads and not self._told:
+            self._told = True
+            self._later.ask(torch.stack(self._spreads), self._judge)
+            self._spreads.clear()
+
+    @on_deep_steps
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._later.poll()
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
+
+    def _judge(self, spreads: list[float]) -> None:
+        """Growth is told only where it is plain; that it is not there says nothing of what training makes of it."""
+        sizes = [math.log10(min(one, 1e300)) for one in spreads if one > 0]
+        ups = [after > before for before, after in zip(sizes, sizes[1:], strict=False)]
+        grown = sizes[-1] - min(sizes) if sizes else 0.0
+        if len(sizes) < FEWEST or grown < math.log10(GROWN) or sum(ups) < RISING * len(ups):
+            return
+        text = (
+            f"In the untrained model what varies with the input grows {10**grown:.2g}-fold over {len(sizes)} outputs, from "
+            f"{self._names[0]} to {self._names[-1]}."
+        )
+        clear = min(1.0, 0.5 + 0.5 * (grown - math.log10(GROWN)) / (math.log10(PLAIN) - math.log10(GROWN)))
+        self.hub.fact("signal-grows", True, text, where=self._names[-1], clarity=clear)
+
+
+def _moments(layer: torch.nn.RNNBase, data: torch.Tensor) -> list[torch.Tensor]:
+    """The outputs of a recurrent layer at a few moments, in order."""
+    if data.dim() != 3:
+        return []
+    along = data if layer.batch_first else data.transpose(0, 1)
+    if along.shape[0] < LEAST_ROWS:
+        return []
+    length = along.shape[1]
+    places = sorted({round(part * (length - 1) / (MOMENTS - 1)) for part in range(MOMENTS)})
+    return [along[:, place] for place in places]
+
+
+OBSERVER = Strength
