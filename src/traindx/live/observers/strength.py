@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -68,7 +69,7 @@ class Strength(Observer):
     def _judge(self, spreads: list[float]) -> None:
         """Growth is told only where it is plain; that it is not there says nothing of what training makes of it."""
         sizes = [math.log10(min(one, 1e300)) for one in spreads if one > 0]
-        ups = [after > before for before, after in zip(sizes, sizes[1:], strict=False)]
+        ups = [after > before for before, after in pairwise(sizes)]
         grown = sizes[-1] - min(sizes) if sizes else 0.0
         if len(sizes) < FEWEST or grown < math.log10(GROWN) or sum(ups) < RISING * len(ups):
             return
