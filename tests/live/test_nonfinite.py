@@ -58,6 +58,12 @@ def test_origin(tmp_path: Path, training: str, origin: str | None, budget: float
 def test_finite_data_is_ruled_out(tmp_path: Path) -> None:
     facts = facts_of(script(loss="F.cross_entropy(out, t) + out.detach().mean() * float('nan')"), tmp_path, 0.0)
     assert not facts["nonfinite-inputs"]["present"]
+    assert not facts["nan-from-half-overflow"]["present"]
+
+
+def test_half_precision_is_ruled_out_only_where_there_is_none(tmp_path: Path) -> None:
+    loss = "F.cross_entropy(out.half().float(), t) + out.detach().mean() * float('nan')"
+    assert "nan-from-half-overflow" not in facts_of(script(loss=loss), tmp_path, 0.0)
 
 
 def test_place_and_batch_of_bad_data(tmp_path: Path) -> None:

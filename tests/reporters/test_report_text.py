@@ -9,7 +9,7 @@ import pytest
 import reporter_samples as samples
 from rich.cells import cell_len
 
-from traindx.diagnosis import Curve, Diagnosis, Missing, Observation
+from traindx.diagnosis import Curve, Diagnosis, Hypothesis, Missing, Observation
 from traindx.reporters import reporters
 
 HOSTILE = "\x1b[31mred\x1b[0m\x07\x9b2J\u202eevil\nnext|`<b>[bold]\udc80"
@@ -137,3 +137,14 @@ def test_hostile_text_is_defused(flag: str) -> None:
         character for character in text if character != "\n" and not character.isprintable() and character != "\u2060"
     ]
     text.encode()
+
+
+def test_what_speaks_against_a_likely_alternative_is_said() -> None:
+    """A recording that looked and did not see what a cause always shows has something to say."""
+    rival = Hypothesis(
+        "fp16-overflow", "half-precision overflow", 0.33, (), ("nan-from-half-overflow not seen: all is fp32.",)
+    )
+    faint = Hypothesis("nan-in-data", "NaN in the data", 0.05, (), ("nonfinite-inputs not seen: they are finite.",))
+    text = page(samples.unhealthy(hypotheses=(Hypothesis("log-of-zero", "logarithm of zero", 0.5), rival, faint)))
+    assert "against: nan-from-half-overflow not seen" in text
+    assert "nonfinite-inputs" not in text

@@ -9,9 +9,10 @@ FIX = Fix(
     title="Start the output bias at the prior",
     code="""
 with torch.no_grad():
-    # classification: log of the class shares; binary: log(q / (1 - q)); regression: the mean target
-    shares = torch.bincount(y_train, minlength={classes}).float() / len(y_train)
-    model.head.bias.copy_(shares.clamp(min=1e-6).log())
+    # classification: log of the class shares; one output: log(q / (1 - q)); regression: the mean target
+    start = (torch.bincount(y_train, minlength={classes}) / len(y_train)).clamp(min=1e-6).log()
+    biases = [bias for name, bias in model.named_parameters() if name.endswith("bias") and bias.shape == start.shape]
+    biases[-1].copy_(start)  # that of the output layer: the last one with a value for each class
 """,
     safety="safe",
     why_safe="Only the starting point changes; the optimum is the same.",

@@ -172,6 +172,16 @@ def half_overflow(loss: torch.Tensor) -> str | None:
     return None
 
 
+def in_half(loss: torch.Tensor) -> bool | None:
+    """Whether any number on the way to the loss is a float16; None where the way cannot be seen."""
+    seen: set[torch.dtype] = set()
+    for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
+        if "Compiled" in node.name():
+            return None
+        seen |= {value.dtype for value in saved(node)} | {made.dtype for made in getattr(node, "_input_metadata", ())}
+    return torch.float16 in seen if seen else None
+
+
 def data_in(loss: torch.Tensor) -> list[torch.Tensor]:
     """Tensors that entered the graph without a gradient: inputs of the first layers."""
     found: dict[int, torch.Tensor] = {}

@@ -13,6 +13,7 @@ from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, fitting, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.sparkline import caption, curves_of, label_width, sparkline
 from traindx.reporters.wording import (
+    HEALTHY,
     OTHER,
     VERDICT_WORD,
     amount,
@@ -26,6 +27,7 @@ from traindx.reporters.wording import (
     length_of,
     main_symptom,
     notes_of,
+    objection,
     others,
     percent,
     placed,
@@ -43,6 +45,7 @@ _STYLES: dict[Verdict, Style] = {"healthy": "green", "unhealthy": "red", "inconc
 _CURVE_COLUMNS = 44
 _CAPTION_ROOM = 24  # narrower than this a caption is a ladder of single words
 _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o report.md` writes every page."
+_RIVAL = 0.1  # an explanation this likely beside the first gets a line on what speaks against it
 _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RUN_ROOM = 16  # the least a run's name is given in the summary
 _TITLE = 22  # where the name of an explanation begins
@@ -204,6 +207,8 @@ class _Pages:
         for place, hypothesis in enumerate(listed[: _MOST["else"]]):
             label = ("Could be" if leading(diagnosis) is None else "Else") if place == 0 else ""
             lines += self.explanation(label, hypothesis)
+            if hypothesis.confidence >= _RIVAL and hypothesis.contradicts and hypothesis.cause != HEALTHY:
+                lines += hanging("", [f"against: {objection(diagnosis, hypothesis)}"], _TITLE, self.width)
         rest = [f"{h.cause} {percent(h.confidence)}" for h in listed[_MOST["else"] :]]
         unknown = [f"something else {percent(h.confidence)}" for h in diagnosis.hypotheses if h.cause == OTHER]
         if rest or unknown:

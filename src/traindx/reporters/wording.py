@@ -138,6 +138,14 @@ def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
     return [", ".join(named)] * bool(named) + [clean(text) for text in hypothesis.supports if text not in spelled]
 
 
+def objection(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
+    """The strongest thing that speaks against it, in a few words: a symptom that was seen or looked for by its id alone."""
+    text = hypothesis.contradicts[0]
+    seen = next((symptom.id for symptom in diagnosis.present() if symptom.evidence == text), None)
+    name, not_seen, _ = text.partition(" not seen: ")
+    return clean(seen if seen is not None else f"{name} not seen" if not_seen else text)
+
+
 def telling(diagnosis: Diagnosis, most: int) -> list[Observation]:
     """The symptoms to spell out, in catalogue order: where there are too many, those that the named causes rest on."""
     rests = [text for h in (leading(diagnosis), *diagnosis.also) if h is not None for text in h.supports]

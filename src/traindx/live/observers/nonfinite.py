@@ -238,6 +238,9 @@ class NonFinite(Observer):
             if origin is not None:
                 identifier, evidence, where = origin.symptom, origin.evidence, origin.where
                 self.hub.fact("nonfinite-activation", True, f"{head}: {evidence}.", where=where)
+        if identifier is None and graph is not None and autopsy.in_half(graph) is False:
+            told = f"{head}, but no number on the way to it is a float16."
+            self._findings.add(Finding("nan-from-half-overflow", False, told))
         self._tell(step, inputs, identifier, evidence, where, head)
 
     def _died_in_backward(self, step: HeldStep, loss: torch.Tensor) -> None:
@@ -264,14 +267,8 @@ class NonFinite(Observer):
         self._tell(step, inputs, identifier, evidence, where, head)
 
     def _tell(
-        self,
-        step: HeldStep,
-        inputs: list[torch.Tensor],
-        identifier: str | None,
-        evidence: str,
-        where: str | None,
-        head: str,
-    ) -> None:
+        self, step: HeldStep, inputs: list[torch.Tensor], identifier: str | None, evidence: str, where: str | None, head: str
+    ) -> None:  # fmt: skip
         self._done = True
         where = where or next((place for _, _, place in step.calls if place), step.where) or user_line()
         saved = self._save(step, inputs)
