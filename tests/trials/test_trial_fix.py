@@ -10,7 +10,7 @@ import pytest
 
 from traindx.cli import main
 from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
-from traindx.trials.plan import Candidate, with_a_symptom
+from traindx.trials.plan import Candidate, plan, with_a_symptom
 from traindx.trials.setting import combined
 
 pytest.importorskip("torch")
@@ -198,3 +198,12 @@ def test_where_nothing_is_settled_only_what_can_clear_a_symptom_is_tried() -> No
     slow = Candidate("raise-lr", "", "lr-too-low", combined("lr=x10"), clears=("slow-convergence",))
     wild = Candidate("lower-lr", "", "lr-too-high", combined("lr=x0.1"), clears=("divergence",))
     assert with_a_symptom([slow, wild], page) == [slow]
+
+
+def test_mistakes_seen_beside_the_first_are_planned_for_too(tmp_path: Path) -> None:
+    run = RunSummary("x", "recording", "x", 10, (), {})
+    page = Diagnosis(
+        "unhealthy", "", run, (), (Hypothesis("softmax-before-cross-entropy", "", 0.98),), (), "", "0",
+        also=(Hypothesis("missing-zero-grad", "", 0.95),),
+    )  # fmt: skip
+    assert [one.fix for one in plan(page, tmp_path, None, [], 100)][:2] == ["pass-logits", "call-zero-grad"]

@@ -19,9 +19,11 @@ from traindx.errors import TraindxError
 from traindx.live.launch import command_of, name_of
 from traindx.live.store import STATE
 from traindx.readers.find import find_runs
+from traindx.reporters.wording import percent
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
 from traindx.trials.plan import (
+    EXCUSED,
     Candidate,
     at_strength,
     by_hand,
@@ -255,6 +257,8 @@ def _conclude(
         notes.append(
             f"It was tried at run time ({best.candidate.change}); no edit of the script is sure enough to be proposed."
         )
+    if best is not None and (left := _still_wrong(session, best)):
+        notes.append(left)
     changed = [
         name
         for name, content in session.project.fingerprint().items()
@@ -270,6 +274,18 @@ def _conclude(
         tuple(by_hand(page)) if page.verdict != "healthy" and not told else (), tuple(notes), page,
     )  # fmt: skip
     return report, {root: edits} if edits else {}
+
+
+def _still_wrong(session: Session, best: Trial) -> str:
+    """What is wrong with the script after its best change: one change at a time means that the next comes after this one."""
+    page = session.arm(best.candidate, 0).page
+    first = None if page is None else next((h for h in page.hypotheses if h.cause not in EXCUSED), None)
+    if page is None or first is None or page.verdict != "unhealthy" or first.confidence < LIKELY:
+        return ""
+    cause = f"{first.title} ({first.cause}, {percent(first.confidence)})"
+    if first.cause == best.candidate.cause:
+        return f"With this change the script still shows it: {cause}."
+    return f"With this change something else is left: {cause}. Apply it, then run the same command again."
 
 
 def _about_the_start(session: Session, page: Diagnosis) -> list[str]:

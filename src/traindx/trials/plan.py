@@ -59,7 +59,7 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
     """Every change worth a trial, the most promising first; no change twice."""
     evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
     told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
-    for hypothesis in page.hypotheses:
+    for hypothesis in (*page.hypotheses, *page.also):  # mistakes that were seen beside the first count too
         cause = causes().get(hypothesis.cause)
         if cause is None or hypothesis.cause in EXCUSED or hypothesis.confidence < LEAST_LIKELY:
             continue
@@ -127,7 +127,7 @@ def by_hand(page: Diagnosis) -> list[Manual]:
     """The first fix of each likely cause, in words, with the place where that is known."""
     places = Evidence.of(page).places
     steps: list[Manual] = []
-    for hypothesis in page.hypotheses:
+    for hypothesis in (*page.hypotheses, *page.also):
         cause = causes().get(hypothesis.cause)
         if cause is None or hypothesis.fix is None or hypothesis.confidence < 2 * LEAST_LIKELY:
             continue

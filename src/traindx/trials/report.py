@@ -123,6 +123,9 @@ def _title(report: Report, ink: Ink, width: int) -> list[str]:
             ),
         ]
         lines += hanging("    for", [clean(text) for text in first.supports[:2]], _LABEL, width)
+        for other in page.also:
+            told = f"{other.title} ({other.cause}, {percent(other.confidence)})"
+            lines += hanging(f"  {ink('Also', 'heading')}", [told, *map(clean, other.supports[:1])], _LABEL, width)
     return lines
 
 

@@ -37,7 +37,14 @@ def revised(page: Diagnosis, tests: Sequence[Proof]) -> Diagnosis:
     total = sum(weight for _, weight in weighed) or 1.0
     settled = [replace(hypothesis, confidence=weight / total) for hypothesis, weight in weighed]
     settled.sort(key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence))
-    return replace(page, hypotheses=tuple(settled))
+    also = tuple(_beside(hypothesis, [t for t in tests if t.cause == hypothesis.cause]) for hypothesis in page.also)
+    return replace(page, hypotheses=tuple(settled), also=also)
+
+
+def _beside(hypothesis: Hypothesis, tests: Sequence[Proof]) -> Hypothesis:
+    """A cause at work beside the first: it is there or not, whatever the others are."""
+    told, weight = _weighed(hypothesis, tests)
+    return replace(told, confidence=weight / (weight + 1 - hypothesis.confidence) if weight else 0.0)
 
 
 def _weighed(hypothesis: Hypothesis, tests: Sequence[Proof]) -> tuple[Hypothesis, float]:
