@@ -203,6 +203,13 @@ def mean_over_nothing() -> None:
     fit(mlp(1), *values(), loss)
 
 
+def straight() -> None:
+    x, _ = classes()
+    y = (x[:, 0] * x[:, 1] > 0).long()  # no straight line tells these apart
+    model = nn.Sequential(nn.Linear(8, 32), nn.Dropout(0.01), nn.Linear(32, 32), nn.Linear(32, 2))
+    fit(model, x, y, F.cross_entropy)
+
+
 CASES = [
     (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (softmax_first, "logits"),
     (raw_scores_as_log_probabilities, "logits"), (softmax_over_batch, "softmax_dim"), (one_softmax, "one_output"),
@@ -210,7 +217,7 @@ CASES = [
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
     (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
     (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
-    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"),
+    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"), (straight, "nonlinear"),
 ]  # fmt: skip
 
 

@@ -89,6 +89,10 @@ EDITS = {
         "loss = -(y * torch.log(p) + (1 - y) * (1 - p).log()).mean()\n",
         ["loss = -(y * torch.log(p.clamp(min=1e-07)) + (1 - y) * (1 - p).clamp(min=1e-07).log()).mean()"],
     ),
+    "nonlinear": (
+        "net = nn.Sequential(\n    nn.Linear(8, 32),\n    nn.Dropout(0.1),\n    nn.Linear(32, 32), nn.Tanh(),\n    nn.Linear(32, 3),\n)\n",
+        ["nn.ReLU(),"],
+    ),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
     "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),

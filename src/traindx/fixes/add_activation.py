@@ -21,6 +21,7 @@ for layer in model:
     safety="disruptive",
     why_safe="The function the weights compute changes: old checkpoints are of no use.",
     clears=("underfitting", "plateau"),
+    tries=("nonlinear",),
     doc="""\
 Turns a chain of matrices into a network that can bend. ReLU or GELU for feed-forward and convolution layers, the
 cell's own gates for recurrent ones. Kaiming initialisation keeps the variance through ReLU layers. Start again from
