@@ -259,3 +259,19 @@ def test_the_advised_rate_follows_the_size_of_the_updates_and_keeps_the_optimize
         == "3"
     )
     assert "optimizer" not in facts(Signals(run_of({"loss": flat(200, 2.3, 0.05)}, config={"optimizer": "FancyOpt"})))
+
+
+def test_what_to_do_next_is_about_the_cause_the_page_names() -> None:
+    """A loader that starves the model is not looked into by telling learning rates apart."""
+    waits = {"train_loss": falling(300, 2.3, 0.4), "data_time": np.full(300, 6.8), "time": np.full(300, 7.4)}
+    page = diagnose(run_of(waits))
+    assert page.hypotheses[0].cause in ("too-few-workers", "slow-data-loading")
+    assert page.hypotheses[0].confidence < UNSURE
+    assert page.next.startswith("Change nothing yet. `traindx speed train.py`")
+    assert page.missing[0].how == "traindx speed train.py"
+
+
+def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
+    page = diagnose(run_of({"ep_rew_mean": then(ramp(60, 12, 215), flat(300, 215, 0.5))}))
+    assert page.verdict != "healthy"
+    assert "sanity" not in " ".join([page.next, *(item.how for item in page.missing)])

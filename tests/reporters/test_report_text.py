@@ -148,3 +148,12 @@ def test_what_speaks_against_a_likely_alternative_is_said() -> None:
     text = page(samples.unhealthy(hypotheses=(Hypothesis("log-of-zero", "logarithm of zero", 0.5), rival, faint)))
     assert "against: nan-from-half-overflow not seen" in text
     assert "nonfinite-inputs" not in text
+
+
+def test_why_a_page_decides_nothing_stands_first_and_once() -> None:
+    short = Observation("too-short", "present", "loss has 3 values; 5 are the least that show a trend.")
+    cut = Observation("truncated", "present", "The log ends at 2 % of the planned 111,000 steps.")
+    text = page(samples.unhealthy(verdict="inconclusive", headline=short.evidence, symptoms=(short, cut)))
+    assert text.splitlines()[1] == short.evidence
+    assert text.count(short.evidence) == 1
+    assert cut.evidence in text

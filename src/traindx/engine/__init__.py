@@ -9,7 +9,7 @@ import numpy as np
 
 from traindx.causes import causes
 from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
-from traindx.engine.advise import facts, missing, sources
+from traindx.engine.advise import about, facts, missing, sources
 from traindx.engine.context import Hint
 from traindx.engine.evidence import ANSWERS, gather
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
@@ -58,6 +58,9 @@ def diagnose(
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
     )
+    leading = next((h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
+    if verdict == "unhealthy" and leading is not None:
+        found = about(found, leading)
     settled = verdict == "unhealthy" and any(
         h.confidence >= SETTLED for h in hypotheses if h.cause not in (HEALTHY, OTHER)
     )

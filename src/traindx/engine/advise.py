@@ -76,6 +76,14 @@ def sources(signals: Signals, evidence: Evidence, *, simulate: bool, asked: bool
     return gains(evidence, _gone(signals) | ({"ask"} if asked else set()), simulate=simulate)
 
 
+def about(found: Sequence[Gain], cause: str) -> list[Gain]:
+    """The same with a source in front that decides this cause, if any does: the page speaks of it first, and so should what to do
+    next."""
+    looks = (gain for gain in found if gain.way.kind != "trial" and gain.bits >= LEAST_BITS)
+    deciding = next((gain for gain in looks if cause in gain.decides), None)
+    return list(found) if deciding is None else [deciding, *(gain for gain in found if gain is not deciding)]
+
+
 def missing(signals: Signals, found: Sequence[Gain]) -> tuple[Missing, ...]:
     """The evidence that would move the explanations apart, most telling for its cost first (a trial is no evidence that is
     missing); a missing validation loss is always said, because without it nobody knows whether the model generalises."""
@@ -125,6 +133,8 @@ def _gone(signals: Signals) -> frozenset[str]:
         "config": signals.planned is not None,
         "step time": bool(signals.run.of("step_time")) and bool(signals.run.of("data_time")),
         "checkpoint": signals.run.format == "checkpoint",
+        "sanity": unsupervised,  # there is no batch to fit by heart in a game or against an adversary
+        "lr-range": unsupervised,
     }
     probed = str(signals.run.config.get(PROBES, "")).split(
         ", "

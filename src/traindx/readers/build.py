@@ -30,6 +30,7 @@ from traindx.readers.timeline import (
     unrolled,
 )
 from traindx.run import Axis, Event, Floats, Run
+from traindx.signals.curve import counted
 
 NAN = float("nan")
 MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
@@ -278,7 +279,13 @@ class RunBuilder:
                 segments.append(_Segment(begin_row, cut, events))
                 begin_row, begin, events = cut, int(fall), []
             elif before - after > 2 * interval:
-                events.append(Event("restart", f"went back from {before:g} to {after:g} and went on", float(after)))
+                events.append(
+                    Event(
+                        "restart",
+                        f"went back from {counted(float(before))} to {counted(float(after))} and went on",
+                        float(after),
+                    )
+                )
         segments.append(_Segment(begin_row, stop, events))
         return segments
 

@@ -131,10 +131,9 @@ class _Pages:
         return lines
 
     def seen(self, diagnosis: Diagnosis) -> list[str]:
-        present = diagnosis.present()
-        if not present:
-            return []
         shown = telling(diagnosis, _MOST["seen"])
+        if not shown:
+            return []
         column = max(len(clean(symptom.id)) for symptom in shown) + 3
         lines = []
         said: dict[str, str] = {}
@@ -142,8 +141,9 @@ class _Pages:
             first = said.setdefault(symptom.evidence, symptom.id)
             told = placed(symptom, diagnosis.run.axis) if first == symptom.id else f"as {clean(first)} says"
             lines += hanging(f"    {clean(symptom.id)}", [told], column + 3, self.width)
-        if len(present) > len(shown):
-            lines.append(f"    and {joined([s.id for s in present if s not in shown], 8)}")
+        rest = [s.id for s in telling(diagnosis, len(diagnosis.symptoms)) if s not in shown]
+        if rest:
+            lines.append(f"    and {joined(rest, 8)}")
         return [f"  {self.ink('Symptoms', 'heading')}", *lines]
 
     def most_likely(self, diagnosis: Diagnosis) -> list[str]:

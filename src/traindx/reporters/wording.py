@@ -149,7 +149,8 @@ def objection(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
 def telling(diagnosis: Diagnosis, most: int) -> list[Observation]:
     """The symptoms to spell out, in catalogue order: where there are too many, those that the named causes rest on."""
     rests = [text for h in (leading(diagnosis), *diagnosis.also) if h is not None for text in h.supports]
-    present = diagnosis.present()
+    above = headline(diagnosis)
+    present = [symptom for symptom in diagnosis.present() if clean(symptom.evidence) != above]
     chosen = sorted(present, key=lambda symptom: symptom.evidence not in rests)[:most]
     return [symptom for symptom in present if symptom in chosen]
 
@@ -171,9 +172,9 @@ def main_symptom(diagnosis: Diagnosis) -> str:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """The headline, unless the list of symptoms says the same sentence."""
+    """The headline, unless the list of symptoms says the same sentence; why a page decides nothing is always said first."""
     said = {symptom.evidence for symptom in diagnosis.present()}
-    return "" if diagnosis.headline in said else clean(diagnosis.headline)
+    return "" if diagnosis.headline in said and diagnosis.verdict != "inconclusive" else clean(diagnosis.headline)
 
 
 def wanted(diagnosis: Diagnosis) -> list[Missing]:

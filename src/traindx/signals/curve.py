@@ -34,6 +34,13 @@ class Bins:
     count: int
 
 
+def counted(value: float) -> str:
+    """A step or an epoch in a sentence: 412, 9.5, 1,255,088."""
+    if not value.is_integer():
+        return f"{value:.4g}" if value < 1e4 else f"{value:,.0f}"
+    return f"{value:,.0f}" if value >= 1e4 else f"{value:.0f}"
+
+
 class Curve:
     """`sign` turns the series so that lower is better: +1 for losses, -1 for scores and rewards."""
 
@@ -58,7 +65,7 @@ class Curve:
     def at(self, step: float) -> str:
         """A place on this curve in words: 'step 400', 'epoch 6', 'value 12'."""
         unit = {"step": "step", "epoch": "epoch", "row": "value"}[self.series.axis]
-        return f"{unit} {step:.6g}" if step < 1e7 else f"{unit} {step:.3e}"
+        return f"{unit} {counted(step)}"
 
     @cached_property
     def bins(self) -> Bins:

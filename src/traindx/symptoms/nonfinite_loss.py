@@ -7,6 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals, choose
+from traindx.signals.curve import counted
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling, put
 
@@ -51,7 +52,7 @@ def _in_series(series: Series) -> Observation | None:
     where = series.name
     total = not series.meaning.part
     return Observation(
-        ID, "present", f"{series.name} is {kind} from step {first:g} {ending}{last_good}.",
+        ID, "present", f"{series.name} is {kind} from step {counted(first)} {ending}{last_good}.",
         (first, float(series.steps[bad[-1]])), where, 1.0 if lasting and total else 0.7 if lasting else 0.5,
     )  # fmt: skip
 
@@ -69,7 +70,7 @@ def _hidden_by_filter(signals: Signals) -> Observation | None:
         return None
     return Observation(
         ID, "present",
-        f"{series.name} is exactly 0 with a NaN gradient norm from step {both[0]:g} ({len(both)} rows): "
+        f"{series.name} is exactly 0 with a NaN gradient norm from step {counted(float(both[0]))} ({len(both)} rows): "
         "the logger's NaN filter hides a NaN loss.", (float(both[0]), float(both[-1])), series.name,
     )  # fmt: skip
 

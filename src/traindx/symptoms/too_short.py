@@ -7,7 +7,8 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import PROBES
 from traindx.signals import Signals
-from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.signals.curve import counted
+from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.recipes import falling
 from traindx.symptoms.truncated import progress_made
 
@@ -52,13 +53,13 @@ def detect(signals: Signals) -> Observation:
     reached = progress_made(signals)
     if reached is not None and reached[0] < OF_PLAN:
         return Observation(
-            ID, "present", f"The log covers {percent(reached[0])} of the planned {num(reached[1])} {reached[2]}s."
+            ID, "present", f"The log covers {percent(reached[0])} of the planned {counted(reached[1])} {reached[2]}s."
         )
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
-    counted = points >= TICKS or _hardly_evaluated(signals, points)
-    if single and counted and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
+    ticking = points >= TICKS or _hardly_evaluated(signals, points)
+    if single and ticking and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
         return Observation(
             ID,
             "present",

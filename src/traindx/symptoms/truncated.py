@@ -9,7 +9,8 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Event
 from traindx.signals import Signals
-from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.signals.curve import counted
+from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.recipes import falling
 
 ID = "truncated"
@@ -35,12 +36,12 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID,
             "present",
-            f"The log ends at {percent(share)} of the planned {num(plan)} {unit}s.",
+            f"The log ends at {percent(share)} of the planned {counted(plan)} {unit}s.",
             None,
             None,
             1.0 if share < 0.8 else 0.6,
         )
-    return Observation(ID, "absent", f"The run reached its planned {num(plan)} {unit}s.")
+    return Observation(ID, "absent", f"The run reached its planned {counted(plan)} {unit}s.")
 
 
 def progress_made(signals: Signals) -> tuple[float, float, str] | None:
