@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,7 +11,8 @@ import jsonschema
 import pytest
 import reporter_samples as samples
 
-from traindx.diagnosis import Diagnosis, Observation
+from traindx.diagnosis import Diagnosis, Hypothesis, Observation
+from traindx.mcp.answers import sentence
 from traindx.reporters import reporters
 
 HOSTILE = "::error::a,b:c\r\n::set-env name=X::100%\x1b[31m]]><script>&\u202e"
@@ -45,6 +47,19 @@ def test_annotations_stand_at_the_line_the_evidence_names() -> None:
     assert "%0Afix: " in lines[0]
     assert any(line.startswith("::warning ") for line in lines)
     assert render("github", samples.healthy()).startswith("::notice title=traindx%3A healthy::")
+
+
+def test_every_cause_at_work_gets_an_annotation_at_its_own_line() -> None:
+    told = "the gradients of earlier updates had not been cleared"
+    stale = Observation("gradients-not-cleared", "present", told, (2, 2), "src/train.py:52")
+    other = Hypothesis("missing-zero-grad", "gradients are not cleared between steps", 0.9, (told,))
+    page = wired()
+    lines = render("github", replace(page, symptoms=(*page.symptoms, stale), also=(other,))).splitlines()
+    assert lines[0].startswith("::error file=src/train.py,line=41,title=softmax")
+    assert lines[1].startswith("::error file=src/train.py,line=52,title=gradients are not cleared")
+    assert "Also: gradients are not cleared between steps (missing-zero-grad, 90 %)." in sentence(
+        replace(page, also=(other,))
+    )
 
 
 def test_nothing_in_a_log_becomes_a_workflow_command() -> None:

@@ -65,7 +65,7 @@ class MissingAnswer(TypedDict):
 
 
 class RunAnswer(TypedDict):
-    """One run in short. `not_measured` counts the symptoms nothing is known of; `missing` says how to measure the most useful."""
+    """One run in short. `also` are faults at work beside the first, in the order to fix them. `not_measured` counts the symptoms nothing is known of; `missing` says how to measure the most useful."""
 
     run: str
     verdict: str
@@ -73,6 +73,7 @@ class RunAnswer(TypedDict):
     steps: int
     axis: str
     hypotheses: list[CauseAnswer]
+    also: list[CauseAnswer]
     symptoms: list[SymptomAnswer]
     checked_and_absent: list[str]
     not_measured: int
@@ -88,6 +89,7 @@ def short(diagnosis: Diagnosis) -> RunAnswer:
         run=run_name(diagnosis), verdict=diagnosis.verdict, headline=clean(diagnosis.headline),
         steps=diagnosis.run.steps, axis=diagnosis.run.axis,
         hypotheses=[_cause(diagnosis, h, place) for place, h in enumerate(named)],
+        also=[_cause(diagnosis, h, place) for place, h in enumerate(diagnosis.also, 1)],
         symptoms=[SymptomAnswer(id=s.id, evidence=clean(s.evidence), where=None if s.where is None else clean(s.where),
                                 steps=None if s.steps is None else list(s.steps)) for s in diagnosis.present()],
         checked_and_absent=ids_of(diagnosis, "absent"), not_measured=len(ids_of(diagnosis, "unknown")),
@@ -114,7 +116,7 @@ def _fix(fix: FixProposal | None, with_code: bool) -> FixAnswer | None:
 
 
 def sentence(diagnosis: Diagnosis) -> str:
-    """One diagnosis in one to three lines of text, for a client that shows no structure."""
+    """One diagnosis in a few lines of text, for a client that shows no structure."""
     said = headline(diagnosis) or clean(diagnosis.headline)
     lines = [f"{run_name(diagnosis)}: {diagnosis.verdict}. {said}".rstrip()]
     first = leading(diagnosis)
@@ -124,6 +126,10 @@ def sentence(diagnosis: Diagnosis) -> str:
         symptom = f" Seen: {main_symptom(diagnosis)}." if main_symptom(diagnosis) else ""
         lines.append(
             f"{'Perhaps' if unsure else 'Most likely'}, {percent(first.confidence)}: {title_of(first)} ({first.cause}).{symptom}{fix}"
+        )
+    if diagnosis.also:
+        lines.append(
+            f"Also: {', '.join(f'{title_of(h)} ({h.cause}, {percent(h.confidence)})' for h in diagnosis.also)}."
         )
     if diagnosis.next:
         lines.append(f"Next: {clean(diagnosis.next)}")

@@ -30,10 +30,10 @@ class Finding:
 
 
 def findings(diagnosis: Diagnosis) -> list[Finding]:
-    """The cause to act on first, then what was seen; a run without either still says its verdict."""
+    """The cause to act on first and those at work beside it, then what was seen; a run without any still says its verdict."""
     present = [symptom for symptom in diagnosis.present() if severe(symptom)]
     first = leading(diagnosis)
-    told = [] if first is None else [_cause(diagnosis, first)]
+    told = [] if first is None else [_cause(diagnosis, hypothesis) for hypothesis in (first, *diagnosis.also)]
     told += [_symptom(diagnosis, symptom) for symptom in present]
     return told or [_verdict(diagnosis)]
 
