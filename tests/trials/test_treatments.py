@@ -275,12 +275,30 @@ def test_modes_and_loaders(tmp_path: Path) -> None:
         assert Measured.read(tmp_path / name).acted[name] > 0, name  # type: ignore[union-attr]
 
 
+def test_a_model_that_is_asked_for_its_own_input_is_asked_for_what_comes_next(tmp_path: Path) -> None:
+    def train() -> None:
+        model = nn.Sequential(nn.Embedding(12, 16), nn.Linear(16, 12))
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        for _ in range(80):
+            tokens = torch.randint(0, 12, (16, 10))
+            optimizer.zero_grad()
+            F.cross_entropy(model(tokens).reshape(-1, 12), tokens.reshape(-1)).backward()
+            optimizer.step()
+
+    copied, asked = measured(tmp_path / "copied", train), measured(tmp_path / "asked", train, "shift")
+    metric = metric_for(copied, asked)
+    assert metric is not None
+    assert asked.acted == {"shift": 80}
+    assert copied.value(metric) < 0.5
+    assert asked.value(metric) > 2.0  # nobody can tell random tokens before they come
+
+
 def test_settings_without_a_case_are_few() -> None:
     """A new treatment needs a case here."""
     covered = {setting.parse(change).name for _, change in CASES}
     elsewhere = {
         "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum", "class_weights",
-        "nothing", "activation", "early_stop", "optimizer",
+        "nothing", "activation", "early_stop", "optimizer", "shift",
     }  # fmt: skip
     untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere
     assert untried == {"causal", "classify", "robust_loss", "skip_bad", "val_scale", "workers"}

@@ -93,6 +93,10 @@ EDITS = {
         "net = nn.Sequential(\n    nn.Linear(8, 32),\n    nn.Dropout(0.1),\n    nn.Linear(32, 32), nn.Tanh(),\n    nn.Linear(32, 3),\n)\n",
         ["nn.ReLU(),"],
     ),
+    "shift": (
+        "def get():\n    x = torch.stack([d[i:i + n] for i in ix])\n    y = torch.stack([d[i:i + n] for i in ix])\n    return x, y\n",
+        ["y = torch.stack([d[i + 1:i + n + 1] for i in ix])"],
+    ),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
     "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),

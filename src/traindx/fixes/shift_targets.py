@@ -19,6 +19,8 @@ loss = torch.nn.functional.cross_entropy(
     safety="disruptive",
     why_safe="The task changes, so weights trained on the wrong one are of little use.",
     clears=("suspiciously-good", "underfitting"),
+    tries=("shift",),
+    judged_by="symptom",
     doc="""\
 Compares the output at position t with the token at t+1, and does so in one place only. Decide who shifts, the data
 code or the model, and delete the other. The last position has no target and is dropped. Print a dozen input and
