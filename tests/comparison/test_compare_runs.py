@@ -16,7 +16,7 @@ from written import write_run
 
 import traindx
 from traindx.errors import TraindxError
-from traindx.reporters.comparison.parts import versus_lines
+from traindx.reporters.comparison.parts import helped, versus_lines
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FLOORS = {1e-4: 0.7, 1e-3: 0.3, 1e-2: 0.5}
@@ -123,6 +123,10 @@ def test_before_and_after_says_what_was_cleared(tmp_path: Path) -> None:
     backwards = traindx.compare([after, before]).findings.versus
     assert backwards is not None
     assert backwards.verdict == "worse"
+    told = helped(backwards)
+    assert ", worse by " in told
+    assert " times as large); " in told
+    assert "-" not in told.partition(" ± ")[0]
     assert backwards.new
 
 

@@ -13,6 +13,7 @@ from traindx.reporters.wording import amount, clean, count, number, percent
 
 SHOWN_FIRST, SHOWN_LAST = 15, 5  # of many runs; the others are in the JSON
 SETTING_COLUMNS = 4
+MANIFOLD = 10.0  # times as much: from here on nobody thinks in percent
 _UNIT = {"step": "step", "epoch": "epoch", "progress": "", "time": "", "row": "value"}
 _NORMAL95 = 1.96
 
@@ -152,10 +153,19 @@ def helped(versus: Versus) -> str:
         return f"{word}, by its symptoms; {clean(versus.why)}"
     if versus.verdict in ("helped", "worse") and abs(versus.improvement) <= versus.interval:
         word += ", by its symptoms; the metric alone would not say so"
-    relative = f" ({versus.relative * 100:+.1f} %)" if math.isfinite(versus.relative) else ""
+    by = "worse" if versus.improvement < 0 else "better"
     return (
-        f"{word}: {number(versus.before)} → {number(versus.after)}, better by {number(versus.improvement)} ± "
-        f"{number(versus.interval, 2)}{relative}; {clean(versus.why)}"
+        f"{word}: {number(versus.before)} → {number(versus.after)}, {by} by {number(abs(versus.improvement))} ± "
+        f"{number(versus.interval, 2)}{_share(versus.relative)}; {clean(versus.why)}"
+    )
+
+
+def _share(relative: float) -> str:
+    """How much that is of what there was: a percentage, or how many times where a percentage says nothing any more."""
+    if not math.isfinite(relative):
+        return ""
+    return (
+        f" ({relative * 100:+.1f} %)" if abs(relative) < MANIFOLD else f" ({number(1 + abs(relative))} times as large)"
     )
 
 
