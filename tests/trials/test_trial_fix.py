@@ -200,6 +200,25 @@ def test_where_nothing_is_settled_only_what_can_clear_a_symptom_is_tried() -> No
     assert with_a_symptom([slow, wild], page) == [slow]
 
 
+def test_what_is_left_after_the_best_change_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from traindx.trials.fixing import _still_wrong
+    from traindx.trials.session import Arm, Session, Trial
+
+    run = RunSummary("x", "recording", "x", 10, (), {})
+    page = Diagnosis("unhealthy", "", run, (), (Hypothesis("lr-too-low", "rate too low", 0.9),), (), "", "0")
+    monkeypatch.setattr(Session, "arm", lambda *_: Arm(page, None))
+    session = Session.__new__(Session)
+    for fix, cause, told in (
+        ("pass-logits", "softmax-before-cross-entropy", "something else is left: rate too low (lr-too-low, 90 %)"),
+        ("raise-lr", "lr-too-low", "still shows it"),
+        ("your-change", "", "this is wrong: rate too low"),
+    ):
+        trial = Trial(Candidate(fix, "", cause, combined("lr=x10")), "helped", None, (), (), 3, 10)
+        assert told in _still_wrong(session, trial)
+    monkeypatch.setattr(Session, "arm", lambda *_: Arm(replace(page, verdict="healthy"), None))
+    assert _still_wrong(session, trial) == ""
+
+
 def test_mistakes_seen_beside_the_first_are_planned_for_too(tmp_path: Path) -> None:
     run = RunSummary("x", "recording", "x", 10, (), {})
     page = Diagnosis(

@@ -283,6 +283,8 @@ def _still_wrong(session: Session, best: Trial) -> str:
     if page is None or first is None or page.verdict != "unhealthy" or first.confidence < LIKELY:
         return ""
     cause = f"{first.title} ({first.cause}, {percent(first.confidence)})"
+    if best.candidate.fix == YOURS:
+        return f"With this change this is wrong: {cause}."
     if first.cause == best.candidate.cause:
         return f"With this change the script still shows it: {cause}."
     return f"With this change something else is left: {cause}. Apply it, then run the same command again."
