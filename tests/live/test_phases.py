@@ -102,6 +102,8 @@ ABOUT = {"val-inputs-differ", "val-labels-differ", "validation-seen-in-training"
         ("V = 2.5 * V + 1", {"val-inputs-differ"}),
         ("w = (w + 1) % 4", {"val-labels-differ"}),
         ("V[::2], w[::2] = X[:80], y[:80]", {"validation-seen-in-training"}),
+        ("V[::2], w[::2] = X[:16].repeat(5, 1), y[:16].repeat(5)", {"validation-seen-in-training"}),  # copies of a few
+        ("X, V = (X > 0).float(), (V > 0).float()", set()),  # rows that are equal by chance
     ],
 )
 def test_validation_against_training(tmp_path: Path, change: str, found: set[str]) -> None:

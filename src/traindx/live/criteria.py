@@ -15,6 +15,7 @@ import torch
 from traindx.live.observer import Criterion
 from traindx.live.places import user_line
 from traindx.live.rows import watchable
+from traindx.live.splits import Splits
 
 if TYPE_CHECKING:
     from traindx.live.hub import Hub
@@ -44,6 +45,7 @@ class Criteria:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self.splits = Splits(hub)
         self._running = False  # a function of torch.nn.functional: its kernel is no second loss
 
     def attach(self) -> None:

@@ -85,6 +85,11 @@ class Hub(Records):
         return not self.ended
 
     @property
+    def evaluates_training_loader(self) -> bool:
+        """The last batch came from a loader that is trained on."""
+        return self._loader in self._training_loaders
+
+    @property
     def cost(self) -> float:
         """The share of wall time that recording has taken so far."""
         return self._clock.cost

@@ -40,6 +40,8 @@ UNCERTAIN = 0.4  # scatter beyond which a set of training rows and one without a
 ALL = 0.9  # of a set are training rows: it was taken from them as a whole
 RUN = 4  # training rows one behind the other at the border of a batch, and no others in it
 COVERS = 0.9  # of the training rows are evaluated: that is a training metric
+DISTINCT = 0.9  # of the rows of a batch
+FEATURES = 8  # that are asked whether one of them tells the rows apart
 GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as a signed number: multipliers that mix well
 
 
@@ -125,7 +127,7 @@ class Leaks(Observer):
         """Remember rows: trained on without a group, else evaluated as part of this one."""
         hashes = row_hashes(data) if len(rows.trained) < MOST_ROWS else None
         if hashes is not None:
-            self._later.ask(hashes, partial(self._hashed, rows, group))
+            self._later.ask(hashes, partial(self._hashed, rows, group, _told_by_a_feature(data, hashes)))
 
     def _take_whole(self, loader: DataLoader[Any]) -> None:
         """Know all rows of a small training set that is drawn from as a whole, without asking it for samples: that would run
@@ -136,8 +138,8 @@ class Leaks(Observer):
         if hashes is not None:
             self._later.ask(hashes, self._whole.update)
 
-    def _hashed(self, rows: _Rows, group: int | None, hashes: list[int]) -> None:
-        if len(set(hashes)) < 0.9 * len(hashes):  # few distinct rows: equal ones mean nothing
+    def _hashed(self, rows: _Rows, group: int | None, telling: bool, hashes: list[int]) -> None:
+        if len(set(hashes)) < DISTINCT * len(hashes) and not telling:  # few distinct rows: equal ones mean nothing
             return
         if group is None:
             if self._whole.issuperset(hashes):
@@ -246,6 +248,17 @@ def _held(dataset: Any) -> torch.Tensor | None:
     if type(dataset) is not TensorDataset:
         return None
     return next((tensor for tensor in dataset.tensors if tensor.dim() >= 2), None)
+
+
+def _told_by_a_feature(data: torch.Tensor, hashes: torch.Tensor) -> bool:
+    """Whether rows that occur several times are copies: some feature alone has as many values as there are rows that differ."""
+    if not data.is_cpu or not data.is_floating_point() or data.dim() != 2:
+        return False
+    different = len(set(hashes.tolist()))
+    if different >= DISTINCT * len(hashes):
+        return False  # nobody asks
+    some = data.detach()[:ROWS_A_CALL, :FEATURES]
+    return any(len(set(column.tolist())) >= DISTINCT * different for column in some.T)
 
 
 def _run_on(batches: list[dict[int, bool]]) -> bool:

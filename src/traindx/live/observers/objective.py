@@ -27,7 +27,10 @@ class Objective(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._losses: list[Number] = []
-        self._held: list[tuple[Number, float]] = []  # validation losses since the last training step
+        self._held: list[
+            tuple[tuple[Number, float], bool]
+        ] = []  # losses of evaluations since the last training step, with
+        # their weight and whether they are of training data
         self._optimizers: dict[int, int] = {}  # their numbers
         self._gone = 0  # optimisers of trainings that are over
         self._last = 0.0
@@ -44,7 +47,7 @@ class Objective(Observer):
             size = 1.0
             if call.options.get("reduction") == "sum":  # summed over the batch, to be divided by the user later
                 size = max(1, (call.target if call.name in ("cross_entropy", "nll_loss") else call.input).numel())
-            self._held.append((number, size))
+            self._held.append(((number, size), self.hub.criteria.splits.of_training(call)))
 
     @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -90,7 +93,7 @@ class Objective(Observer):
         self._optimizers.clear()
 
     def _tell_held(self) -> None:
-        self.hub.values.add_mean(self.hub.step, "val_loss", self._held)
+        self.hub.values.add_mean(self.hub.step, "val_loss", self.hub.criteria.splits.held_out(self._held))
         self._held = []
 
     def on_end(self) -> None:

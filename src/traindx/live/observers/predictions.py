@@ -57,9 +57,8 @@ class Predictions(Observer):
         self._later = Later()
         self._sites: dict[tuple[str, str], _Site] = {}
         self._spreads: dict[tuple[str, str], deque[tuple[int, float, float]]] = {}  # step, of outputs, of targets
-        self._right: list[
-            tuple[torch.Tensor, torch.Tensor]
-        ] = []  # right and counted predictions since the last training step
+        # right and counted predictions since the last training step, and whether they are of training data
+        self._right: list[tuple[tuple[torch.Tensor, torch.Tensor], bool]] = []
         self._variances: list[float] = []  # of the targets of a regression, by look
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
@@ -89,7 +88,8 @@ class Predictions(Observer):
         if not training:
             if self.hub.step and self._sites:
                 predicted, true, counted = _answers(call, 4096)
-                self._right.append((((predicted == true) & counted).sum(), counted.sum()))
+                right = ((predicted == true) & counted).sum()
+                self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
             return
         if site is None:
             if len(self._sites) >= 16:
@@ -154,8 +154,9 @@ class Predictions(Observer):
     def _flush(self) -> None:
         """The validation accuracy since the last training step."""
         if self._right:
-            right = torch.stack([one.double() for one, _ in self._right]).sum()
-            total = torch.stack([one.double() for _, one in self._right]).sum()
+            held = self.hub.criteria.splits.held_out(self._right)
+            right = torch.stack([one.double() for one, _ in held]).sum()
+            total = torch.stack([one.double() for _, one in held]).sum()
             self._right.clear()
             if self._classes:
                 self.hub.record("val_accuracy", right / total.clamp(min=1))
