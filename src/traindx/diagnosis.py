@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 SCHEMA = "traindx.diagnosis/1"
+ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was told
 UNSURE = 0.4  # below this probability an explanation asks for more evidence, not for a change
 
 State = Literal["present", "absent", "unknown"]

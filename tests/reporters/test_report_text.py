@@ -157,3 +157,25 @@ def test_why_a_page_decides_nothing_stands_first_and_once() -> None:
     assert text.splitlines()[1] == short.evidence
     assert text.count(short.evidence) == 1
     assert cut.evidence in text
+
+
+def test_a_log_that_holds_nothing_is_not_ranked() -> None:
+    """What anything could be is no help to somebody whose training crashed before the first value."""
+    seen = (
+        Observation("too-short", "present", "No value of any objective was logged."),
+        Observation("truncated", "present", "The log ends in a crash: CUDA out of memory."),
+        Observation("divergence", "unknown", "Too few values."),
+    )
+    empty = samples.unhealthy(
+        verdict="inconclusive", headline=seen[1].evidence, symptoms=seen, curves=(), run=samples.summary(objective=None)
+    )
+    for flag in ("text", "md"):
+        assert "corrupt-samples" not in reporters()[flag].render([empty], color=False, width=100)
+    assert "CUDA out of memory" in page(empty).splitlines()[1]
+    asked = replace(empty, run=replace(empty.run, format="answers"))
+    assert "corrupt-samples" in page(asked)
+
+
+def test_a_number_keeps_its_percent_sign() -> None:
+    for width in range(40, 100):
+        assert not any(line.strip().startswith("%") for line in page(samples.unhealthy(), width=width).splitlines())

@@ -157,7 +157,7 @@ def _run(paths: Sequence[Path]) -> Run | None:
 
 def _knows(session: Session) -> bool:
     """There is anything to base a ranking on."""
-    from traindx.engine.evidence import ANSWERS
+    from traindx.diagnosis import ANSWERS
 
     return bool(session.said or session.answers or session.run.format != ANSWERS or session.script.name)
 

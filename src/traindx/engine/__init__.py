@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 
 from traindx.causes import causes
-from traindx.diagnosis import UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
+from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
 from traindx.engine.advise import about, facts, missing, sources
 from traindx.engine.context import Hint
-from traindx.engine.evidence import ANSWERS, gather
+from traindx.engine.evidence import gather
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
 from traindx.engine.together import apart, beside
@@ -67,7 +67,7 @@ def diagnose(
     main = signals.main
     return Diagnosis(
         verdict=verdict,
-        headline=headline(verdict, observations) if run.format != ANSWERS else _TOLD,
+        headline=headline(verdict, observations, signals) if run.format != ANSWERS else _TOLD,
         run=RunSummary(
             run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
             run.config, main.name if main is not None else None, tuple(run.lost), run.axis,

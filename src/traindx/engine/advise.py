@@ -6,9 +6,9 @@ import math
 import shlex
 from collections.abc import Mapping, Sequence
 
-from traindx.diagnosis import Missing
+from traindx.diagnosis import ANSWERS, Missing
 from traindx.engine.context import peak_lr
-from traindx.engine.evidence import ANSWERS, Evidence
+from traindx.engine.evidence import Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.run import PROBES

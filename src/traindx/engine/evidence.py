@@ -6,14 +6,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from traindx.diagnosis import Observation
+from traindx.diagnosis import ANSWERS, Observation
 from traindx.engine.context import Hint, hints
 from traindx.engine.observe import observe
 from traindx.engine.rank import Ranked, rank
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
-
-ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was told
 
 
 @dataclass(frozen=True)

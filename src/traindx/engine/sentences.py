@@ -6,9 +6,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from traindx.causes import causes
-from traindx.diagnosis import UNSURE, Hypothesis, Observation, Verdict
+from traindx.diagnosis import ANSWERS, UNSURE, Hypothesis, Observation, Verdict
 from traindx.engine.advise import command, settle
-from traindx.engine.evidence import ANSWERS
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER
 from traindx.engine.ways import WAYS
@@ -17,6 +16,7 @@ from traindx.run import PROBES
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.too_short import POINTS
+from traindx.symptoms.truncated import CRASHES
 
 REST = "plateau"  # a training that has converged ends so too
 SHORT = "too-short"
@@ -29,7 +29,7 @@ SCOPE: Mapping[str, str] = {
 }
 
 
-def headline(verdict: Verdict, observations: Sequence[Observation]) -> str:
+def headline(verdict: Verdict, observations: Sequence[Observation], signals: Signals) -> str:
     """What is the matter, in one sentence."""
     known = symptoms()
     if verdict == "healthy":
@@ -42,7 +42,8 @@ def headline(verdict: Verdict, observations: Sequence[Observation]) -> str:
             what = next((o.where for o in present if o.id == REST), None) or "The loss"
             return f"{what} has come to rest: converged or stuck, this evidence cannot tell."
         if short:
-            return short[0]
+            crashed = any(event.kind in CRASHES for event in signals.run.events)
+            return short[-1] if crashed else short[0]
         if problems:
             return f"Not plain enough to call it a fault: {', '.join(o.id for o in problems)}."
         return "Nothing wrong was seen, and too little could be measured to call it healthy."

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from traindx.diagnosis import Diagnosis, Observation
+from traindx.diagnosis import ANSWERS, Diagnosis, Observation
 from traindx.engine import diagnose
 from traindx.engine.context import Hint
-from traindx.engine.evidence import ANSWERS, Evidence, measure, weave
+from traindx.engine.evidence import Evidence, measure, weave
 from traindx.engine.rank import HEALTHY
 from traindx.errors import TraindxError
 from traindx.interview import choosing

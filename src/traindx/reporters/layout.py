@@ -24,11 +24,18 @@ class Ink:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells; a word longer than a line is cut. No text is one empty line."""
+    """Lines of at most `width` cells; a word longer than a line is cut, and a number keeps its percent sign. No text is one empty
+    line."""
     width = max(width, 1)
     lines: list[str] = []
     line = ""
+    words: list[str] = []
     for word in text.split():
+        if words and word.startswith("%"):
+            words[-1] += f" {word}"
+        else:
+            words.append(word)
+    for word in words:
         for piece in chop_cells(word, width) if cell_len(word) > width else [word]:
             if line and cell_len(line) + 1 + cell_len(piece) > width:
                 lines.append(line)

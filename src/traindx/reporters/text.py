@@ -210,7 +210,7 @@ class _Pages:
             if hypothesis.confidence >= _RIVAL and hypothesis.contradicts and hypothesis.cause != HEALTHY:
                 lines += hanging("", [f"against: {objection(diagnosis, hypothesis)}"], _TITLE, self.width)
         rest = [f"{h.cause} {percent(h.confidence)}" for h in listed[_MOST["else"] :]]
-        unknown = [f"something else {percent(h.confidence)}" for h in diagnosis.hypotheses if h.cause == OTHER]
+        unknown = [f"something else {percent(h.confidence)}" for h in others(diagnosis) if h.cause == OTHER]
         if rest or unknown:
             label = "" if lines else "  Else"
             ending = hanging(label, [" · ".join([*rest, *unknown])], _TITLE, self.width)

@@ -8,8 +8,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from traindx.diagnosis import Diagnosis, Hypothesis, Missing, Observation, Verdict
+from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis, Missing, Observation, Verdict
 
+_ENDS = frozenset({"too-short", "truncated"})
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
@@ -113,6 +114,14 @@ def title_of(hypothesis: Hypothesis) -> str:
     return clean(hypothesis.title)
 
 
+def unmeasured(diagnosis: Diagnosis) -> bool:
+    """Nothing was found in the log but how it ended: what it could be is what anything could be, and no page is made longer by it.
+    Answers are no log."""
+    known = {symptom.id for symptom in diagnosis.symptoms if symptom.state != "unknown"}
+    run = diagnosis.run
+    return run.objective is None and run.format != ANSWERS and diagnosis.verdict == "inconclusive" and known <= _ENDS
+
+
 def leading(diagnosis: Diagnosis) -> Hypothesis | None:
     """The explanation to act on: the likeliest one that names a fault. A healthy run has none, and an inconclusive one
     only where something stands out."""
@@ -124,9 +133,9 @@ def leading(diagnosis: Diagnosis) -> Hypothesis | None:
 
 
 def others(diagnosis: Diagnosis) -> list[Hypothesis]:
-    """All explanations but the leading one, likeliest first."""
+    """All explanations but the leading one, likeliest first; none where nothing was measured."""
     first = leading(diagnosis)
-    return [h for h in diagnosis.hypotheses if h is not first]
+    return [] if unmeasured(diagnosis) else [h for h in diagnosis.hypotheses if h is not first]
 
 
 def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
@@ -178,9 +187,9 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def wanted(diagnosis: Diagnosis) -> list[Missing]:
-    """What was not measured, one entry for each way to get it."""
+    """What was not measured, one entry for each way to get it; where nothing was, *Next* says what to do."""
     by_way: dict[str, Missing] = {}
-    for item in diagnosis.missing:
+    for item in () if unmeasured(diagnosis) else diagnosis.missing:
         first = by_way.setdefault(item.how, item)
         ids = tuple(dict.fromkeys([*first.would_decide, *item.would_decide]))
         by_way[item.how] = Missing(first.evidence, ids, item.how)

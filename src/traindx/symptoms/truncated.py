@@ -14,17 +14,18 @@ from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.recipes import falling
 
 ID = "truncated"
+MESSAGE = 160  # characters
 DONE = 0.95  # of the plan counts as finished
-_CRASHES = ("traceback", "oom", "killed", "dataloader")
+CRASHES = ("traceback", "oom", "killed", "dataloader")
 
 
 def detect(signals: Signals) -> Observation:
     run = signals.run
-    crash = next((event for event in run.events if event.kind in _CRASHES), None)
+    crash = next((event for event in run.events if event.kind in CRASHES), None)
     if crash is not None:
         step = None if crash.step is None else (crash.step, crash.step)
         how = "The training was stopped" if crash.kind == "killed" else "The log ends in a crash"
-        return Observation(ID, "present", f"{how}: {crash.text[:160].rstrip(': ')}", step)
+        return Observation(ID, "present", f"{how}: {_in_short(crash.text)}", step)
     ended = next((event for event in run.events if event.kind in ("finished", "early-stop")), None)
     if ended is not None:
         return Observation(ID, "absent", f"The log says: {ended.text[:120]}")
@@ -42,6 +43,15 @@ def detect(signals: Signals) -> Observation:
             1.0 if share < 0.8 else 0.6,
         )
     return Observation(ID, "absent", f"The run reached its planned {counted(plan)} {unit}s.")
+
+
+def _in_short(text: str) -> str:
+    """The first sentences of a message, as many as fit in two lines."""
+    text = text.rstrip(": ")
+    if len(text) <= MESSAGE:
+        return text
+    whole, end, _ = text[:MESSAGE].rpartition(". ")
+    return f"{whole}." if end else f"{text[:MESSAGE]}…"
 
 
 def progress_made(signals: Signals) -> tuple[float, float, str] | None:
