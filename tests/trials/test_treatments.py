@@ -210,6 +210,19 @@ def straight() -> None:
     fit(model, x, y, F.cross_entropy)
 
 
+class Cut(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.features, self.head = nn.Linear(8, 4), nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(torch.relu(self.features(x)).detach())
+
+
+def cut_off() -> None:
+    fit(Cut(), *classes(), F.cross_entropy)
+
+
 CASES = [
     (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (softmax_first, "logits"),
     (raw_scores_as_log_probabilities, "logits"), (softmax_over_batch, "softmax_dim"), (one_softmax, "one_output"),
@@ -217,7 +230,7 @@ CASES = [
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
     (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
     (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
-    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"), (straight, "nonlinear"),
+    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"), (straight, "nonlinear"), (cut_off, "attached"),
 ]  # fmt: skip
 
 

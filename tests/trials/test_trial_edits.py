@@ -97,6 +97,7 @@ EDITS = {
         "def get():\n    x = torch.stack([d[i:i + n] for i in ix])\n    y = torch.stack([d[i:i + n] for i in ix])\n    return x, y\n",
         ["y = torch.stack([d[i + 1:i + n + 1] for i in ix])"],
     ),
+    "attached": ("def forward(self, x):\n    return self.b(self.a(x).detach())\n", ["return self.b(self.a(x))"]),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
     "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),

@@ -19,6 +19,7 @@ running = running + loss.detach()      # numbers for the log come after backward
     safety="safe",
     why_safe="Only the recording of operations changes; forward values stay the same.",
     clears=("no-gradient", "unchanged-weights", "flat-from-start"),
+    tries=("attached",),
     doc="""\
 Removes the conversions between output and loss and checks that each trainable parameter receives a gradient. Some
 parameters are legitimately unused in a step (conditional branches, a disabled auxiliary head): name them in the
