@@ -22,6 +22,7 @@ NAMES = [
     ("l_pix", "loss", "", "min"), ("l_g_total", "loss", "", "min"), ("cycle_A", "loss", "", "min"), ("gan_rec", "loss", "", "min"),
     ("rec", "score", "", "max"), ("adv_mean", "other", "", ""), ("Forward dt", "time", "", ""), ("Data dt", "data_time", "", ""),
     ("train", "loss", "train", "min"), ("val", "loss", "val", "min"), ("max_mem", "memory", "", ""),
+    ("IOU_THRESHOLDS", "other", "", ""), ("Validation Phase Loss", "loss", "val", "min"),
 ]  # fmt: skip
 
 
@@ -36,5 +37,6 @@ def test_parts_and_twins() -> None:
     assert meaning_of("total_loss").part == ""
     assert meaning_of("train_loss_epoch").scale == "epoch"
     assert meaning_of("train_loss_step").scale == "step"
+    assert (meaning_of("Training Phase Loss").part, meaning_of("Training Phase Loss").scale) == ("", "epoch")
     assert meaning_of("std-episode-return").stat == "std"
     assert meaning_of("best_val_loss").stat != "mean"

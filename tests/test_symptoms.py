@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ from traindx.engine.observe import observe
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import DOC_HEADINGS, Case, Symptom
-from traindx.symptoms.recipes import cosine, falling, flat, then
+from traindx.symptoms.recipes import cosine, falling, flat, swinging, then
 
 CATALOGUE = """flat-from-start slow-convergence plateau oscillation loss-spike divergence nonfinite-loss nonfinite-gradient
 nonfinite-activation nonfinite-weight overfitting-gap underfitting val-spike val-noisy val-at-chance suspiciously-good
@@ -97,3 +99,10 @@ def test_symptoms_do_not_depend_on_the_unit_of_the_loss(scale: float) -> None:
     found = {o.id: o.state for o in observe(Signals(run_of(scaled)))}
     differing = {identifier for identifier in wanted if wanted[identifier] != found[identifier]} - {"loss-at-chance"}
     assert not differing
+
+
+def test_results_without_a_counter_do_not_swing() -> None:
+    run = run_of({"accuracy": swinging(100, 0.6, 0.95, 5)})
+    assert symptoms()["oscillation"].detect(Signals(run)).state == "present"
+    run.series["accuracy"] = replace(run.series["accuracy"], axis="row")
+    assert symptoms()["oscillation"].detect(Signals(run)).state == "unknown"

@@ -64,7 +64,7 @@ _TOTAL = frozenset({"total", "all", "overall", "sum", "lm", "avg", "average", "m
                     "running", "smoothed", "smooth", "current", "cur", "raw", "objective", "model", "the", "of", "set",
                     "on", "metrics", "metric", "log", "logs", "scalars", "scalar", "trainer", "main", "batch", "epoch",
                     "step", "iter", "loss", "losses", "nll", "ce", "xent", "val", "crossentropy", "cross", "entropy",
-                    "cost", "criterion", "per", "token", "network"})  # fmt: skip
+                    "cost", "criterion", "per", "token", "network", "phase"})  # fmt: skip
 _STEP_NAMES = {  # larger wins when a row carries several counters
     "globalstep": 10, "trainerglobalstep": 10, "step": 9, "steps": 9, "iteration": 8, "iterations": 8, "iter": 8,
     "iters": 8, "it": 8, "itr": 8, "trainstep": 8, "trainingstep": 8, "nstep": 8, "numsteps": 8, "totalsteps": 8,
@@ -146,6 +146,8 @@ def meaning_of(name: str) -> Meaning:
     scale: Literal["step", "epoch", ""] = ""
     if suffix and len(words) > 1:
         scale = "epoch" if suffix.group(2) == "epoch" else "step"
+    elif "phase" in bag:  # 'Validation Phase Loss' is the mean of the phase beside the losses of its batches
+        scale = "epoch"
 
     bare = "".join(word for word in words if word not in _SPLITS)
     if (joined in _STEP_NAMES and words != ["time", "step"]) or (bare in _STEP_NAMES and bare != "ep"):
@@ -269,6 +271,8 @@ def _timing(words: list[str], bag: set[str], split: Split, scale: Literal["step"
 def _objective(
     name: str, words: list[str], bag: set[str], bare: str, split: Split, scale: Literal["step", "epoch", ""], stat: str
 ) -> Meaning:
+    if words[-1] in {"threshold", "thresholds", "thresh", "thr"}:  # a setting of a score, not the score
+        return Meaning("other", split)
     part = "/".join(w for w in words if w not in _SPLITS and w not in _TOTAL and w not in _STATS and not w.isdigit())
     rewarded = bag & _REWARD or "eprewmean" in bare or bare == "ret"
     if rewarded and not bag & {"loss", "losses"}:  # the loss of a reward model is a loss

@@ -80,6 +80,20 @@ def test_a_loss_that_ends_in_nulls_became_nan() -> None:
     assert len(one(read_text("".join(json.dumps(row) + "\n" for row in late))).series["loss"]) == 11
 
 
+@pytest.mark.parametrize("extra", [{}, {"nested": {"a": 1}}])
+def test_nulls_of_a_field_that_is_seldom_or_never_filled_in_are_no_nan(extra: dict[str, object]) -> None:
+    def row(step: int) -> str:
+        evaluated = 1.5 if step in (20, 40) else None
+        return json.dumps({"step": step, "loss": 1.0, "eval_loss": evaluated, "predict_loss": None, **extra}) + "\n"
+
+    run = one(read_text("".join(row(step) for step in range(60))))
+    assert steps(run, "eval_loss") == [20, 40]
+    assert "predict_loss" not in run.series or not len(run.series["predict_loss"])
+    assert not run.lost
+    stuck = one(read_text("".join(row(step) for step in range(100))))
+    assert np.isnan(stuck.series["eval_loss"].values[2:]).all()
+
+
 def test_the_planned_number_of_steps_is_no_counter() -> None:
     text = "".join(
         json.dumps(

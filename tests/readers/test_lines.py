@@ -76,6 +76,7 @@ def test_any_bytes_become_lines(data: bytes) -> None:
             "YMDhms",
         ),
         ("[2021-05-23 08:29:53,123] [INFO] [logging.py:68:log_dist] [Rank 0] step=10", "step=10", "YMDhms"),
+        ("2024-06-14 18:45:08,384 train.py step     0 | loss: 11.0", "step     0 | loss: 11.0", "YMDhms"),
         ("INFO - 03/11/25 12:39:30 - 200 - loss", "200 - loss", "hms"),
         ("(TaskRunner pid=625502) step:1 - loss:2", "step:1 - loss:2", ""),
         (

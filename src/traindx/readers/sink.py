@@ -39,6 +39,7 @@ from traindx.run import Event, Floats, Run
 _MAX_RUNS = 256  # a key with more values than this does not name runs
 _MAX_RESTARTS = 10  # a header repeated more often is a habit of the log, not a restart
 _NULL_TAIL = 5  # nulls on end that are no accident
+_OVER_HABIT = 2  # times the longest stretch of nulls that a number followed
 _NO_METRIC = frozenset({"step", "epoch", "stamp"})
 
 
@@ -56,6 +57,8 @@ class Sink:
         self._restarts: list[Event] = []
         self._planned: dict[str, float] | None = None  # columns that repeat a setting; None: not looked for yet
         self._null_tails: dict[tuple[str, str], list[Frame]] = {}
+        self._null_habit: dict[tuple[str, str], int] = {}  # the most nulls on end that a number followed
+        self._unused: set[tuple[str, str]] = set()  # losses that say null in rows where another loss is a number
         self.empty = True  # no metric has had a value yet
 
     def new_run(self) -> None:
@@ -159,20 +162,29 @@ class Sink:
             numbers = np.flatnonzero(np.ones(frame.length) if here is None else here)
             tail = self._null_tails.setdefault((run, name), [])
             start = 0
+            null = frame.nulls.get(name, np.zeros(frame.length, dtype=np.bool_)).copy()
             if len(numbers):
+                carried = sum(rows.length for rows in tail)
+                stretches = np.diff(np.cumsum(null)[numbers], prepend=-carried)
+                self._null_habit[run, name] = max(int(stretches.max()), self._null_habit.get((run, name), 0))
                 tail.clear()
                 start = int(numbers[-1]) + 1
-            null = frame.nulls.get(name, np.zeros(frame.length, dtype=np.bool_)).copy()
             null[:start] = False
+            if null.any() and _another_loss(frame, name, null):
+                self._unused.add((run, name))
             if null.any():
                 counters: dict[str, Column] = {name: (values, None) for name, values in counters_of(frame).items()}
                 tail.append(Frame(frame.length, counters).rows(null))
 
     def _read_nulls(self) -> None:
-        """JSON writers that may not say NaN say null: a loss that ends in nulls became NaN; single nulls are no value."""
+        """JSON writers that may not say NaN say null: a loss that ends in nulls became NaN. Nulls of a field that is filled
+        in now and then (an evaluation every hundred rows) or that a template has and this run never used are no value."""
         for (run, name), tail in self._null_tails.items():
             count = sum(frame.length for frame in tail)
-            if count < _NULL_TAIL:
+            habit = self._null_habit.get((run, name))
+            if count < _NULL_TAIL or (habit is None and (run, name) in self._unused):
+                continue
+            if count <= _OVER_HABIT * (habit or 0):
                 continue
             self.main.lost.append(f"'{name}' is null in its last {count} rows, read as NaN")
             for frame in tail:
@@ -209,6 +221,14 @@ class Sink:
                 builder.declare(name, Meaning("time", meaning.split))
                 return values
         return None
+
+
+def _another_loss(frame: Frame, name: str, rows: Mask) -> bool:
+    """Whether a loss of another name is a number in some of these rows."""
+    return any(
+        other != name and meaning_of(other).kind == "loss" and bool((rows if here is None else rows & here).any())
+        for other, (_, here) in frame.numbers.items()
+    )
 
 
 def _feed_split(builder: RunBuilder, frame: Frame, split: Labels, time: Floats | None) -> None:

@@ -20,6 +20,7 @@ AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing
 GOOD = (
     0.3  # of the highest score: a model that knows nothing seldom begins there, unless there are two or three classes
 )
+LEVELS = 5.0  # times the uncertainty of a level: what was gained beyond this is no noise
 MIN_POINTS = 5
 FEW = 10  # values, whose scatter cannot be told from their course:
 MOVED = 0.25  # of the best, and worse than at the start, is no rest
@@ -55,6 +56,7 @@ def detect(signals: Signals) -> Observation:
     by_noise = (
         (share < NOISE_SHARE or signals.kind == "rl")
         and gain < 2 * max(curve.noise, scatter)
+        and gain < LEVELS * scatter  # single episodes scatter widely; thousands of them tell the level well
         and curve.tail_trend(1.0)[1] > -2.0
     )
     if (by_share or by_noise) and not other:

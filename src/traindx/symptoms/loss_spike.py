@@ -24,6 +24,8 @@ RELATIVE = 0.15  # of the local level
 OF_RANGE = 0.12  # of the whole descent
 TAIL = 2.0  # times the run's own usual tail
 OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which otherwise is just as much a spike
+BEYOND = 1.5  # times the highest jump that chance brings in a run of this length
+MANY_JUMPS = 500
 COARSE = (1500, 200)  # blocks at the coarser scales
 MANY = 100_000  # longer series are read in blocks whose maximum stands for them
 
@@ -104,12 +106,27 @@ def _at_scale(curve: Curve, block: int, descent: float, *, highest: bool) -> lis
     # heavy tails are the run's own manner: a spike must stand out from them too
     usual = 1 - max(0.02, 6 / max(1, int(jump.sum())))
     tail = float(np.quantile(z[jump], usual)) if usual > 0 else 0.0
-    hit = jump & (z > max(Z, TAIL * tail)) & (above > RELATIVE * np.abs(base)) & (above > OF_RANGE * descent)
+    hit = (
+        jump
+        & (z > max(Z, TAIL * tail, BEYOND * _expected_highest(z[jump])))
+        & (above > RELATIVE * np.abs(base))
+        & (above > OF_RANGE * descent)
+    )
     if base.min() > 0 and level.min() > 0:  # multiplicative noise: batches that are often several times the median
         ratio = np.log(level / base)
         spread = 1.4826 * rolling_median(np.abs(ratio), 2 * width + 1)
         hit &= np.log(height / base) > LOG_Z * np.maximum(spread, 1e-300)
     return _episodes(x, height, base, hit)
+
+
+def _expected_highest(jumps: Floats) -> float:
+    """How high the highest of so many jumps is by chance, if their tail goes on as it begins; 0 where they are too few to
+    see a tail. Batches of uneven difficulty throw one value in a thousand far up, and a long log has many thousands."""
+    if len(jumps) < MANY_JUMPS:
+        return 0.0
+    begin, end = 0.1, max(0.01, 20 / len(jumps))  # twenty: spikes themselves must not draw the tail
+    low, high = np.quantile(jumps, [1 - begin, 1 - end])
+    return float(high + (high - low) / np.log(begin / end) * np.log(end * len(jumps)))
 
 
 def _episodes(x: Floats, height: Floats, base: Floats, hit: NDArray[np.bool_]) -> list[Spike]:
@@ -176,9 +193,9 @@ SYMPTOM = Symptom(
 The loss jumps within a few steps, once or again and again. Whether it comes back decides what it is worth.
 
 ## How it is measured
-Against a rolling median, a jump must exceed eight robust standard deviations and twice the run's own 98 %
-tail (some losses are heavy-tailed by nature), 15 % of the local level and 12 % of the whole descent. Excursions longer
-than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
+Against a rolling median, a jump must exceed eight robust standard deviations, twice the run's own 98 % tail (some losses
+are heavy-tailed by nature; in long runs also one and a half times the highest jump which that tail brings by chance), 15 %
+of the local level and 12 % of the whole descent. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
 far, four times the usual change and every other rise. The page says where the largest one is and when the loss was back.
 
 ## Healthy range
@@ -198,6 +215,10 @@ a norm that jumps with the loss points to the batch, one that grew for many step
         Case("noisy but ordinary", "absent", lambda: {"train_loss": falling(500, 2.4, 0.4, 0.2)}),
         Case("heavy-tailed batches", "absent",
              lambda: {"train_loss": falling(2000, 1, 0.1) * np.random.default_rng(1).lognormal(0, 0.6, 2000)}),
+        Case("one batch in thousands is hard", "absent",
+             lambda: {"train_loss": falling(20_000, 2.3, 1.0, 0.0) * np.random.default_rng(3).gamma(2.0, 0.5, 20_000)}),
+        Case("a spike in a long and noisy run", "present",
+             lambda: {"train_loss": put(falling(20_000, 2.3, 1.0, 0.2), 15_000, *[9.0] * 5)}),
         Case("three values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0]}),
     ),
 )  # fmt: skip

@@ -25,6 +25,10 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "Adversarial losses swing by design; not judged.")
     if curve is None or len(curve) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few values of an objective to see swings.")
+    if curve.series.axis == "row" and curve.series.meaning.kind == "score":
+        return Observation(
+            ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
+        )
     skip = int(len(curve.bins.median) * SKIP)
     y, x = curve.bins.median[skip:], curve.bins.x[skip:]
     span = float(np.quantile(y, 0.95) - np.quantile(y, 0.05))

@@ -16,6 +16,7 @@ ID = "plateau"
 MIN_POINTS = 12
 STRETCH = 0.4  # of the run without progress
 STRETCH_OPEN = 0.6  # where the best possible value is unknown (returns, scores): more patience
+OPEN = 0.6  # how plain a plateau can be there
 LEFT = 0.03  # of the whole progress may still be made on a plateau
 CONVERGED = 0.8  # a loss that fell by this share has arrived, not got stuck
 GOOD_SCORE = 0.9
@@ -63,9 +64,9 @@ def stopped_at(curve: Curve) -> float | None:
 
 def _high(signals: Signals, curve: Curve) -> float:
     """How plainly the level is too high: a loss stuck near its start is worse than one at a quarter of it,
-    which may be all the task allows."""
+    which may be all the task allows. What the best return or score is, no log says."""
     if signals.kind == "rl" or curve.sign < 0:
-        return 1.0
+        return OPEN
     return float(np.interp(curve.reduction, [0.1, 0.5, 0.6, CONVERGED], [1.0, 0.6, 0.4, 0.25]))
 
 
@@ -104,7 +105,7 @@ The earliest bin after which less than 3 % of the whole progress (and less than 
 uncertainty) was still made. Present when that is at least 40 % of the run, no significant falling trend is left, and
 standing still is not the plan: a loss that lost 80 % of its value, a score above 90 % or a learning rate that had decayed
 to under 5 % of its peak has arrived rather than got stuck. For returns and scores the ceiling is
-unknown: there the stretch must be 60 % of the run.
+unknown: there the stretch must be 60 % of the run, and weighs less.
 
 ## Healthy range
 Every good run ends on a plateau near its floor. A pause of a few epochs before a planned drop of the learning rate is

@@ -17,6 +17,7 @@ MIN_POINTS = 8
 LITTLE = 0.35  # of the initial loss, over the whole run
 UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
 FLAT = 0.035
+GOT_THERE = 0.7  # of the validation loss or error gone: whatever the training loss measures, the model learnt
 TURNED = 0.7  # of the run: validation that was best before this has been learnt past
 
 
@@ -44,6 +45,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{val.name} was best at {val.at(val.best_at)}: not the pace is what is missing."
         )
+    if val is not None and len(val) >= MIN_POINTS and val.reduction >= GOT_THERE:
+        return Observation(ID, "absent", f"{val.name} fell by {percent(val.reduction)} in the same run.")
     if moves and FLAT <= share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
@@ -84,6 +87,8 @@ scales that force small steps, clipping that cuts every step, or a schedule that
     cases=(
         Case("validation was best half way", "absent",
              lambda: {"train_loss": ramp(10, 0.52, 0.36), "val_loss": [0.51, 0.48, 0.472, 0.477, 0.475, 0.465, 0.484, 0.49, 0.498, 0.505]}),
+        Case("validation error got there", "absent",
+             lambda: {"cost": ramp(100, 0.27, 0.22), "validation error": falling(300, 88.0, 6.0)}),
         Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
         Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
