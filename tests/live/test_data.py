@@ -8,7 +8,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present
 
-from traindx.live.neighbours import agreement, unspoilt
+from traindx.live.neighbours import agreement, strays, unspoilt
 
 LEARNT = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -152,6 +152,18 @@ def test_spoilt_samples_do_not_hide_what_the_others_tell() -> None:
     assert not sound[7]
     assert not sound[9]
     assert agreement(rows[sound], rows[sound][:, 1]).sure() > 5
+
+
+def test_values_that_stray_from_their_feature() -> None:
+    rows = torch.randn(300, 3, generator=torch.Generator().manual_seed(1))
+    assert strays(rows) is None
+    assert (
+        strays(torch.stack([rows[:, 0].exp() ** 2, (rows[:, 1] > 2).float(), rows[:, 2]], 1)) is None
+    )  # heavy tails, rare codes
+    rows[17, 2] = 9999.0
+    found = strays((rows - rows.mean(0)) / rows.std(0))  # scaled by what the stray made of the deviation
+    assert found is not None
+    assert (found.feature, found.count) == (2, 1)
 
 
 def test_agreement_is_that_of_the_definition() -> None:

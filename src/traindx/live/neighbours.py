@@ -12,6 +12,9 @@ FEATURES = 256  # of a sample, spread over it
 LEAST_PER_CLASS = 5
 FOLDS = 5
 WILD = 50.0  # times the usual largest value of a sample
+LEAST_ROWS, TABLE = 128, 50  # samples, and features at most, of a table that is looked at for strays
+STRAY = 1e3  # times the middle distance from the middle: a log-normal income has a few hundred at most
+FEW_STRAYS, DISTINCT = 0.02, 0.5  # of the samples, and of the values that must differ
 CONSTANT = 1e-4  # of the largest deviation: such a feature holds rounding errors
 
 
@@ -98,6 +101,37 @@ def unspoilt(rows: torch.Tensor) -> torch.Tensor:
     """Which samples are numbers in the range of the others: one wild value would be the scale of its feature."""
     reach = rows.abs().amax(1).double()
     return torch.isfinite(reach) & (reach <= WILD * reach.nanmedian().clamp(min=1e-12))
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """Values of one feature that lie far off all others of it."""
+
+    feature: int
+    count: int
+    value: float
+    usual: float
+    spread: float  # the middle distance of the others from `usual`
+
+
+def strays(rows: torch.Tensor) -> Stray | None:
+    """The feature with the farthest strays: a few values of a number with many, beyond what any distribution in use gives."""
+    rows = rows[torch.isfinite(rows).all(1)].double()
+    if len(rows) < LEAST_ROWS or rows.shape[1] > TABLE:
+        return None
+    usual = rows.median(0).values
+    apart = (rows - usual).abs()
+    spread = apart.median(0).values
+    far = (apart > STRAY * spread) & (spread > 0)
+    counts = far.sum(0)
+    few = (counts > 0) & (counts <= FEW_STRAYS * len(rows))
+    for feature in torch.where(few, apart.amax(0) / spread, 0.0).argsort(descending=True)[: int(few.sum())].tolist():
+        column = rows[:, feature]
+        calm = column[~far[:, feature]]
+        if len(set(calm.tolist())) >= DISTINCT * len(calm):  # a code or a count is no such number
+            value = float(column[apart[:, feature].argmax()])
+            return Stray(feature, int(counts[feature]), value, float(usual[feature]), float(spread[feature]))
+    return None
 
 
 def enough(labels: torch.Tensor, least: int) -> bool:

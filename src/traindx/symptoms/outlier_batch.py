@@ -21,7 +21,8 @@ The largest input value of one training batch, or of one sample in it, is more t
 
 ## How it is measured
 Where data first meets weights, on the steps that are looked at closely. Batches in between are not seen, so silence proves
-nothing.
+nothing. In tables also values far off all others of their feature, more than a thousand times the middle distance from its middle, in at
+most 2 % of the first 512 training samples: a spoilt value makes the deviation that it is scaled by, and hides in the range.
 
 ## Healthy range
 Largest values that differ by a small factor from batch to batch.

@@ -16,7 +16,7 @@ import torch
 from traindx.live.findings import Finding, Findings
 from traindx.live.first_pass import FirstPass, size_of_source
 from traindx.live.hub import Hub
-from traindx.live.neighbours import agreement, distinct, enough, features_of, most_frequent, on_a_line, unspoilt
+from traindx.live.neighbours import agreement, distinct, enough, features_of, most_frequent, on_a_line, strays, unspoilt
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, tensors_in
@@ -32,6 +32,7 @@ ONE_SIDED = 0.8  # share of one label from which hardly anything could be better
 NO_RELATION = 3.0  # standard deviations that the better of two tests stays below
 UPDATES = 100  # before a model that has learnt nothing says something about the labels
 MEMORISING, STUCK = 0.85, 0.6  # clarity: a task may be out of reach of neighbours and of this model alike
+STRAYS_CLEAR = 0.9  # a stray value may be true
 BYTES = 8 << 20  # of a batch that is looked at
 
 
@@ -147,6 +148,8 @@ class Alignment(Observer):
         self._judge()
         if not self._told:
             self._judge_alone()
+        if self._trained.count and "outlier-batch" not in self.hub.found:
+            self._look_for_strays(torch.cat(self._trained.rows))
 
     def _was_evaluated(self) -> None:
         if self._waiting is not None and self._between:
@@ -207,6 +210,15 @@ class Alignment(Observer):
                 "in the end."
             )
             self._findings.add(Finding("labels-unrelated", True, text, MEMORISING if progress.memorised else STUCK))
+
+    def _look_for_strays(self, rows: torch.Tensor) -> None:
+        stray = strays(rows)
+        if stray is not None:
+            text = (
+                f"{stray.count} of {len(rows)} training samples looked at reach {stray.value:.3g} in feature {stray.feature}; the others lie "
+                f"around {stray.usual:.3g}, half of them within {stray.spread:.2g}."
+            )
+            self._findings.add(Finding("outlier-batch", True, text, STRAYS_CLEAR))
 
 
 def _classified(call: Criterion) -> bool:
