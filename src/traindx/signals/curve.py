@@ -134,7 +134,7 @@ class Curve:
     def initial(self) -> float:
         """Where the run began: the median of the first few raw points."""
         few = 1 if len(self) < 10 else 3 if len(self) < 300 else 5
-        return float(np.median(self.y[:few]))
+        return float(np.median(self.y[:few])) if len(self.y) else float("nan")
 
     @property
     def now(self) -> float:
