@@ -127,6 +127,16 @@ def test_two_trainings_in_one_file() -> None:
     assert [len(run.series["loss"]) for run in read(once + once)] == [8, 8]
 
 
+def test_a_bare_counter_counts_epochs_where_other_lines_say_so() -> None:
+    line = "Train: [{0}/50]\tlr 0.0003\tloss {1:.3f}\n"
+    text = "".join(line.format(e, 3 - e / 20) + f"EPOCH {e} training takes 0:00:02\n" for e in range(20))
+    run = one(read(text + line.format(20, 2.0)))  # killed in its last epoch
+    assert run.series["train/loss"].axis == "epoch"
+    assert run.config["planned_epochs"] == 50
+    bare = one(read("".join(line.format(e, 3 - e / 20) for e in range(20))))
+    assert bare.series["train/loss"].axis == "step"
+
+
 def test_what_happens_belongs_to_the_training_it_stands_in() -> None:
     def training(*ending: str) -> str:
         return "".join(f"epoch {e} loss {3 - e / 40:.3f}\n" for e in range(60)) + "".join(

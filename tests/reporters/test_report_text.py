@@ -179,3 +179,11 @@ def test_a_log_that_holds_nothing_is_not_ranked() -> None:
 def test_a_number_keeps_its_percent_sign() -> None:
     for width in range(40, 100):
         assert not any(line.strip().startswith("%") for line in page(samples.unhealthy(), width=width).splitlines())
+
+
+def test_epochs_counted_from_zero_are_one_more() -> None:
+    curve = Curve("loss", tuple(float(epoch) for epoch in range(10)), (1.0,) * 10)
+    run = samples.summary(steps=9, axis="epoch")
+    assert "· 10 epochs" in page(samples.unhealthy(run=run, curves=(curve,))).splitlines()[0]
+    later = replace(curve, steps=tuple(epoch + 1 for epoch in curve.steps))
+    assert "· 9 epochs" in page(samples.unhealthy(run=run, curves=(later,))).splitlines()[0]

@@ -13,6 +13,7 @@ from traindx.readers.shapes import Block, Places, Shape
 from traindx.run import Floats
 
 _ONE_MESSAGE = 0.01  # seconds that the handlers of one message may take to write it
+_FEW_EPOCHS = 3  # lines that agree by chance are fewer
 _MIDNIGHT = 43_200.0  # seconds a clock without a date may fall by before a new day is assumed
 
 
@@ -131,6 +132,19 @@ def prepare(rows: list[Rows]) -> None:
         _mark_progress(each)
         _last_frames(each)
         _unwrap_midnight(each)
+    named = [each.epoch for each in rows if each.own_epoch and not each.own_step]
+    for each in rows:
+        _count_epochs(each, named)
+
+
+def _count_epochs(rows: Rows, named: list[Floats]) -> None:
+    """'Train: [3/50]' counts epochs where other lines tell of exactly these numbers as epochs; the last one may not have come."""
+    if not rows.own_step or rows.own_epoch or len(rows) < _FEW_EPOCHS:
+        return
+    if any(np.array_equal(epochs, rows.step[: len(epochs)]) for epochs in named if 0 <= len(rows) - len(epochs) <= 1):
+        blank = np.full(len(rows), np.nan)
+        rows.epoch, rows.epoch_total, rows.step, rows.step_total = rows.step, rows.step_total, blank, blank
+        rows.own_epoch, rows.own_step = True, False
 
 
 def _last_frames(rows: Rows) -> None:

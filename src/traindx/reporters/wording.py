@@ -78,8 +78,9 @@ def amount(value: int, noun: str) -> str:
 
 
 def length_of(diagnosis: Diagnosis) -> str:
-    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any."""
-    length = amount(diagnosis.run.steps, diagnosis.run.axis) if diagnosis.run.steps else ""
+    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any. Epochs 0 to 9 are ten."""
+    from_zero = diagnosis.run.axis == "epoch" and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
+    length = amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
     cost = diagnosis.run.config.get("recording.cost")
     return f"{length}, recorded at {cost * 100:.1f} % cost" if isinstance(cost, float) and length else length
 
