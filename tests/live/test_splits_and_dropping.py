@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
 from pathlib import Path
 
 import pytest
+import torch
 from live_scripts import facts_of, present, run
 
+from traindx.live.splits import _variables
 from traindx.readers.find import find_runs
 
 PARTS = """
@@ -50,6 +54,19 @@ def test_the_validation_loss_is_that_of_held_out_data(tmp_path: Path, how: str) 
         assert last < 0.3
     else:
         assert last == pytest.approx(printed, rel=0.35)
+
+
+def test_variables_are_not_kept_alive() -> None:
+    def function() -> tuple[bool, list[str]]:
+        loss = torch.nn.Parameter(torch.zeros(2))
+        gone = weakref.ref(loss)
+        names = [name for name, _ in _variables(sys._getframe())]
+        del loss
+        return gone() is None, names
+
+    freed, names = function()
+    assert freed
+    assert "loss" in names
 
 
 DROPPED = """

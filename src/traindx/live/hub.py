@@ -85,8 +85,13 @@ class Hub(Records):
         return not self.ended
 
     @property
+    def evaluates_loader(self) -> bool:
+        """A loader has handed out a batch since the last `backward`."""
+        return self._loader != 0
+
+    @property
     def evaluates_training_loader(self) -> bool:
-        """The last batch came from a loader that is trained on."""
+        """That loader is trained on."""
         return self._loader in self._training_loaders
 
     @property

@@ -7,9 +7,11 @@ tensor that the targets are cut from. None of it is looked for any more once the
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
+from inspect import CO_OPTIMIZED
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -43,8 +45,15 @@ class Splits:
         if self._plain >= PLAIN_EVALUATIONS and not self._parted:
             return False
         if self._last is None or self._last[0] is not call:
-            self._last = call, self._hub.evaluates_training_loader or _by_word() or _by_name(call.target)
+            self._last = call, self._find_out(call)
         return self._last[1]
+
+    def _find_out(self, call: Criterion) -> bool:
+        """The cheapest first: names are asked only where neither a loader nor a word says what is evaluated."""
+        if self._hub.evaluates_training_loader:
+            return True
+        word = _by_word()
+        return _by_name(call.target) if word is None and not self._hub.evaluates_loader else bool(word)
 
     def held_out(self, found: Sequence[tuple[Value, bool]]) -> list[Value]:
         """What is not of the training data; all of it where nothing else was evaluated."""
@@ -66,23 +75,34 @@ def _frames() -> list[FrameType]:
     return frames
 
 
-def _by_word() -> bool:
-    """The innermost function with a word for a part of the data says which. Words of a whole module may be left from anything."""
+def _variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """The variables of a function that is running. Before Python 3.13 asking for them leaves a second reference to each in the
+    frame, which would keep what the user lets go of, a whole graph for one, until the function ends."""
+    kept = frame.f_locals
+    found = list(kept.items())[:VARIABLES]
+    if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
+        kept.clear()
+    return found
+
+
+def _by_word() -> bool | None:
+    """The innermost function with a word for a part of the data says which; None without one. Words of a whole module may be left
+    from anything."""
     for frame in _frames():
         if frame.f_code.co_name == "<module>":
             continue
-        for value in list(frame.f_locals.values())[:VARIABLES]:
+        for _, value in _variables(frame):
             word = value.lower() if type(value) is str and len(value) <= 10 else ""
             if word in TRAINED_WORDS or word in HELD_WORDS:
                 return word in TRAINED_WORDS
-    return False
+    return None
 
 
 def _by_name(target: torch.Tensor) -> bool:
     """Whether the targets lie in a tensor that is named after the training and in none that is named after something else."""
     trained = False
     for frame in _frames():
-        for name, value in list(frame.f_locals.items())[:VARIABLES]:
+        for name, value in _variables(frame):
             if type(value) is torch.Tensor and _lies_in(target, value):
                 if HELD_NAME.search(name):
                     return False
