@@ -165,6 +165,7 @@ def test_another_mistake_that_was_seen_is_a_symptom_and_nothing_against_a_likely
     assert first.cause in ("missing-zero-grad", "softmax-before-cross-entropy")
     assert first.confidence >= UNSURE
     assert not {fact.evidence for fact in facts} & set(first.contradicts)
+    assert page.headline in first.supports  # of two things that were seen, the one the named cause rests on
 
 
 LEARNS = falling(40, 2.3, 0.05, 0.01)

@@ -67,7 +67,7 @@ def diagnose(
     main = signals.main
     return Diagnosis(
         verdict=verdict,
-        headline=headline(verdict, observations, signals) if run.format != ANSWERS else _TOLD,
+        headline=headline(verdict, hypotheses, observations, signals) if run.format != ANSWERS else _TOLD,
         run=RunSummary(
             run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
             run.config, main.name if main is not None else None, tuple(run.lost), run.axis,

@@ -29,8 +29,10 @@ SCOPE: Mapping[str, str] = {
 }
 
 
-def headline(verdict: Verdict, observations: Sequence[Observation], signals: Signals) -> str:
-    """What is the matter, in one sentence."""
+def headline(
+    verdict: Verdict, hypotheses: Sequence[Hypothesis], observations: Sequence[Observation], signals: Signals
+) -> str:
+    """What is the matter, in one sentence: of an ill run the plainest problem that the cause named first rests on."""
     known = symptoms()
     if verdict == "healthy":
         return "No problem found."
@@ -47,7 +49,9 @@ def headline(verdict: Verdict, observations: Sequence[Observation], signals: Sig
         if problems:
             return f"Not plain enough to call it a fault: {', '.join(o.id for o in problems)}."
         return "Nothing wrong was seen, and too little could be measured to call it healthy."
-    return max(problems, key=lambda o: o.clarity / known[o.id].background).evidence
+    top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
+    its_own = [o for o in problems if top is not None and o.evidence in top.supports]
+    return max(its_own or problems, key=lambda o: o.clarity / known[o.id].background).evidence
 
 
 def next_step(
