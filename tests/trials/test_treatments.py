@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
-from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
+from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
 
 from traindx.live import recorder  # noqa: E402
 from traindx.trials import inside, setting  # noqa: E402
@@ -306,12 +306,46 @@ def test_a_model_that_is_asked_for_its_own_input_is_asked_for_what_comes_next(tm
     assert asked.value(metric) > 2.0  # nobody can tell random tokens before they come
 
 
+def test_samples_are_kept_unless_they_are_drawn_anew(tmp_path: Path) -> None:
+    class Slow(Dataset[torch.Tensor]):
+        def __init__(self, noise: float) -> None:
+            self.noise, self.read = noise, 0
+
+        def __len__(self) -> int:
+            return 32
+
+        def __getitem__(self, index: int) -> torch.Tensor:
+            self.read += 1
+            return torch.full((4,), float(index)) + self.noise * torch.randn(4)
+
+    def train(data: Slow) -> None:
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+        for _ in range(5):
+            for rows in DataLoader(data, batch_size=8):
+                optimizer.zero_grad()
+                F.mse_loss(model(rows), rows[:, :1]).backward()
+                optimizer.step()
+
+    fixed, drawn = Slow(0.0), Slow(1.0)
+
+    def over(data: Slow) -> Callable[[], None]:
+        def loop() -> None:
+            train(data)
+
+        return loop
+
+    assert measured(tmp_path / "fixed", over(fixed), "cache").acted["cache"] > 0
+    assert measured(tmp_path / "drawn", over(drawn), "cache").acted["cache"] == 0  # augmentation is not frozen
+    assert fixed.read < drawn.read
+
+
 def test_settings_without_a_case_are_few() -> None:
     """A new treatment needs a case here."""
     covered = {setting.parse(change).name for _, change in CASES}
     elsewhere = {
         "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum", "class_weights",
-        "nothing", "activation", "early_stop", "optimizer", "shift",
+        "nothing", "activation", "early_stop", "optimizer", "shift", "cache",
     }  # fmt: skip
     untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere
     assert untried == {"causal", "classify", "robust_loss", "skip_bad", "val_scale", "workers"}

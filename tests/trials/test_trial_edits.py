@@ -98,6 +98,10 @@ EDITS = {
         ["y = torch.stack([d[i + 1:i + n + 1] for i in ix])"],
     ),
     "attached": ("def forward(self, x):\n    return self.b(self.a(x).detach())\n", ["return self.b(self.a(x))"]),
+    "cache": (
+        "import time\nclass D(Dataset):\n    def __getitem__(self, i):\n        return read(i)\n",
+        ["import functools", "@functools.cache"],
+    ),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
     "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),

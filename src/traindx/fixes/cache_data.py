@@ -26,10 +26,13 @@ class Prepared(torch.utils.data.Dataset):
         return torch.from_numpy(self.x[index].copy()), self.labels[index]
 """,
     safety="caution",
-    why_safe="Costs disk space, and a stale cache silently serves old data: name it by its settings.",
+    why_safe="Costs memory or disk space, and a stale cache silently serves old data: name it by its settings.",
     clears=("slow-input-pipeline",),
+    tries=("cache",),
+    judged_by="speed",
     doc="""\
-Moves decoding and resizing out of the loop; a memory map then delivers a sample in microseconds from the page cache.
+`traindx fix` tries it with samples kept in memory, which is enough for a data set that fits there. For larger ones:
+move decoding and resizing out of the loop; a memory map then delivers a sample in microseconds from the page cache.
 Cache what is deterministic and leave random augmentation in the loop. Small datasets fit into memory, even the
 device's, and need no loader at all. Very large ones are better packed in sequential shards than in single files.
 Rebuild the cache when code or data change: put a hash of the settings into its name. Samples per second from the
