@@ -14,7 +14,7 @@ from traindx.engine.observe import observe
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import DOC_HEADINGS, Case, Symptom
-from traindx.symptoms.recipes import cosine, falling, flat, swinging, then
+from traindx.symptoms.recipes import cosine, falling, flat, put, swinging, then
 
 CATALOGUE = """flat-from-start slow-convergence plateau oscillation loss-spike divergence nonfinite-loss nonfinite-gradient
 nonfinite-activation nonfinite-weight overfitting-gap underfitting val-spike val-noisy val-at-chance suspiciously-good
@@ -99,6 +99,14 @@ def test_symptoms_do_not_depend_on_the_unit_of_the_loss(scale: float) -> None:
     found = {o.id: o.state for o in observe(Signals(run_of(scaled)))}
     differing = {identifier for identifier in wanted if wanted[identifier] != found[identifier]} - {"loss-at-chance"}
     assert not differing
+
+
+def test_a_spike_that_validation_did_not_notice_weighs_little() -> None:
+    loss, score = put(falling(60, 1.0, 0.4), 50, 1.6), 1 - falling(60, 0.9, 0.3, 0.0)
+    alone = symptoms()["loss-spike"].detect(Signals(run_of({"train_loss": loss})))
+    beside = symptoms()["loss-spike"].detect(Signals(run_of({"train_loss": loss, "val_acc": score})))
+    assert (alone.state, beside.state) == ("present", "present")
+    assert beside.clarity < 0.5 < alone.clarity
 
 
 def test_results_without_a_counter_do_not_swing() -> None:

@@ -85,3 +85,7 @@ def test_an_accuracy_that_was_good_at_the_first_evaluation_is_not_chance() -> No
         run_of({"train_loss": [0.3, 0.02, *[0.001] * 12], "val_loss": [1.5] * 14, "val_accuracy": [0.6, 0.605] * 7})
     )
     assert "val-at-chance" not in {symptom.id for symptom in page.present()}
+
+
+def test_gen_and_dis_train_against_each_other() -> None:
+    assert Signals(run_of({"gen/loss": [1.4, 1.0, 1.3], "dis/loss": [1.6, 1.3, 1.1]})).kind == "gan"

@@ -142,6 +142,18 @@ class Signals:
             place = train.x[0] + (steps - val.x[0]) / span * (train.x[-1] - train.x[0])
         return np.interp(place, train.bins.x, train.bins.median)
 
+    def better_after(self, share: float) -> Curve | None:
+        """The validation score or loss that stands better at the end than it ever did in this first share of the run: what
+        the training loss did there was no harm, or it measures something else since."""
+        for curve in (self.score, self.val):
+            if curve is None or not len(curve):
+                continue
+            passed = curve.x - curve.x[0] > share * (curve.x[-1] - curve.x[0])
+            before, after = curve.y[~passed], curve.y[passed]
+            if len(before) >= 3 and len(after) >= 3 and np.median(after[-max(1, len(after) // 3) :]) < before.min():
+                return curve
+        return None
+
     def _named(self, name: str) -> Curve:
         wanted = name.lower()
         series = self.run.series.get(name) or next(

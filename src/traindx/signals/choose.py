@@ -11,7 +11,7 @@ from traindx.meaning import Meaning, tokens_of
 from traindx.run import Run, Series
 
 _GENERATOR = frozenset({"g", "gen", "generator", "netg"})
-_DISCRIMINATOR = frozenset({"d", "disc", "discriminator", "netd", "critic", "real", "fake"})
+_DISCRIMINATOR = frozenset({"d", "dis", "disc", "discrim", "discriminator", "netd", "critic", "real", "fake"})
 _ADVERSARIAL = frozenset({"gan", "adv", "adversarial"})
 _RECONSTRUCTION = frozenset({"l1", "l2", "rec", "recon", "reconstruction", "cycle", "pixel", "mse", "perceptual"})
 _ACTOR_CRITIC = frozenset({"policy", "value", "pi", "v", "q", "actor", "critic", "vf", "pg", "td", "qf1", "qf2"})

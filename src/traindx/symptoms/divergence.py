@@ -42,6 +42,13 @@ def detect(signals: Signals) -> Observation:
                 text = f"Before the run was resumed: {found.evidence}"
                 return Observation(ID, "present", text, found.steps, found.where, found.clarity)
     found = _judge(curve)
+    if found is not None and found.steps is not None and signals.kind == "supervised" and curve is signals.train:
+        better = signals.better_after(curve.clock_share(found.steps[0]))
+        if better is not None:
+            return Observation(
+                ID, "absent", f"{curve.name} rose to {num(curve.logged(curve.now))}, but {better.name} went on to its best: "
+                "another loss is logged since, or the data got harder.",
+            )  # fmt: skip
     if found is not None and curve.series.meaning.split in ("val", "test") and signals.kind == "supervised":
         text = f"{found.evidence} No training loss was logged beside it: memorised data look the same."
         return Observation(ID, "present", text, found.steps, found.where, min(found.clarity, VALIDATION_ALONE))
@@ -154,6 +161,8 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
         Case("falls, then climbs for good", "present", lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
         Case("rises from the beginning", "present", lambda: {"train_loss": ramp(300, 3.4, 3.95, 0.02)}),
         Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1), ramp(100, 8, 1.5, 0.1))}),
+        Case("a term is added and the score goes on", "absent",
+             lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)), "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.4, 0.4, 0.1)}),
         Case("one spike that recovers", "absent",
              lambda: {"train_loss": then(falling(150, 2.4, 0.6), flat(4, 5.0), falling(150, 0.6, 0.5))}),

@@ -14,7 +14,7 @@ from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.stats import rolling_median
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.recipes import falling, put, then
+from traindx.symptoms.recipes import falling, flat, put, then
 
 ID = "loss-spike"
 MIN_POINTS = 5
@@ -26,6 +26,8 @@ TAIL = 2.0  # times the run's own usual tail
 OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which otherwise is just as much a spike
 BEYOND = 1.5  # times the highest jump that chance brings in a run of this length
 MANY_JUMPS = 500
+FEW = 2  # spikes that validation did not notice are worth
+PASSING = 0.4  # a line
 COARSE = (1500, 200)  # blocks at the coarser scales
 MANY = 100_000  # longer series are read in blocks whose maximum stands for them
 
@@ -58,11 +60,20 @@ def detect(signals: Signals) -> Observation:
     number = "One spike" if len(spikes) == 1 else f"{len(spikes)} spikes, the largest"
     back = f"back by {curve.at(worst.back)}" if worst.back is not None else "and it did not come back"
     lasting = worst.back is None
+    better = signals.better_after(curve.clock_share(worst.step))
+    if better is not None and lasting:
+        return Observation(
+            ID, "absent", f"{curve.name} steps up at {curve.at(worst.step)} and stays there, but {better.name} went on to its "
+            "best: another loss is logged since.",
+        )  # fmt: skip
     size = (worst.height - worst.base) / max(curve.top - curve.best, 1e-300)
+    clear = 1.0 if lasting else clarity(size, OF_RANGE, 1.0)
+    if better is not None and len(spikes) <= FEW:
+        clear, back = min(clear, PASSING), f"{back}; {better.name} went on to its best"
     return Observation(
         ID, "present",
         f"{number} at {curve.at(worst.step)}: {curve.name} {num(worst.base)} → {num(worst.height)}, {back}.",
-        (spikes[0].step, spikes[-1].step), curve.name, 1.0 if lasting else clarity(size, OF_RANGE, 1.0),
+        (spikes[0].step, spikes[-1].step), curve.name, clear,
     )  # fmt: skip
 
 
@@ -196,7 +207,8 @@ The loss jumps within a few steps, once or again and again. Whether it comes bac
 Against a rolling median, a jump must exceed eight robust standard deviations, twice the run's own 98 % tail (some losses
 are heavy-tailed by nature; in long runs also one and a half times the highest jump which that tail brings by chance), 15 %
 of the local level and 12 % of the whole descent. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
-far, four times the usual change and every other rise. The page says where the largest one is and when the loss was back.
+far, four times the usual change and every other rise. One or two that come back while validation goes on to its best weigh
+little, and a step that stays while validation goes on to its best is another loss from there on. The page says where the largest one is and when the loss was back.
 
 ## Healthy range
 A recovered spike now and then is survivable in large-model training; a spike that does not come back is divergence.
@@ -219,6 +231,8 @@ a norm that jumps with the loss points to the batch, one that grew for many step
              lambda: {"train_loss": falling(20_000, 2.3, 1.0, 0.0) * np.random.default_rng(3).gamma(2.0, 0.5, 20_000)}),
         Case("a spike in a long and noisy run", "present",
              lambda: {"train_loss": put(falling(20_000, 2.3, 1.0, 0.2), 15_000, *[9.0] * 5)}),
+        Case("a term is added and the score goes on", "absent",
+             lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)), "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
         Case("three values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0]}),
     ),
 )  # fmt: skip
