@@ -18,6 +18,7 @@ ID = "no-gradient"
 MIN_POINTS = 3
 COARSE = 1e-2  # of a usual norm: a log that prints no finer cannot tell zero from small
 NAMED = 4
+_BIAS = re.compile(r"(^|\W)bias$")
 _MESSAGE = re.compile(
     r"does not require grad and does not have a grad_fn"  # torch: nothing in the graph is trainable
     r"|None of the inputs have requires_grad=True"  # torch: reentrant checkpointing cuts the graph
@@ -35,10 +36,12 @@ def detect(signals: Signals) -> Observation:
     series = [one for one in layers(signals.run, "grad_norm") if len(one) >= MIN_POINTS]
     if len(series) < 2:
         return Observation(ID, "unknown", "No gradient norms by parameter were logged.")
-    still = [one for one in series if not np.any(one.values)]
+    fed = {one.meaning.where for one in series if np.any(one.values)}
+    # a bias that cancels out, in a difference of outputs or in front of a norm, is not cut off from the loss
+    still = [one for one in series if not np.any(one.values) and _BIAS.sub(r"\1weight", one.meaning.where) not in fed]
     if not still:
         return Observation(
-            ID, "absent", f"All {len(series)} parameters with a logged gradient norm receive a gradient."
+            ID, "absent", f"The layers of all {len(series)} parameters with a logged gradient norm receive one."
         )
     names = ", ".join(one.meaning.where for one in still[:NAMED]) + (" …" if len(still) > NAMED else "")
     moving = [one for one in series if np.any(one.values)]
@@ -84,7 +87,8 @@ require grad and does not have a grad_fn", its warning of checkpointing without 
 complaint of distributed training about parameters not used in the loss, Keras' "Gradients do not exist for variables".
 
 ## Healthy range
-None for parameters that should learn. Parameters frozen on purpose usually have no norm at all; embeddings of tokens
+None for parameters that should learn, except a bias that cancels out while its weight learns (in the difference of two outputs, or
+in front of a norm). Parameters frozen on purpose usually have no norm at all; embeddings of tokens
 that do not occur are small, not zero. LoRA's A matrix has zero gradient at the first step only, since B begins at
 zero. Zero gradients in more than half of a layer's entries, which checklists look for, are a matter of dead units.
 
@@ -102,6 +106,8 @@ model (the adapter then never learns).
         Case("zero at the first step only", "absent",
              lambda: {"grad_norm/lora_A": put(flat(50, 0.02, 0.2), 0, 0.0), "grad_norm/lora_B": flat(50, 0.3, 0.2)}),
         Case("all receive one", "absent", lambda: {f"grad_norm/fc{i}": flat(50, 0.1 * i + 0.1, 0.2) for i in range(3)}),
+        Case("a bias that cancels out", "absent",
+             lambda: {"grad_norm/head.weight": flat(50, 0.1, 0.2), "grad_norm/head.bias": flat(50, 0.0), "grad_norm/body.weight": flat(50, 0.2, 0.2)}),
         Case("the log rounds to one decimal", "unknown",
              lambda: {"grad_norm/fc1": flat(50, 0.0), "grad_norm/fc2": [round(0.3 + 0.1 * (i % 4), 1) for i in range(50)]}),
         Case("only a global norm, never measured", "unknown", lambda: {"grad norm": flat(50, 0.0), "loss": falling(50, 9, 4)}),
