@@ -74,7 +74,7 @@ CAUSE = Cause(
         "loss-spike": "rarely",
         "exploding-gradients": "never",
         "vanishing-gradients": "never",
-        "nonfinite-loss": "never",
+        "nonfinite-loss": "sometimes",
         "negative-loss": "never",
         "no-gradient": "never",
         "unchanged-weights": "never",
