@@ -114,3 +114,4 @@ def test_results_without_a_counter_do_not_swing() -> None:
     assert symptoms()["oscillation"].detect(Signals(run)).state == "present"
     run.series["accuracy"] = replace(run.series["accuracy"], axis="row")
     assert symptoms()["oscillation"].detect(Signals(run)).state == "unknown"
+    assert symptoms()["divergence"].detect(Signals(run)).state == "unknown"

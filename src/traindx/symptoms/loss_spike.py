@@ -19,6 +19,7 @@ from traindx.symptoms.recipes import falling, flat, put, then
 ID = "loss-spike"
 MIN_POINTS = 5
 Z = 8.0  # robust z of a jump over the local level
+WHOLE = 0.9  # of the spread in the whole run is the least that is believed anywhere in it
 LOG_Z = 5.5  # the same for the ratio to the local level
 RELATIVE = 0.15  # of the local level
 OF_RANGE = 0.12  # of the whole descent
@@ -27,7 +28,8 @@ OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which 
 BEYOND = 1.5  # times the highest jump that chance brings in a run of this length
 MANY_JUMPS = 500
 FEW = 2  # spikes that validation did not notice are worth
-PASSING = 0.4  # a line
+PASSING = 0.3  # a line
+BROAD = 3  # values at least: a single one is what the local search is for
 COARSE = (1500, 200)  # blocks at the coarser scales
 MANY = 100_000  # longer series are read in blocks whose maximum stands for them
 
@@ -126,6 +128,7 @@ def _at_scale(curve: Curve, block: int, descent: float, *, highest: bool) -> lis
     if base.min() > 0 and level.min() > 0:  # multiplicative noise: batches that are often several times the median
         ratio = np.log(level / base)
         spread = 1.4826 * rolling_median(np.abs(ratio), 2 * width + 1)
+        spread = np.maximum(spread, WHOLE * np.median(spread))  # a handful of neighbours may agree by chance
         hit &= np.log(height / base) > LOG_Z * np.maximum(spread, 1e-300)
     return _episodes(x, height, base, hit)
 
@@ -163,7 +166,7 @@ def _broad(curve: Curve, descent: float) -> list[Spike]:
     hit = (above > max(0.4 * descent, 6 * curve.level_noise)) & (above > 0.5 * np.abs(lowest))
     spikes = []
     for group in np.split(np.flatnonzero(hit), np.flatnonzero(np.diff(np.flatnonzero(hit)) > 1) + 1):
-        if not len(group):
+        if len(group) * len(curve) < BROAD * len(y):
             continue
         peak = int(group[np.argmax(y[group])])
         later = np.flatnonzero(y[peak:] <= lowest[peak] + 0.4 * above[peak])
@@ -206,7 +209,7 @@ The loss jumps within a few steps, once or again and again. Whether it comes bac
 ## How it is measured
 Against a rolling median, a jump must exceed eight robust standard deviations, twice the run's own 98 % tail (some losses
 are heavy-tailed by nature; in long runs also one and a half times the highest jump which that tail brings by chance), 15 %
-of the local level and 12 % of the whole descent. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
+of the local level, 12 % of the whole descent, and five and a half times the usual ratio of a value to its level. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
 far, four times the usual change and every other rise. One or two that come back while validation goes on to its best weigh
 little, and a step that stays while validation goes on to its best is another loss from there on. The page says where the largest one is and when the loss was back.
 
@@ -233,6 +236,8 @@ a norm that jumps with the loss points to the batch, one that grew for many step
              lambda: {"train_loss": put(falling(20_000, 2.3, 1.0, 0.2), 15_000, *[9.0] * 5)}),
         Case("a term is added and the score goes on", "absent",
              lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)), "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
+        Case("single batches of a fine-tuning", "absent",
+             lambda: {"train_loss": np.random.default_rng(1).lognormal(-2.3, 1.0, 40)}),
         Case("three values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0]}),
     ),
 )  # fmt: skip
