@@ -217,3 +217,24 @@ def test_leak_of_a_few_token_sequences_within_the_usual_budget(tmp_path: Path, l
     facts = facts_of(TOKENS.format(loaders=loaders), tmp_path, 0.01)
     said = facts.get("validation-seen-in-training", {"present": None})["present"]
     assert said is leak or (leak is None and not said)
+
+
+POOLED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.score, self.head = nn.Linear(8, {width}), nn.Linear({width}, 1), nn.Linear({width}, 3)
+    def forward(self, x):
+        h = torch.relu(self.body(x))
+        return self.head(torch.sigmoid(self.score(h)) * h)
+net = Net()
+X, y = torch.randn(64, 8), torch.randint(0, 3, (64,))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(6):
+    loss = F.cross_entropy(net(X), y); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("width", "narrowest"), [(16, 16), (2, 2)])
+def test_a_score_beside_the_way_is_no_bottleneck(tmp_path: Path, width: int, narrowest: int) -> None:
+    assert facts_of(POOLED.format(width=width), tmp_path)["config"]["model_narrowest"] == narrowest

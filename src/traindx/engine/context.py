@@ -188,8 +188,10 @@ def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
     if count is None or not seen.keys() & {"underfitting", "plateau", "slow-convergence"}:
         return
     narrowest, classes = signals.run.config.get("model_narrowest"), lookup.number(signals.run.config, "classes")
-    if isinstance(narrowest, int) and classes and 0 < narrowest <= classes / 2 and count < SMALL_MODEL:
-        text = f"a hidden layer hands on {narrowest} value{'s' if narrowest > 1 else ''}, from which {classes:.0f} classes are told"
+    if narrowest == 1 and count < SMALL_MODEL:
+        yield Hint("model-too-small", 4.0, "a hidden layer hands on a single value")
+    elif isinstance(narrowest, int) and classes and 0 < narrowest <= classes / 2 and count < SMALL_MODEL:
+        text = f"a hidden layer hands on {narrowest} values, from which {classes:.0f} classes are told"
         yield Hint("model-too-small", 3.0, text)
     elif count < 1000:
         yield Hint("model-too-small", 1.8, f"the model has only {count:.0f} parameters")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter, deque
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -277,14 +278,15 @@ class Phases(Observer):
 
 
 def _narrowest(model: torch.nn.Module) -> int:
-    """The fewest values that a hidden dense or recurrent layer hands on; the last one gives the answer."""
-    widths = []
+    """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads beside each
+    other, which the next layer does not take, are no bottleneck."""
+    ends = []
     for module in model.modules():
         if isinstance(module, torch.nn.Linear):
-            widths.append(module.out_features)
+            ends.append((module.in_features, module.out_features))
         elif isinstance(module, _RECURRENT):
-            widths.append(module.hidden_size)
-    return min(widths[:-1], default=0)
+            ends.append((module.input_size, module.hidden_size))
+    return min((given for (_, given), (taken, _) in pairwise(ends) if taken == given), default=0)
 
 
 def _trains(optimizer: torch.optim.Optimizer, model: torch.nn.Module) -> bool:
