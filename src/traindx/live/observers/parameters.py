@@ -138,9 +138,14 @@ class Parameters(Observer):
             f"{len(missing)} of {len(self._reached)} parameters ({share * 100:.3g} % of the weights) receive a gradient, but no "
             f"optimiser holds them: {listed(missing)}"
             + ("; they are not registered in the model (a plain list of layers?)." if unregistered else "."),
-            _made_at() or next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
+            self._made_at() or next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
         )  # fmt: skip
         return True
+
+    def _made_at(self) -> str:
+        """file:line where the optimisers that took a step were made, if all were made at one."""
+        places = {place for optimizer, place in built.items() if id(optimizer) in self._looks}
+        return places.pop() if len(places) == 1 else ""
 
     def _only_the_last(self, named: dict[int, tuple[str, torch.nn.Parameter]], held: set[int]) -> bool:
         mine = [layer_of(name) for identity, (name, _) in named.items() if identity in held]
@@ -220,12 +225,6 @@ class Parameters(Observer):
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
             if present:
                 self.hub.fact("unchanged-weights", True, evidence, where=where, clarity=clarity)
-
-
-def _made_at() -> str:
-    """file:line where the optimisers were made, if all were made at one."""
-    places = set(built.values())
-    return places.pop() if len(places) == 1 else ""
 
 
 def _untrained(weight: torch.Tensor) -> bool:
