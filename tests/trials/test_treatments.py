@@ -105,17 +105,22 @@ def frozen() -> None:
     fit(model, *classes(), F.cross_entropy)
 
 
-def left_out() -> None:
-    model = mlp(3)
-    nn.init.constant_(model[0].weight, 1e-4)
-    nn.init.zeros_(model[0].bias)
-    optimizer = torch.optim.Adam(model[2].parameters(), lr=0.01)
+def step_by_step(model: nn.Module, optimizer: torch.optim.Optimizer, decay: float = 1.0) -> None:
     x, y = classes()
     for _ in range(STEPS):
         rows = torch.randint(0, len(x), (32,))
         optimizer.zero_grad()
         F.cross_entropy(model(x[rows]), y[rows]).backward()
         optimizer.step()
+        optimizer.param_groups[0]["lr"] *= decay
+
+
+def left_out() -> None:
+    model = mlp(3)
+    nn.init.constant_(model[0].weight, 1e-4)
+    nn.init.zeros_(model[0].bias)
+    optimizer = torch.optim.Adam(model[2].parameters(), lr=0.01)
+    step_by_step(model, optimizer)
 
 
 def constant_weights() -> None:
@@ -173,13 +178,7 @@ def clipped() -> None:
 def lowered_by_hand() -> None:
     model = mlp(3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x, y = classes()
-    for _ in range(STEPS):
-        rows = torch.randint(0, len(x), (32,))
-        optimizer.zero_grad()
-        F.cross_entropy(model(x[rows]), y[rows]).backward()
-        optimizer.step()
-        optimizer.param_groups[0]["lr"] *= 0.7
+    step_by_step(model, optimizer, decay=0.7)
 
 
 def squared_classes() -> None:
