@@ -29,6 +29,10 @@ class Setting:
         """The value as a number, given what the script has."""
         return current * float(self.value[1:]) if self.value.startswith("x") else float(self.value)
 
+    def number_or(self, usual: float) -> float:
+        """The value as a number, or what is usual where it was only switched on."""
+        return usual if self.value == "on" else self.number(usual)
+
     @property
     def scales(self) -> bool:
         return self.value.startswith("x")

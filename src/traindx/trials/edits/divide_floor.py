@@ -24,7 +24,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     here = [node for node in divisions if at is not None and lines.get(node) == at[1]]
     if len(here) != 1:
         return None
-    least = syntax.number(LEAST if setting.value == "on" else setting.number(LEAST))
+    least = syntax.number(setting.number_or(LEAST))
     inside = [cst.LeftParen()], [cst.RightParen()]
     divisor = cst.BinaryOperation(here[0].right, cst.Add(), least, lpar=inside[0], rpar=inside[1])
     changed = module.deep_replace(here[0], here[0].with_changes(right=divisor))

@@ -19,7 +19,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     here = [call for call in logs if at is None or lines.get(call) == at[1]]
     if not here or len({lines.get(call) for call in here}) != 1:
         return None
-    least = syntax.number(LEAST if setting.value == "on" else setting.number(LEAST))
+    least = syntax.number(setting.number_or(LEAST))
 
     def change(call: cst.Call) -> cst.Call | None:
         value = _argument(call)

@@ -16,7 +16,7 @@ LEAST = 1e-5  # what normalisation layers add
 class DivideFloor(Treatment):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._least = LEAST if setting.value == "on" else setting.number(LEAST)
+        self._least = setting.number_or(LEAST)
 
     def attach(self) -> None:
         self.hub.patch(torch, "div", self._around)

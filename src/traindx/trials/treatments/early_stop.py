@@ -21,7 +21,7 @@ class EarlyStop(Treatment):
         self._losses: list[torch.Tensor] = []
         self._best = float("inf")
         self._waited = 0
-        self._patience = PATIENCE if self.setting.value == "on" else int(self.setting.number(1.0))
+        self._patience = int(self.setting.number_or(PATIENCE))
         self.before_step(self._look)
 
     def attach(self) -> None:

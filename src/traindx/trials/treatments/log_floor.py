@@ -16,7 +16,7 @@ LEAST = 1e-7  # about the precision of float32, and the smallest that half preci
 class LogFloor(Treatment):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._least = LEAST if setting.value == "on" else setting.number(LEAST)
+        self._least = setting.number_or(LEAST)
 
     def attach(self) -> None:
         self.hub.patch(torch, "log", self._around)

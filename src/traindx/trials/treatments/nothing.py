@@ -15,7 +15,7 @@ class Nothing(Treatment):
 
     def _draw(self) -> None:
         if not self.acted:
-            torch.rand(int(self.setting.number(1.0)) if self.setting.value != "on" else 1)
+            torch.rand(int(self.setting.number_or(1.0)))
         self.acted += 1
 
 

@@ -19,7 +19,7 @@ class RobustLoss(Treatment):
             if self.hub.inside or not torch.is_grad_enabled():
                 return original(input, target, *args, **kwargs)
             self.acted += 1
-            delta = 1.0 if self.setting.value == "on" else self.setting.number(1.0)
+            delta = self.setting.number_or(1.0)
             return torch.nn.functional.huber_loss(input, target, reduction=kwargs.get("reduction", "mean"), delta=delta)
 
         return mse_loss
