@@ -18,7 +18,7 @@ FIRST_TRIES = 60  # and as many beginnings of what may be one
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
 REST_GROWS = 700  # steps after which the losses told during a rest lie further apart,
 REST_MOST = 7  # up to this many times two more
-FULL_STEPS = 50  # between rests that are broken off for a look, at least; a fifth of the steps so far later
+FULL_STEPS = 50  # between rests that are broken off for a look, at least; a third of the steps so far later
 Kind = Literal["deep", "glance", "light"]
 
 
@@ -76,6 +76,6 @@ class Budget:
         if step % REST_STEPS:
             return resting
         if step >= self._next_full:
-            self._next_full = step + max(FULL_STEPS, step // 5)
+            self._next_full = step + max(FULL_STEPS, step // 3)
             return False
         return step > FIRST_LIGHT and self._by_kind["light"] > LIGHT_SHARE * self.share * (now - self.began)

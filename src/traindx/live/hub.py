@@ -18,7 +18,8 @@ import torch
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.data import DataLoader
 
-from traindx.live.budget import Budget, until_next_loss
+from traindx.live.brief import Brief
+from traindx.live.budget import REST_STEPS, Budget, until_next_loss
 from traindx.live.calls import Calls
 from traindx.live.closures import Arguments, told_after_closure
 from traindx.live.criteria import CRITERIA as CRITERIA
@@ -26,7 +27,7 @@ from traindx.live.criteria import Criteria
 from traindx.live.forks import leave_children_alone
 from traindx.live.known import Known
 from traindx.live.loading import Timed
-from traindx.live.observer import Criterion, Depth, Handlers, Observer, handlers_of
+from traindx.live.observer import Criterion, Depth, Handlers, Observer, all_told_briefly, handlers_of
 from traindx.live.patches import Patches
 from traindx.live.places import user_line as user_line
 from traindx.live.records import Records
@@ -55,6 +56,8 @@ class Hub(Records):
         self.known = Known(self._say_farewell)
         self.models = self.known.models  # whole models that are alive, by id
         self.patches = Patches()
+        self._briefly = False  # steps are noted, and told together
+        self._brief = Brief()
         self._observers: list[Observer] = [kind(self) for kind in observers]
         self._know_handlers()
         self._clock = Budget(budget)
@@ -198,12 +201,20 @@ class Hub(Records):
 
     def _choose_handlers(self) -> None:
         self._told = self._handlers["deep" if self.deep else "rest" if self.resting else "light"]
+        self._briefly = self.resting and not self.deep and self.stop_after is None and all_told_briefly(self._told)
 
     def wake(self) -> None:
         """Something that is not like the steps before: tell everybody until the next update."""
         if self.resting:
+            self._tell_brief()
             self.resting = False
             self._choose_handlers()
+
+    def _tell_brief(self) -> None:
+        """Tell of the steps that were only noted so far, before anything else is told."""
+        if self._brief.steps or self._brief.losses:
+            brief, self._brief = self._brief, Brief(self._brief.optimizer)
+            self.observe("on_brief", brief.steps, brief.losses)
 
     # --- torch → events -----------------------------------------------------------------------------------------------
 
@@ -232,6 +243,7 @@ class Hub(Records):
         """The end: last words, everything written, every patch undone."""
         if self.ended:
             return
+        self._tell_brief()
         self.observe("on_end")
         self.look_closely(False)
         self.write(wait=True)
@@ -247,6 +259,9 @@ class Hub(Records):
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling() or self._inside or self.ended:
                 return original(tensors, *args, **kwargs)
+            if self._briefly and not self._evaluated and not self.glancing and self._notes_loss(tensors):
+                return original(tensors, *args, **kwargs)
+            self._tell_brief()
             given = [tensors] if isinstance(tensors, torch.Tensor) else tensors
             losses = [unscaled(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
             if self._loader:
@@ -266,6 +281,15 @@ class Hub(Records):
 
         return backward
 
+    def _notes_loss(self, tensors: Any) -> bool:
+        began = time.perf_counter()
+        noted = self._brief.takes(tensors)
+        if noted and self._loader:
+            self._training_loaders.add(self._loader)
+            self._loader = 0
+        self._clock.spend(time.perf_counter() - began + EVENT_SECONDS, "light")
+        return noted
+
     def hears_loss(self, output: Any) -> bool:
         """Whether anybody is to be told of this result of a loss function."""
         if self._inside or self.ended or not isinstance(output, torch.Tensor) or torch._C._get_tracing_state():
@@ -278,6 +302,7 @@ class Hub(Records):
         return bool(self._told["on_criterion" if output.requires_grad else "on_evaluation"])
 
     def loss_made(self, call: Criterion) -> None:
+        self._tell_brief()
         self._tell(self._told["on_criterion" if call.output.requires_grad else "on_evaluation"], (call,))
         if self.resting:
             due = min(self._losses_from.values(), default=0)
@@ -304,10 +329,20 @@ class Hub(Records):
     def _after_step(self, optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:
         if self._inside or self.ended:
             return
+        began = time.perf_counter()
         if id(optimizer) not in self._updated_by:
             self._updated_by.add(id(optimizer))
             self.wake()
-        self.observe("on_updated", optimizer)
+        if self._briefly and self._brief.updated(self.step, optimizer):
+            if (self.step + 1) % REST_STEPS:
+                self.step += 1
+                self._clock.spend(time.perf_counter() - began + EVENT_SECONDS, "light")
+                return
+            self._tell_brief()
+        else:
+            self._tell_brief()
+            self._brief.optimizer = id(optimizer)
+            self.observe("on_updated", optimizer)
         began = time.perf_counter()
         self.step += 1
         deep = not self._hushed and self._clock.allows_deep(self.step, began)
@@ -324,6 +359,7 @@ class Hub(Records):
 
     def look_closely(self, deep: bool) -> None:
         """Install or remove the hooks that see every layer."""
+        self._tell_brief()
         before, self.deep = self.deep, deep and bool(self._observers)
         self._choose_handlers()
         self.glancing = False
@@ -354,6 +390,7 @@ class Hub(Records):
         self._next_write = began + FLUSH_SECONDS
         if not self._observers:
             return
+        self._tell_brief()
         try:
             self._write_rows(wait, self.cost, self._clock.spent)
         except Exception as error:  # a fault of ours must not reach the training

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 if TYPE_CHECKING:
     import torch
 
+    from traindx.live.brief import BriefStep
     from traindx.live.hub import Hub
 
 
@@ -66,6 +67,11 @@ class Observer:
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
 
+    @property
+    def briefly(self) -> bool:
+        """What it hears at every step may be told by `on_brief` instead."""
+        return False
+
     def attach(self) -> None:
         """Install patches of one's own with `hub.patch`."""
 
@@ -97,6 +103,10 @@ class Observer:
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         """The optimiser has updated the weights; `hub.step` is the number of updates before this one."""
 
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[float]) -> None:
+        """Several updates like those before, with finite losses, of one optimiser, and the losses since the last of them. Told
+        instead of `on_backward` and `on_updated` where all who hear those at every step are told `briefly`."""
+
     def on_depth(self, deep: bool) -> None:
         """A stretch of deep steps begins or ends. The first one begins before the training does and is not told."""
 
@@ -123,6 +133,13 @@ _REPEATED = (
     "on_step",
     "on_updated",
 )  # the events of every step
+
+
+def all_told_briefly(told: Mapping[str, Handlers]) -> bool:
+    """Whether none of those who are told of steps needs to be told at once."""
+    return all(
+        one.briefly for event in ("on_step", "on_backward", "on_gradients", "on_updated") for one, _ in told[event]
+    )
 
 
 def handlers_of(observers: Sequence[Observer], depth: Depth) -> dict[str, Handlers]:

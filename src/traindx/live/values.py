@@ -89,6 +89,14 @@ class Values:
             row = self._rows[step] = {}
         row[name] = float(value)
 
+    def add_row(self, step: int, values: dict[str, float]) -> None:
+        """Several numbers of a step that are known already."""
+        row = self._rows.get(step)
+        if row is None:
+            self._rows[step] = values
+        else:
+            row.update(values)
+
     def add_mean(self, step: int, name: str, parts: Parts) -> None:
         """The mean of several numbers, taken when the last of them has arrived."""
         self._late.append((step, name, tuple(parts)))

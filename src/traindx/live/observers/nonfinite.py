@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ import torch
 from traindx.live import autopsy
 from traindx.live.autopsy import Operand, Verdict
 from traindx.live.blame import layer_name, suspect_of
+from traindx.live.brief import BriefStep
 from traindx.live.findings import Finding, Findings
 from traindx.live.held import HeldStep
 from traindx.live.hub import Hub, user_line
@@ -94,6 +95,8 @@ class NonFinite(Observer):
     @on_every_step
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         if not self._done and sum(t.nbytes for t in tensors_in(batch)) < SAVED // 2:
+            if self._steps[-1].number < self.hub.step:  # its end was told briefly, or will be
+                self._turn(self.hub.step)
             self._steps[-1].batch = batch
             self._steps[-1].indices = drawn.last
             if self._loader is None or self._loader() is not loader:
@@ -179,13 +182,26 @@ class NonFinite(Observer):
             self._hold()
             self._steps.append(HeldStep(self.hub.step + 1))
             return
-        # the loss is known at once: the step before is all that can be asked for
+        self._turn(self.hub.step + 1)
+
+    def _turn(self, number: int) -> None:
+        """To another step, where losses are known at once: the step before is all that can be asked for."""
         if len(self._steps) == 1:
             self._steps.append(HeldStep(0))
         else:
             self._steps.rotate(1)
             self._steps[-1].forget()
-        self._steps[-1].number = self.hub.step + 1
+        self._steps[-1].number = number
+
+    @property
+    def briefly(self) -> bool:
+        return self._done or not self._routes.steep
+
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[float]) -> None:
+        self._losses.extend(Number(step.loss) for step in steps)
+        self._losses.extend(map(Number, losses))
+        if steps and self._steps[-1].batch is None:
+            self._steps[-1].number = steps[-1].step + 1
 
     def on_farewell(self) -> None:
         self._sentinels.clear()

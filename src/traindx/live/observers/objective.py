@@ -7,9 +7,11 @@ while gradients are off, between two training steps.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import torch
 
+from traindx.live.brief import BriefStep, rates_of
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.pace import falls_steadily
@@ -32,6 +34,7 @@ class Objective(Observer):
         ] = []  # losses of evaluations since the last training step, with
         # their weight and whether they are of training data
         self._optimizers: dict[int, int] = {}  # their numbers
+        self._suffix = ""  # of the names of what the latest one is recorded as
         self._gone = 0  # optimisers of trainings that are over
         self._last = 0.0
         self._first: list[Number] = []  # the losses before the first update, and before the latest
@@ -66,7 +69,7 @@ class Objective(Observer):
         number = self._optimizers.get(identity)  # one that is built anew over the same parameters is the same one
         if number is None:
             number = self._optimizers[identity] = self._gone + len(self._optimizers)
-        suffix = f"/optimizer{number}" if number else ""
+        suffix = self._suffix = f"/optimizer{number}" if number else ""
         hub, now = self.hub, time.perf_counter()
         losses = self._losses
         if losses:
@@ -80,13 +83,32 @@ class Objective(Observer):
             if len(self._start) < FEW_UPDATES:
                 self._start.append(losses)
             self._latest, self._losses = losses, []
-        for index, group in enumerate(groups[:4]):
-            rate = group.get("lr")
+        for index, rate in enumerate(rates_of(optimizer)):
             if rate is not None:
-                hub.record(f"lr{suffix}/group{index}" if index else f"lr{suffix}", rate)
+                hub.record(self._rate_of(index), rate)
         if self._last and not hub.deep:  # our own close looks are not the training's time
             hub.record("step_time", now - self._last)
         self._last = now
+
+    def _rate_of(self, group: int) -> str:
+        return f"lr{self._suffix}/group{group}" if group else f"lr{self._suffix}"
+
+    @property
+    def briefly(self) -> bool:
+        return True
+
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[float]) -> None:
+        for one in steps:
+            row = {f"train_loss{self._suffix}": one.loss}
+            for index, rate in enumerate(one.rates):
+                if rate is not None:
+                    row[self._rate_of(index)] = float(rate)
+            if self._last:
+                row["step_time"] = one.ended - self._last
+            self._last = one.ended
+            self.hub.values.add_row(one.step, row)
+            self._latest = [Number(one.loss)]
+        self._losses.extend(map(Number, losses))
 
     def on_farewell(self) -> None:
         self._gone += len(self._optimizers)
