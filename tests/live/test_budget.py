@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from traindx.live.autopsy import risky
-from traindx.live.budget import FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, Budget
+from traindx.live.budget import FEWEST_LIGHT, FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, Budget
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.observers import observers
@@ -219,3 +219,21 @@ def test_what_was_run_is_on_disk_within_a_second(tmp_path: Path) -> None:
         assert step - last < 100 * 1.0
     finally:
         hub.detach()
+
+
+def test_steps_that_are_dear_to_tell_are_told_less_often() -> None:
+    def told(cost: float) -> list[int]:
+        """The steps that everybody is told of, where telling one takes so many seconds and the step itself 25 ms."""
+        budget, resting, steps = Budget(0.01), False, []
+        for step in range(2000):
+            resting = budget.wants_rest(step, budget.began + 0.025 * step, resting)
+            if not resting:
+                budget.spend(cost, "light")
+                steps.append(step)
+        return steps
+
+    cheap, dear = told(0.0005), told(0.01)
+    assert set(range(FIRST_LIGHT)) <= set(cheap)
+    assert set(range(FEWEST_LIGHT)) <= set(dear)
+    assert not set(range(2 * FEWEST_LIGHT, FIRST_LIGHT)) & set(dear)
+    assert 0 < len([step for step in dear if step > FIRST_LIGHT]) < 0.02 * 2000

@@ -12,12 +12,16 @@ FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiri
 ALL = 1.0  # of the time: whoever allows this much wants every step looked at
 PLAIN_EVERY = 3  # steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
 # so that of two optimisers in turn both are seen
-FIRST_LIGHT = 100  # steps that are told to everybody in any case
+FIRST_LIGHT = 100  # steps that are told to everybody,
+FEWEST_LIGHT = 20  # or as few, where telling them
+LIGHT_SECONDS = 0.15  # has taken so long: hundreds of parameters
 FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says,
 FIRST_TRIES = 60  # and as many beginnings of what may be one
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
 REST_GROWS = 700  # steps after which the losses told during a rest lie further apart,
 REST_MOST = 7  # up to this many times two more
+FAR_OVER = 4.0  # times the share of what is always on: rests are broken off less often then,
+FAR_STEPS = 200  # after as many steps, or when there are twice as many
 FULL_STEPS = 50  # between rests that are broken off for a look, at least; a third of the steps so far later
 Kind = Literal["deep", "glance", "light"]
 
@@ -37,7 +41,7 @@ class Budget:
         self._by_kind: dict[Kind, float] = {"deep": 0.0, "glance": 0.0, "light": 0.0}
         self._glances = {True: 0, False: 0}  # at evaluations, and at training steps
         self._tries = 0  # glances that an evaluation was hoped for
-        self._next_full = FIRST_LIGHT
+        self._next_full = 0  # the step at which a rest is broken off; none was had yet
 
     @property
     def cost(self) -> float:
@@ -75,7 +79,13 @@ class Budget:
     def wants_rest(self, step: int, now: float, resting: bool) -> bool:
         if step % REST_STEPS:
             return resting
-        if step >= self._next_full:
-            self._next_full = step + max(FULL_STEPS, step // 3)
+        light = self._by_kind["light"]
+        if step <= FIRST_LIGHT and (step <= FEWEST_LIGHT or light < LIGHT_SECONDS):
             return False
-        return step > FIRST_LIGHT and self._by_kind["light"] > LIGHT_SHARE * self.share * (now - self.began)
+        allowed = LIGHT_SHARE * self.share * (now - self.began)
+        if step >= self._next_full:
+            begins = not self._next_full
+            far = light > max(LIGHT_SECONDS, FAR_OVER * allowed)
+            self._next_full = step + (max(FAR_STEPS, step) if far else max(FULL_STEPS, step // 3))
+            return begins and light > allowed
+        return light > allowed

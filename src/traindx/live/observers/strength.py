@@ -18,6 +18,7 @@ GROWN = 1e3  # times, from the weakest output to the last; healthy networks stay
 PLAIN = 1e6
 CALLS = 64  # of layers in the first pass
 LEAST_ROWS = 4
+MOST_ROWS, MOST_VALUES = 64, 4096  # of an output that are looked at
 FEWEST = 3  # outputs that must grow one after the other
 RISING = 0.8  # of the steps from one output to the next, which go up
 _RECURRENT = torch.nn.RNNBase
@@ -50,7 +51,9 @@ class Strength(Observer):
             return
         parts = _moments(module, data.detach()) if isinstance(module, _RECURRENT) else [data.detach()]
         self._names += [name] * len(parts)
-        self._spreads += [part.double().std(0).mean() for part in parts]
+        self._spreads += [
+            part[:MOST_ROWS].flatten(1)[:, :MOST_VALUES].double().std(0, correction=0).mean() for part in parts
+        ]
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
