@@ -22,7 +22,7 @@ NAMES = [
     ("l_pix", "loss", "", "min"), ("l_g_total", "loss", "", "min"), ("cycle_A", "loss", "", "min"), ("gan_rec", "loss", "", "min"),
     ("rec", "score", "", "max"), ("adv_mean", "other", "", ""), ("Forward dt", "time", "", ""), ("Data dt", "data_time", "", ""),
     ("train", "loss", "train", "min"), ("val", "loss", "val", "min"), ("max_mem", "memory", "", ""),
-    ("IOU_THRESHOLDS", "other", "", ""), ("Validation Phase Loss", "loss", "val", "min"),
+    ("IOU_THRESHOLDS", "other", "", ""), ("TEST/IMS_PER_BATCH", "other", "test", ""), ("dev_per", "error", "val", "min"), ("Validation Phase Loss", "loss", "val", "min"),
 ]  # fmt: skip
 
 

@@ -306,7 +306,7 @@ def _objective(
         or "accuracy" in bare
     ):
         return Meaning("score", split, "max", part, stat=stat, scale=scale)
-    if bag & _ERROR or bare.endswith("error"):
+    if _errs(words, bag) or bare.endswith("error"):
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
     if words[0] == "l" and len(words) > 1 and words[1].isalpha():  # BasicSR: 'l_pix', 'l_g_total'
         return Meaning("loss", split, "min", part="/".join(w for w in words[1:] if w not in _TOTAL))
@@ -317,6 +317,12 @@ def _objective(
     if {"gradient", "penalty"} <= bag:
         return Meaning("loss", split, "min", part=part)
     return _statistic(words, bag, split, stat)
+
+
+def _errs(words: list[str], bag: set[str]) -> bool:
+    """Whether a name is that of an error. PER is the phoneme error rate, but 'images per batch' counts images."""
+    named = bag & _ERROR
+    return bool(named) and (named != {"per"} or [word for word in words if word not in _SPLITS][-1] == "per")
 
 
 def _statistic(words: list[str], bag: set[str], split: Split, stat: str) -> Meaning:

@@ -232,6 +232,13 @@ def test_times_of_day() -> None:
     assert times[1] - times[0] == 30
 
 
+def test_steps_of_an_episode_do_not_count_episodes() -> None:
+    lengths = [50, 50, 6, 50, 42, 50, 28, 50, 50, 7, 50, 33]
+    rows = "".join(f"{i + 1},{30.0 + i},{length}\n" for i, length in enumerate(lengths))
+    run = one(read_text(f"episode,total_reward,steps\n{rows}"))
+    assert steps(run, "total_reward") == [float(i) for i in range(1, 13)]
+
+
 def test_duplicated_and_reversed_steps() -> None:
     newest_first = one(read_text("step,loss\n4,0.5\n3,1\n2,2\n1,3\n0,4\n"))
     assert values(newest_first, "loss") == [4, 3, 2, 1, 0.5]

@@ -122,6 +122,30 @@ def test_argument_dumps_and_command_lines_become_settings() -> None:
     assert run.config["planned_steps"] == 500
 
 
+def test_iterations_that_hold_numbered_steps_are_epochs() -> None:
+    text = "".join(
+        f"iteration:{e} step:{s}/1700, NER loss:{9 / e:.3f}\n" for e in range(1, 4) for s in range(100 + e, 1700, 100)
+    )
+    run = one(read(text))
+    assert run.series["NER loss"].steps[[0, -1]].tolist() == [101, 2 * 1700 + 1603]
+    assert (np.diff(run.series["NER loss"].steps) > 0).all()
+
+
+def test_two_counters_that_go_on_together_are_steps() -> None:
+    text = "".join(f"iteration {i} step {i * 10}/5000 loss {5 - i / 100:.2f}\n" for i in range(1, 60))
+    run = one(read(text))
+    assert run.series["loss"].axis == "step"
+    assert run.series["loss"].steps[-1] == 590
+
+
+def test_a_remark_behind_the_row_of_a_table() -> None:
+    rows = "".join(
+        f" {e} | {1 / e:.4f} | {0.5 + e / 20:.2%} | 0.001{'  ← best' if e % 2 else ''}\n" for e in range(1, 8)
+    )
+    run = one(read(f" Epoch | TrainLoss | ValAcc | LR\n----\n{rows}"))
+    assert [step for step, _ in curve(run, "TrainLoss")] == list(range(1, 8))
+
+
 def test_two_trainings_in_one_file() -> None:
     once = "".join(f"epoch {i} loss {1 / (i + 1):.3f}\n" for i in range(8))
     assert [len(run.series["loss"]) for run in read(once + once)] == [8, 8]

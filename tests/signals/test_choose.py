@@ -23,6 +23,11 @@ def test_two_training_losses_beside_many_evaluations_are_not_what_the_verdict_re
     assert signals.main.name == "val_loss"
 
 
+def test_a_validation_loss_of_zero_was_never_computed() -> None:
+    run = run_of({"train_loss": FALLING, "test_loss": [0.0] * 60})
+    assert Signals(run).val is None
+
+
 def test_the_whole_reward_comes_before_its_parts() -> None:
     reward = Signals(run_of({"rewards/format/mean": WAVES, "reward": FALLING})).reward
     assert reward is not None

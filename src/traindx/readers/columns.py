@@ -83,7 +83,9 @@ class Tables(Dialect):
             return None
         for cells in (_CELLS.split(bare), bare.split()):
             names = self.names_for(cells)
-            if len(cells) == len(names) + 1 and cells[0].isdigit():
+            if len(cells) == len(names) + 1 and number_of(cells[-1]) is None and not _OF.fullmatch(cells[-1]):
+                cells = cells[:-1]  # a remark behind the row: '← best'
+            elif len(cells) == len(names) + 1 and cells[0].isdigit():
                 cells = cells[1:]  # the index of a data frame
             if len(cells) != len(names):
                 continue

@@ -41,7 +41,8 @@ _PROGRESS = re.compile(r"\d+(?:\.\d+)?")
 @dataclass(frozen=True, slots=True)
 class Counter:
     """The number at `index` counts; `total` is the number that says how far, `plural` that it reads 'epochs' or
-    'num_steps', which alone on a line is a setting. `rank` orders several step counters of one line."""
+    'num_steps', which alone on a line is a setting. `rank` orders several step counters of one line. `outer` marks a
+    step counter that is taken for the epoch because another one beside it says how far it goes."""
 
     role: Role
     index: int
@@ -49,6 +50,7 @@ class Counter:
     scale: float = 1.0
     rank: int = 0
     plural: bool = False
+    outer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +115,8 @@ def with_total(counter: Counter, index: int) -> Counter:
 
 def as_role(counter: Counter, role: Role) -> Counter:
     return replace(counter, role=role)
+
+
+def as_outer(counter: Counter) -> Counter:
+    """'iteration:22 step:1473/1687': the first counts rounds of the second."""
+    return replace(counter, role="epoch", outer=True)

@@ -46,6 +46,9 @@ STAMP_NAMES = frozenset(
 ELAPSED_WORDS = frozenset({"time", "elapsed", "total", "wall", "duration", "seconds", "secs", "sec", "s", "relative"})
 _PLAN_WORDS = frozenset({"num", "total", "max", "epochs", "n"})
 _CONSTANT_ROWS = 3
+_COUNTING_ROWS = 8  # changes from row to row that show whether a column counts
+_COUNTING = 0.8  # of them rise: it counts
+_IDLE, _FALLING = 0.5, 0.1  # fewer rise and as many as this fall: it does not
 
 
 class Labels:
@@ -195,6 +198,20 @@ def constant_counters(frame: Frame) -> dict[str, float]:
         if planned and len(values) >= _CONSTANT_ROWS and bool((values == values[0]).all()):
             found[name] = float(values[0])
     return found
+
+
+def idle_counters(frame: Frame) -> set[str]:
+    """Columns named like a step that say something else of each row (the steps of an episode), beside one that counts."""
+    rises: dict[str, float] = {}
+    idle: set[str] = set()
+    for name, values in counters_of(frame).items():
+        change = np.diff(values)
+        if meaning_of(name).kind != "step" or len(change) < _COUNTING_ROWS or not np.isfinite(change).all():
+            continue
+        rises[name] = float(np.mean(change > 0))
+        if rises[name] < _IDLE and float(np.mean(change < 0)) > _FALLING:
+            idle.add(name)
+    return idle if any(share > _COUNTING for share in rises.values()) else set()
 
 
 def best_counter(counters: dict[str, Floats]) -> Floats | None:

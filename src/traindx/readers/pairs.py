@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 
 from traindx.meaning import Meaning, Split
-from traindx.readers.counters import Counter, as_role, counted, counted_after, is_total, is_whole, with_total
+from traindx.readers.counters import Counter, as_outer, as_role, counted, counted_after, is_total, is_whole, with_total
 from traindx.readers.keys import OBJECTIVES, meaning_in_text, split_of, tells_of_another
 from traindx.readers.lines import Prefix, read_prefix
 from traindx.readers.phrases import (
@@ -77,6 +77,7 @@ class _Reading:
     subject: str = ""  # what 'at step 10' was said of
     last: str = ""  # what the latest number was: 'counter', 'total', 'column', 'dropped' or ''
     last_counter: Counter | None = None
+    outer: Counter | None = None  # the first of several step counters
     queue: list[str] = field(default_factory=list)  # names still waiting for their numbers: 'loss1,loss2 0.5 0.6'
 
     def count(self, counter: Counter) -> None:
@@ -85,13 +86,18 @@ class _Reading:
                 self.epoch = counter
         elif counter.role == "batch":
             self.batch = counter
-        elif self.step is None or counter.rank > self.step.rank:
-            self.step = counter
+        else:
+            self.outer = self.outer or self.step
+            if self.step is None or counter.rank > self.step.rank:
+                self.step = counter
         self.last, self.last_counter = "counter", counter
 
     def total(self, index: int) -> None:
         """The number at `index` says how far the latest counter goes."""
         counter = self.last_counter
+        inside = counter is not None and counter.role == "step" and self.outer not in (None, counter)
+        if inside and self.epoch is None and self.outer is not None and self.outer.total is None:
+            self.epoch, self.step = as_outer(self.outer), counter
         for role in ("step", "epoch", "batch"):
             held = getattr(self, role)
             if held is not None and counter is not None and held.index == counter.index:

@@ -129,12 +129,23 @@ def _of_one_rank(block: Block, plan: Plan) -> Block:
 def prepare(rows: list[Rows]) -> None:
     """Tell the counters of evaluations from those of the training, and times without a date from day to day."""
     for each in rows:
+        _settle_outer(each)
         _mark_progress(each)
         _last_frames(each)
         _unwrap_midnight(each)
     named = [each.epoch for each in rows if each.own_epoch and not each.own_step]
     for each in rows:
         _count_epochs(each, named)
+
+
+def _settle_outer(rows: Rows) -> None:
+    """Of two step counters in a line the first counts rounds only if the second starts over in each of them."""
+    counter = rows.plan.epoch
+    if counter is None or not counter.outer:
+        return
+    rises = np.flatnonzero(np.diff(rows.epoch) > 0)
+    if not len(rises) or np.mean(rows.step[rises + 1] <= rows.step[rises]) < 0.8:
+        rows.epoch, rows.own_epoch = np.full(len(rows), np.nan), False
 
 
 def _count_epochs(rows: Rows, named: list[Floats]) -> None:

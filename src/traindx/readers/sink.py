@@ -26,6 +26,7 @@ from traindx.readers.frames import (
     constant_counters,
     counters_of,
     first_and_last,
+    idle_counters,
     joined_name,
     keeps_rising,
     long_columns,
@@ -56,6 +57,7 @@ class Sink:
         self._elapsed: dict[str, bool] = dict.fromkeys(elapsed, True)
         self._restarts: list[Event] = []
         self._planned: dict[str, float] | None = None  # columns that repeat a setting; None: not looked for yet
+        self._idle: set[str] = set()  # columns named like a step that do not count
         self._null_tails: dict[tuple[str, str], list[Frame]] = {}
         self._null_habit: dict[tuple[str, str], int] = {}  # the most nulls on end that a number followed
         self._unused: set[tuple[str, str]] = set()  # losses that say null in rows where another loss is a number
@@ -151,7 +153,8 @@ class Sink:
         if self._planned is None and frame.length > 1:
             self._planned = constant_counters(frame)
             self.main.config = {**self._planned, **self.main.config}
-        for name in self._planned or ():
+            self._idle = idle_counters(frame)
+        for name in {*(self._planned or ()), *self._idle}:
             frame.numbers.pop(name, None)
 
     def _note_nulls(self, run: str, frame: Frame) -> None:

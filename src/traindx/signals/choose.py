@@ -62,7 +62,7 @@ def is_reinforcement(run: Run) -> bool:
 def total_loss(run: Run, splits: Sequence[str], scale: str = "step") -> Series | None:
     """The whole loss of a split: the series that has no part, else its parts put together. `scale` prefers batch
     values ('step') or epoch averages ('epoch') where the log has both."""
-    losses = [series for series in usable(run, "loss") if series.meaning.split in splits]
+    losses = [series for series in usable(run, "loss") if series.meaning.split in splits and not _unmeasured(series)]
     whole = [series for series in losses if not series.meaning.part]
     if whole:
         longest = max(len(series) for series in whole)
@@ -75,6 +75,11 @@ def total_loss(run: Run, splits: Sequence[str], scale: str = "step") -> Series |
         if others:
             return max(others, key=lambda series: _preference(series, splits, scale))
     return None
+
+
+def _unmeasured(series: Series) -> bool:
+    """A validation loss that is exactly zero every time was never computed; in training that is a fault to report."""
+    return series.meaning.split in ("val", "test") and len(series) > 1 and not np.any(series.values)
 
 
 def reconstruction_loss(run: Run) -> Series | None:

@@ -16,6 +16,7 @@ FEW = 10  # values: too few to see a course in
 LEAST = 4  # of them, beside many evaluations
 LEFT = 0.1  # of its best: how far an evaluation, and the training loss, is off
 ALMOST_ALL = 0.9
+BOTH = 1.5  # times its best: where both losses stand once they have left it together
 VALIDATION_ALONE = 0.5  # how clear it can be where only evaluations are logged
 LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
 DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
@@ -58,7 +59,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "present", text, found.steps, found.where, min(found.clarity, VALIDATION_ALONE))
     if found is not None:
         return found
-    apart = _both_left(signals, curve)
+    apart = _both_left(signals, curve) or _both_rose(signals)
     if apart is not None:
         return apart
     return Observation(
@@ -81,6 +82,28 @@ def _both_left(signals: Signals, curve: Curve) -> Observation | None:
     return Observation(
         ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never came back; "
         f"{curve.name} rose from {num(curve.initial)} to {num(curve.now)}.",
+        (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
+    )  # fmt: skip
+
+
+def _both_rose(signals: Signals) -> Observation | None:
+    """Evaluations that left their best for good while the training loss rose too. A first loss far above all others makes
+    everything since look like progress; where validation was best is the place to compare with."""
+    train, val = signals.train, signals.val
+    if train is None or val is None or signals.kind != "supervised" or len(val) < FEW or len(train) < FEW:
+        return None
+    best = int(np.argmin(val.y))
+    since, lowest = val.y[best + 1 :], float(val.y[best])
+    passed = train.x > train.x[0] + val.clock_share(float(val.x[best])) * (train.x[-1] - train.x[0])
+    if len(since) < FEW // 2 or passed.sum() < FEW // 2 or lowest <= 0 or passed.all():
+        return None
+    rose = float(np.median(train.y[passed])) - float(train.y[~passed].min())
+    left = float(np.mean(since - lowest > LEFT * lowest)) > ALMOST_ALL and val.now > BOTH * lowest
+    if not left or rose < (BOTH - 1) * abs(float(train.y[~passed].min())) or signals.better_after(0.5) is not None:
+        return None
+    return Observation(
+        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never came back, and "
+        f"{train.name} has stood above its best since as well.",
         (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
     )  # fmt: skip
 
@@ -149,7 +172,8 @@ the progress made is lost again (or the run only ever rose, by more than 1.2 % o
 above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the best again. The
 step given is where the curve last stood near its best. What a resume replaced is looked at too. Where fewer than ten
 training losses stand beside many evaluations: present when nine in ten evaluations since the best are a tenth above it and
-the training loss rose by a tenth as well. Where only evaluations are logged, memorised data look the same, and it counts half.
+the training loss rose by a tenth as well. Beside more of them: validation half above its best and never back, and training
+half above what it had reached by then. Where only evaluations are logged, memorised data look the same, and it counts half.
 
 ## Healthy range
 Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.
@@ -162,6 +186,9 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
     cases=(
         Case("few losses, many evaluations, both up", "present",
              lambda: {"loss": (range(500, 3000, 500), [1.24, 2.03, 2.16, 1.98, 1.79]), "eval_loss": (range(130, 2700, 130), [2.55, *[3.6, 3.2, 4.0, 3.7, 3.4] * 3, 3.3, 3.2, 3.4, 3.3])}),
+        Case("an absurd first loss hides that both rise", "present",
+             lambda: {"train_loss": [3.7e6, 133, 2005, 187, 2732, 647, 1574, 964, 602, 2422, 659, 1360, 1040, 957],
+                      "val_loss": [41.4, 32.4, 35.5, 36.6, 42.2, 46.3, 47.9, 48.8, 49.5, 54.6, 56.3, 61.8, 70.6, 68.5]}),
         Case("falls, then climbs for good", "present", lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
         Case("rises from the beginning", "present", lambda: {"train_loss": ramp(300, 3.4, 3.95, 0.02)}),
         Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1), ramp(100, 8, 1.5, 0.1))}),

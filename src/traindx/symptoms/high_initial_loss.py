@@ -6,6 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, then
@@ -15,6 +16,7 @@ OVER_CHANCE = 1.6  # times ln K; twice that is plain
 QUICK_FALL = 30.0  # where K is unknown: how many times the level after a twentieth of the run
 CLIFF = 10.0  # and how many times the next few values: a descent that takes its time is learning, not a bad start
 OVERCOME = 0.4  # how much a bad start counts that the score has left behind
+GOES_ON = 0.5  # of the cliff's factor, as a power: what falls that much further was a descent from the start
 ABSURD = 1e4  # no descent within a twentieth of a run is that long, however smooth
 SKILLED = (
     0.5  # of the way from guessing to all right: a loss that still rests near ln K then is more than a cross entropy
@@ -48,13 +50,19 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "Neither the number of classes nor enough early values are known.")
     early = float(np.median(curve.y[len(curve) // 20 : len(curve) // 10 + 2]))
     next_values = float(np.median(curve.y[1:4]))
-    sudden = first > CLIFF * next_values or first > ABSURD * early
+    sudden = (first > CLIFF * next_values and not _goes_on(curve, next_values)) or first > ABSURD * early
     if early > 0 and first > QUICK_FALL * early and sudden:
         return Observation(
             ID, "present", f"The first {curve.name} is {num(first)}, {first / early:.0f} times its level after a twentieth of the run.",
             place, curve.name, min(clarity(first / early, QUICK_FALL, 10 * QUICK_FALL), OVERCOME if _overcome(signals) else 1.0),
         )  # fmt: skip
     return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
+
+
+def _goes_on(curve: Curve, next_values: float) -> bool:
+    """After the cliff the loss falls by a like factor again: rows far apart show the first steps of a descent as one."""
+    end = curve.best
+    return 0 < end < next_values and np.log(next_values / end) > GOES_ON * np.log(float(curve.y[0]) / next_values)
 
 
 def _more_than_cross_entropy(signals: Signals, goal: float) -> bool:
@@ -90,7 +98,9 @@ The first value of the loss is far larger than that of a predictor that knows no
 ## How it is measured
 With K classes known, the first batch loss against ln(K): present above 1.6 times, plain above 3.2 times. Without K, the
 first value must be 30 times the level reached after a twentieth of the run and ten times the values right after it: a
-descent over many values is learning, however long. A ratio above ten thousand counts either way. A loss that rests near
+descent over many values is learning, however long, and so is one that goes on after it by at least the square root of
+that factor (a log with a row every hundred steps shows the first of them at once). A ratio above ten thousand counts
+either way. A loss that rests near
 ln(K) while the accuracy is good has other terms in it and cannot be compared.
 
 ## Healthy range
@@ -106,6 +116,7 @@ wrong: the model is confidently wrong before it has learnt anything.
         Case("raw pressure values as inputs", "present", lambda: {"train_loss": then(np.array([1.7e6, 3e4]), falling(200, 9, 2))}),
         Case("ten classes, starts at 9", "present", lambda: {"train_loss": falling(100, 9.0, 0.5)}, {"num_classes": 10}),
         Case("a regression that learns", "absent", lambda: {"train_loss": 200.0 / np.arange(1.0, 400.0) ** 1.5}),
+        Case("a row every hundred steps", "absent", lambda: {"train_loss": (range(0, 40_000, 100), then(np.array([0.9]), 0.08 / np.arange(1.0, 400.0) ** 0.7))}),
         Case("several terms in one loss", "unknown",
              lambda: {"train_loss": falling(60, 10.0, 2.4), "val_acc": 1 - falling(60, 0.9, 0.02)}, {"num_classes": 14}),
         Case("starts at chance", "absent", lambda: {"train_loss": falling(100, 2.31, 0.5)}, {"num_classes": 10}),

@@ -74,6 +74,9 @@ def _arrived(signals: Signals, curve: Curve, since: float) -> str:
     """Why standing still is fine here, or ''."""
     if signals.kind != "rl" and curve.sign > 0 and curve.reduction >= CONVERGED:
         return f"{percent(curve.reduction)} of the loss is gone, it has converged"
+    better = signals.better_after(curve.clock_share(since)) if signals.kind == "supervised" else None
+    if better is not None and better is not curve:
+        return f"{better.name} went on to {num(better.logged(better.best))}"
     score = signals.score
     if score is not None and len(score) >= 3 and signals.kind != "rl":
         value = score.logged(score.now)
@@ -104,7 +107,8 @@ The loss fell, then stood still for a long stretch, far from zero.
 The earliest bin after which less than 3 % of the whole progress (and less than two and a half times a level's
 uncertainty) was still made. Present when that is at least 40 % of the run, no significant falling trend is left, and
 standing still is not the plan: a loss that lost 80 % of its value, a score above 90 % or a learning rate that had decayed
-to under 5 % of its peak has arrived rather than got stuck. For returns and scores the ceiling is
+to under 5 % of its peak has arrived rather than got stuck, and where the validation score or loss went on to its best the
+training loss does not tell all. For returns and scores the ceiling is
 unknown: there the stretch must be 60 % of the run, and weighs less.
 
 ## Healthy range
@@ -124,6 +128,8 @@ healthy norm means that the steps cancel each other.
         Case("converged near zero", "absent", lambda: {"train_loss": then(falling(100, 2.4, 0.05), flat(200, 0.05, 0.05))}),
         Case("cosine schedule has ended", "absent",
              lambda: {"train_loss": then(falling(500, 2.4, 1.2, 0.01), flat(500, 1.2, 0.01)), "lr": then(cosine(500, 0.1), flat(500, 1e-5, 0))}),
+        Case("the score goes on rising", "absent",
+             lambda: {"train_loss": then(falling(20, 29.6, 27.0, 0.002), flat(30, 27.0, 0.002)), "val_acc": np.linspace(0.6, 0.81, 50)}),
         Case("still falling slowly", "absent", lambda: {"train_loss": falling(500, 10.9, 3.0, 0.02, pace=3)}),
         Case("six values", "unknown", lambda: {"train_loss": [2.0, 1.5, 1.4, 1.4, 1.4, 1.4]}),
     ),

@@ -126,7 +126,7 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
     """A score that never moves by a digit while the loss does not fall."""
     still = [one for one in scores if np.nanmax(one.values) == np.nanmin(one.values)]
     still = [one for one in still if not _good(float(np.nanmax(one.values)))]
-    if not still or curve.reduction > FALLING:
+    if not still or curve.reduction > FALLING or _another_moves(scores):
         return None
     series, value = still[0], float(np.nanmax(still[0].values))
     val = signals.val
@@ -137,6 +137,11 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
         ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} does not fall.",
         (float(series.steps[0]), float(series.steps[-1])), series.name, 0.8 if len(series) >= 10 else 0.5,
     )  # fmt: skip
+
+
+def _another_moves(scores: list[Series]) -> bool:
+    """Where one score changes from evaluation to evaluation, another that never does was not computed."""
+    return any(len(np.unique(one.values[np.isfinite(one.values)])) > len(one) // 2 for one in scores)
 
 
 def _good(value: float) -> bool:
@@ -157,8 +162,8 @@ The model answers the same whatever it is shown: one class, only background, or 
 ## How it is measured
 From scores, with five evaluations at least: precision, recall, F1, mAP, Dice and IoU all exactly 0 every time; an
 accuracy that rests within 3 % on 1/K or on a class share named in the config (K is given, in the config, or read off a
-loss that rests at ln K); or a score that agrees to the last digit every time while the loss lost less than 10 % of its
-value. A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
+loss that rests at ln K); or a score that agrees to the last digit every time while no other changes and the loss lost
+less than 10 % of its value. A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
 model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or the
 spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
 classes at each look it takes at the loss (after 100 steps, the last five looks hold one class although the targets hold
@@ -190,6 +195,8 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
         Case("meaningless accuracy of a regression", "absent",
              lambda: {"loss": falling(20, 3.9, 1.2), "val_loss": falling(20, 3.0, 2.5), "val_acc": flat(20, 0.00025, 0)}),
         Case("accuracy rises", "absent", lambda: {"loss": falling(30, 2.3, 0.4), "val_acc": 1 - falling(30, 0.9, 0.1)}),
+        Case("one accuracy was never computed", "absent",
+             lambda: {"loss": flat(30, 27.0, 0.01), "val_acc": flat(30, 0.0, 0), "val_acc5": 1 - falling(30, 0.4, 0.2)}),
         Case("converged at 98 %", "absent", lambda: {"loss": flat(30, 0.06, 0.05), "val_acc": flat(30, 0.98, 0)}),
         Case("the model stands still", "unknown",
              lambda: {"loss": flat(30, 1.3, 0.01), "val_loss": flat(30, 1.2871, 0), "val_acc": flat(30, 0.4183, 0)}),

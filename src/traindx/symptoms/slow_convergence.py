@@ -7,6 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.curve import Curve
 from traindx.signals.started import trained_before
 from traindx.signals.stats import theil_sen
 from traindx.symptoms.base import Case, Symptom, clarity, percent
@@ -18,6 +19,7 @@ LITTLE = 0.35  # of the initial loss, over the whole run
 UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
 FLAT = 0.035
 GOT_THERE = 0.7  # of the validation loss or error gone: whatever the training loss measures, the model learnt
+HALF_WAY = 0.5  # of what the validation score lacked at first
 TURNED = 0.7  # of the run: validation that was best before this has been learnt past
 
 
@@ -47,6 +49,11 @@ def detect(signals: Signals) -> Observation:
         )
     if val is not None and len(val) >= MIN_POINTS and val.reduction >= GOT_THERE:
         return Observation(ID, "absent", f"{val.name} fell by {percent(val.reduction)} in the same run.")
+    gained = _score_gained(signals.score)
+    if signals.score is not None and gained >= HALF_WAY:
+        return Observation(
+            ID, "absent", f"{signals.score.name} gained {percent(gained)} of what it lacked in the same run."
+        )
     if moves and FLAT <= share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
@@ -58,6 +65,15 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{curve.name} fell by {percent(max(share, 0.0))}; its second half is {bend:.2f} times as steep as the first.",
     )
+
+
+def _score_gained(score: Curve | None) -> float:
+    """The share of what a score lacked at first that it has gained; 0 where its top is unknown."""
+    if score is None or len(score) < MIN_POINTS or score.sign > 0:
+        return 0.0
+    first, now = score.logged(float(score.y[0])), score.logged(score.now)
+    top = 100.0 if max(first, now) > 1.5 else 1.0
+    return (now - first) / (top - first) if 0 <= first < top and now <= top else 0.0
 
 
 SYMPTOM = Symptom(
@@ -73,7 +89,8 @@ The loss falls all the time but has hardly got anywhere.
 
 ## How it is measured
 An ordinary descent is steep first and bends. Present when the loss fell significantly, by less than 35 % over the whole
-run, ends at its best, and its second half is at least half as steep as its first: a straight line means that every step
+run, ends at its best, and its second half is at least half as steep as its first, unless the validation score gained half
+of what it lacked: a straight line means that every step
 was as small as the first one.
 
 ## Healthy range
@@ -89,6 +106,7 @@ scales that force small steps, clipping that cuts every step, or a schedule that
              lambda: {"train_loss": ramp(10, 0.52, 0.36), "val_loss": [0.51, 0.48, 0.472, 0.477, 0.475, 0.465, 0.484, 0.49, 0.498, 0.505]}),
         Case("validation error got there", "absent",
              lambda: {"cost": ramp(100, 0.27, 0.22), "validation error": falling(300, 88.0, 6.0)}),
+        Case("accuracy got there", "absent", lambda: {"loss": ramp(50, 29.0, 26.9, 0.001), "val_acc": np.linspace(61.0, 81.4, 50)}),
         Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
         Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
