@@ -15,6 +15,7 @@ from traindx.signals.stats import (
     mad_sigma,
     mann_kendall,
     noise_sigma,
+    rank_sum,
     rolling_median,
     swings,
     theil_sen,
@@ -76,3 +77,11 @@ def test_swings_count_only_large_legs() -> None:
     wave = np.sin(np.linspace(0, 6 * np.pi, 300))
     assert len(swings(wave, 1.5)) == 5
     assert swings(0.01 * wave, 1.5) == []
+
+
+@given(st.lists(st.integers(0, 20), min_size=1, max_size=12), st.lists(st.integers(0, 20), min_size=1, max_size=12))
+def test_rank_sum_counts_who_is_above_whom(some: list[int], others: list[int]) -> None:
+    above = sum((one > other) + 0.5 * (one == other) for one in some for other in others)
+    pairs = len(some) * len(others)
+    expected = (above - pairs / 2) / math.sqrt(pairs * (len(some) + len(others) + 1) / 12)
+    assert rank_sum(np.array(some, float), np.array(others, float)) == pytest.approx(expected)

@@ -43,6 +43,17 @@ def rolling_median(values: Floats, width: int) -> Floats:
     return np.asarray(np.median(sliding_window_view(padded, width), axis=1), dtype=np.float64)
 
 
+def rank_sum(some: Floats, others: Floats) -> float:
+    """By how many standard deviations the ranks of some values lie above those of others (Wilcoxon's two-sample test)."""
+    few, many = len(some), len(others)
+    if not few or not many:
+        return 0.0
+    order = np.sort(others)
+    below = (np.searchsorted(order, some, "left") + np.searchsorted(order, some, "right")) / 2
+    spread = np.sqrt(few * many * (few + many + 1) / 12)
+    return float((below.sum() - few * many / 2) / spread)
+
+
 def mann_kendall(values: Floats) -> float:
     """The z score of a monotone trend (positive: rising), ties allowed, for up to a few hundred values."""
     count = len(values)

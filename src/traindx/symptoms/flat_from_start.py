@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
+from traindx.signals.scatter import lost_in_noise
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat
@@ -61,12 +62,23 @@ def detect(signals: Signals) -> Observation:
     )
     if (by_share or by_noise) and not other:
         clear = clarity(-share, -FLAT_SHARE, -PLAIN_SHARE) if by_share else 0.6
+        best = num(curve.logged(curve.best))
+        course = (
+            f"went from {num(curve.logged(curve.initial))} to {best} at best"
+            if gain > 0
+            else f"stays around {best}, no better than where it began"
+        )
         return Observation(
             ID, "present",
-            f"{curve.name} went from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))} at best: "
-            f"{percent(max(share, 0))} in {len(curve)} values (a training that works moves more than {percent(FLAT_SHARE)}).",
+            f"{curve.name} {course}: {percent(max(share, 0))} in {len(curve)} values (a training that works moves more than {percent(FLAT_SHARE)}).",
             (first, last), curve.name, clear,
         )  # fmt: skip
+    if not other and signals.kind != "rl" and lost_in_noise(curve):
+        return Observation(
+            ID,
+            "unknown",
+            f"The {len(curve)} values of {curve.name} scatter so widely that no movement shows: single samples, or tiny batches?",
+        )
     detail = f", and {other} improved" if other else ""
     return Observation(
         ID,

@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.run import PROBES
 from traindx.signals import Signals
 from traindx.signals.curve import counted
+from traindx.signals.scatter import lost_in_noise
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.recipes import falling
 from traindx.symptoms.truncated import progress_made
@@ -64,6 +65,13 @@ def detect(signals: Signals) -> Observation:
             ID,
             "present",
             f"The log covers {span + 1:.0f} single steps; less than {STEPS} is the very beginning of a training.",
+        )
+    if signals.kind != "rl" and not _epochs_known(signals) and lost_in_noise(curve):
+        return Observation(
+            ID,
+            "present",
+            f"The {points} values of {curve.name} scatter by their own size; as many more, or larger batches, would show whether it moves.",
+            where=curve.name,
         )
     return Observation(ID, "absent", f"{curve.name} has {points} values.")
 
