@@ -14,18 +14,21 @@ LEAST = 1e-5  # what normalisation layers add
 
 
 class DivideFloor(Treatment):
+    """Every division counts, those too that prepare the data before anything is learnt from them."""
+
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
         self._least = setting.number_or(LEAST)
 
     def attach(self) -> None:
         self.hub.patch(torch, "div", self._around)
-        for name in ("div", "__truediv__"):
+        self.hub.patch(torch.Tensor, "__itruediv__", self._around)  # this one tensors have of their own
+        for name in ("div", "div_", "__truediv__"):
             self.around_method(name, self._around)
 
     def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def div(input: Any, other: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(other, torch.Tensor) and not self.hub.inside and _learns(input, other):
+            if isinstance(other, torch.Tensor) and not self.hub.inside:
                 empty = other.detach() == 0
                 if bool(empty.any()):
                     self.acted += 1
@@ -33,10 +36,6 @@ class DivideFloor(Treatment):
             return original(input, other, *args, **kwargs)
 
         return div
-
-
-def _learns(*tensors: Any) -> bool:
-    return any(isinstance(one, torch.Tensor) and one.requires_grad for one in tensors)
 
 
 TREATMENT = DivideFloor
