@@ -312,6 +312,18 @@ class Batches(Observer):
         if len(self._losses) == TINY_STEPS and not self._judged_size:
             self._look_at_noise()
             self._later.poll(wait=True)
+        self._rule_out_size()
+
+    def _rule_out_size(self) -> None:
+        """Updates of many samples, or of few at a rate that is low enough for them."""
+        if self._samples >= USUAL_BATCH // 4:
+            self._tell("tiny-batches", False, f"Each update sees {self._samples} samples or more.")
+        elif len(self._losses) == TINY_STEPS and not self._judged_size and not self._rate:
+            self._tell(
+                "tiny-batches",
+                False,
+                f"Each update sees {self._samples} of the samples, at a rate that is low enough for it.",
+            )
 
     def _tell(
         self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
