@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
 
 from traindx.live import recorder  # noqa: E402
 from traindx.trials import inside, setting  # noqa: E402
-from traindx.trials.measure import Measured, metric_for  # noqa: E402
+from traindx.trials.measure import Measured, Metric, metric_for  # noqa: E402
 from traindx.trials.yardstick import Reference  # noqa: E402
 
 STEPS = 60
@@ -192,6 +192,39 @@ def log_of_nothing() -> None:
     fit(mlp(3), 500 * x, shares, lambda a, b: -(b * torch.log(torch.softmax(a, 1))).sum(1).mean())
 
 
+def log_of_what_was_picked() -> None:
+    x, y = classes()
+    fit(
+        mlp(3),
+        500 * x,
+        y,
+        lambda a, b: -torch.log(torch.softmax(a, 1).gather(1, b[:, None]).squeeze(1)).mean(),
+        lr=1e-3,
+    )
+
+
+def log_of_both_sides() -> None:
+    x, y = classes()
+
+    def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        p = torch.sigmoid(a)
+        return -(b * torch.log(p) + (1 - b) * torch.log(1 - p)).mean()
+
+    fit(mlp(1), 500 * x, (y[:, None] == 0).float(), loss, lr=1e-3)
+
+
+def divided_by_their_spread() -> None:
+    x, y = values()
+    x[::20] = 0.25  # blank rows, prepared where nothing learns yet
+    model = mlp(1)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(150):
+        optimizer.zero_grad()
+        rows = (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)
+        F.mse_loss(model(rows), y).backward()
+        optimizer.step()
+
+
 def mean_over_nothing() -> None:
     masks = itertools.cycle([1.0, 1.0, 0.0])
 
@@ -229,7 +262,9 @@ CASES = [
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
     (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
     (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
-    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"), (straight, "nonlinear"), (cut_off, "attached"),
+    (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"),
+    (divided_by_their_spread, "divide_floor"), (log_of_nothing, "log_space"), (log_of_what_was_picked, "log_space"),
+    (log_of_both_sides, "log_space"), (straight, "nonlinear"), (cut_off, "attached"),
 ]  # fmt: skip
 
 
@@ -256,6 +291,34 @@ def test_a_treatment_repairs_its_fault(tmp_path: Path, train: Callable[[], None]
     assert all(after.acted.values())
     worse, better = before.value(metric), after.value(metric)
     assert better < 0.8 * worse or (math.isinf(worse) and math.isfinite(better)), (worse, better)
+
+
+def test_a_logarithm_in_log_space_teaches_what_a_clamped_one_does_not(tmp_path: Path) -> None:
+    losses = Metric("train", "loss")
+    clamped, exact = (measured(tmp_path / name, log_of_what_was_picked, name) for name in ("log_floor", "log_space"))
+    left = [found.value(losses) / found.points(losses)[0, 1] for found in (clamped, exact)]
+    assert left[0] > 0.7
+    assert left[1] < 0.4
+
+
+def test_shares_are_ordinary_tensors_but_for_their_logarithm(tmp_path: Path) -> None:
+    """What the script prints, saves and computes of its probabilities is as without the change."""
+    z = torch.tensor([[0.0, 200.0], [3.0, 1.0]], requires_grad=True)
+
+    def train() -> None:
+        p = torch.softmax(z, 1)
+        assert type(p * 2) is type(p.sum()) is torch.Tensor
+        assert torch.equal(torch.log(p), torch.log_softmax(z, 1))
+        assert torch.equal(p[:, 0].log(), torch.log_softmax(z, 1)[:, 0])
+        assert type(p.grad_fn).__name__ == "SoftmaxBackward0"
+        assert torch.allclose(torch.log(p + 1), torch.log1p(p.detach()))
+        assert p.argmax(1).tolist() == [1, 0]
+        s = torch.sigmoid(z)
+        assert torch.allclose(torch.log(1 - s), F.logsigmoid(-z))
+        assert torch.allclose((2 - s).log(), torch.log(2 - s.detach()))
+        fit(mlp(3), *classes(), F.cross_entropy, steps=5)
+
+    measured(tmp_path / "shares", train, "log_space")
 
 
 def test_modes_and_loaders(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ import pytest
 from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
 from traindx.trials.judge import basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, Metric
+from traindx.trials.order import standing
 from traindx.trials.plan import Candidate
 from traindx.trials.revise import Proof, revised
-from traindx.trials.session import Arm, judged
+from traindx.trials.session import Arm, Trial, judged
 from traindx.trials.setting import combined
 
 
@@ -43,6 +44,21 @@ def test_a_fault_that_is_gone_does_not_excuse_an_error_that_grew() -> None:
     assert verdict_of(grew, ["x"], ["x"], [], repaired=True) == "no-effect"
     much = effect_of("log loss", 0.01, [(0.3, 0.38), (0.31, 0.4), (0.3, 0.39)])
     assert verdict_of(much, ["x"], ["x"], [], repaired=True) == "worse"
+
+
+def test_a_fault_that_is_gone_does_not_excuse_a_training_that_is_lost_as_before() -> None:
+    lost = effect_of("squared error", 0.01, [(math.inf, math.inf)] * 3, chance=1.0)
+    assert verdict_of(lost, ["x"], ["x"], [], repaired=True) == "no-effect"
+
+
+def test_of_changes_that_save_a_lost_training_the_one_that_leaves_less_error_goes_first() -> None:
+    def saved(text: str, after: float, weight: float) -> Trial:
+        candidate = Candidate("clip-gradients", "Clip", "lr-too-high", combined(text), weight=weight)
+        effect = effect_of("training loss", 0.0, [(math.inf, after)])
+        return Trial(candidate, "no-effect", effect, (), (), 1, 100)
+
+    assert min(saved("clip=1.0", 14.4, 0.9), saved("clip=0.1", 0.6, 0.3), key=standing).effect.after == 0.6  # type: ignore[union-attr]
+    assert min(saved("clip=1.0", 0.61, 0.9), saved("clip=0.1", 0.6, 0.3), key=standing).candidate.weight == 0.9
 
 
 def test_what_is_judged_by_its_symptom_alone_needs_more_than_one_pair_too() -> None:

@@ -17,6 +17,7 @@ total = torch.logsumexp(log_terms, dim=-1)                    # not log(exp(x).s
     safety="safe",
     why_safe="Mathematically the same quantity, computed without overflow or underflow.",
     clears=("nonfinite-loss", "nonfinite-gradient"),
+    tries=("log_space",),
     doc="""\
 Replaces log(softmax), log(sigmoid) and log(sum(exp)) by their stable forms, which subtract the maximum first. Values
 agree to rounding error wherever the old form was finite. Pass logits around instead of probabilities, and convert at

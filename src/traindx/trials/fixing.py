@@ -22,6 +22,7 @@ from traindx.readers.find import find_runs
 from traindx.reporters.wording import percent
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
+from traindx.trials.order import standing
 from traindx.trials.plan import (
     EXCUSED,
     Candidate,
@@ -34,7 +35,7 @@ from traindx.trials.plan import (
 )
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
-from traindx.trials.session import GRAVE, Limits, Session, Trial, standing
+from traindx.trials.session import GRAVE, Limits, Session, Trial
 from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 

@@ -108,7 +108,8 @@ def verdict_of(
     if effect is None:
         return "helped" if wanted and set(cleared) == set(wanted) and pairs > 1 else "no-effect"
     least = LEAST_SPEED if speed else LEAST
-    bearable = repaired and effect.size > -TOLERATED and effect.high >= 0
+    # a training that is lost with the change as without it has more wrong with it than the fault that is gone
+    bearable = repaired and effect.size > -TOLERATED and effect.high >= 0 and math.isfinite(effect.after)
     if effect.pairs == 1:
         return "worse" if effect.size < -least and not bearable else "no-effect"
     if effect.high < -least / 2:

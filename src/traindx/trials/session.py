@@ -22,6 +22,7 @@ from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import LEAST, Basis, Effect, Verdict, basis_of, effect_of, promising, undecided, verdict_of
 from traindx.trials.measure import Measured, metric_for
+from traindx.trials.order import standing, written_instead
 from traindx.trials.plan import Candidate
 from traindx.trials.strength import neighbours, strength
 from traindx.trials.workspace import Project
@@ -34,9 +35,7 @@ MOST_TUNED = 4  # further strengths of the best change
 PROBE_SECONDS = 42.0  # for all probes of a script, as `traindx probe` gives them
 CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
 SURE = 0.8
-ALIKE = math.log(1.1)  # effects closer than this are the same
 GRAVE = ("nonfinite-loss", "nonfinite-weight", "divergence")
-SAFE = {"safe": 0, "caution": 1, "disruptive": 2}
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,7 @@ class Session:
             self._need([(candidate, 0) for candidate in batch])
             for candidate in batch:
                 if self._clear(self.judge(candidate)):  # what is left to find is how much of this fix is best
-                    line = [other for other in line if other.fix == candidate.fix]
+                    line = [other for other in line if other.fix == candidate.fix or written_instead(other, candidate)]
 
     def tune(self, at_strength: Callable[[Candidate, float], Candidate | None]) -> None:
         """More or less of the best change, where how much decides, as long as that is better."""
@@ -372,17 +371,3 @@ def _said(candidate: Candidate | None, seed: int, arm: Arm) -> str:
 def _how(arm: Arm) -> str:
     steps, seconds = (arm.measured.steps, arm.measured.seconds) if arm.measured else (0, 0.0)
     return arm.failed or f"{steps} steps, {seconds:.1f} s"
-
-
-def standing(trial: Trial) -> tuple[float, bool, bool, bool, int, float]:
-    """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down, the safer
-    and the likelier."""
-    size = trial.effect.size if trial.effect is not None else LEAST
-    return (
-        -round(size / ALIKE),
-        not set(trial.candidate.proofs) & set(trial.cleared),
-        bool(trial.wanted) and not trial.cleared,
-        not trial.candidate.edits,
-        SAFE[trial.candidate.safety],
-        -trial.candidate.weight,
-    )

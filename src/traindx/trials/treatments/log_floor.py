@@ -24,7 +24,9 @@ class LogFloor(Treatment):
 
     def _around(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def log(input: Any, *args: Any, **kwargs: Any) -> Any:
-            if isinstance(input, torch.Tensor) and input.requires_grad and not self.hub.inside:
+            # an evaluation takes the same logarithms; data whose logarithm masks with minus infinity are left alone
+            learnt = isinstance(input, torch.Tensor) and (input.requires_grad or not torch.is_grad_enabled())
+            if learnt and not self.hub.inside:
                 self.acted += int(bool((input.detach() < self._least).any()))
                 input = input.clamp(min=self._least)
             return original(input, *args, **kwargs)

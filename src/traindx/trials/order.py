@@ -1,0 +1,43 @@
+"""Which change goes before which: of trials the better one, of a cause's fixes the one that can be written down. Pure."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from traindx.trials.judge import LEAST, Effect
+
+if TYPE_CHECKING:
+    from traindx.trials.plan import Candidate
+    from traindx.trials.session import Trial
+
+ALIKE = math.log(1.1)  # effects closer than this are the same
+SAFE = {"safe": 0, "caution": 1, "disruptive": 2}
+
+
+def written_instead(other: Candidate, candidate: Candidate) -> bool:
+    """Another change for the same cause that can be written into the script, where this one cannot."""
+    return other.cause == candidate.cause and bool(other.edits) and not candidate.edits
+
+
+def standing(trial: Trial) -> tuple[float, float, bool, bool, bool, int, float]:
+    """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down, the safer
+    and the likelier."""
+    size = trial.effect.size if trial.effect is not None else LEAST
+    return (
+        -round(size / ALIKE),
+        _left(trial.effect),
+        not set(trial.candidate.proofs) & set(trial.cleared),
+        bool(trial.wanted) and not trial.cleared,
+        not trial.candidate.edits,
+        SAFE[trial.candidate.safety],
+        -trial.candidate.weight,
+    )
+
+
+def _left(effect: Effect | None) -> float:
+    """The error that a change leaves, in steps of a tenth, where it was lost without: every number is infinitely better than none, so
+    the effect itself does not tell two changes apart."""
+    if effect is None or math.isfinite(effect.before) or not 0 < effect.after < math.inf:
+        return 0.0
+    return round(math.log(effect.after) / ALIKE)
