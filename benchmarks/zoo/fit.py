@@ -29,6 +29,7 @@ FITTED = ROOT / "src" / "traindx" / "engine" / "fitted.json"
 PARTS = 5  # groups of tasks
 BINS = 10
 FITTED_AS = {"curve": CURVE, "trace": CURVE, "live": INSIDE, "probes": INSIDE}
+CALIBRATED_ON = {CURVE: "curve", INSIDE: "live"}  # the specimens that the product's calibration of a level is fitted on
 RAW = Level(silence=0.0, ceiling=1.0)
 
 
@@ -91,15 +92,18 @@ def left_out(known: Sequence[Specimen], level: str, key: str) -> list[tuple[Spec
     """Every specimen, ranked by what the other tasks (or optimisers) taught."""
     values = sorted({getattr(s, key) for s in known})
     parts = [set(values[i::PARTS]) for i in range(PARTS)] if key == "task" else [{value} for value in values]
-    cases: list[list[Case]] = []
+    fitted = FITTED_AS[level]
+    levels = {level, CALIBRATED_ON[fitted]}
+    cases: list[dict[str, list[Case]]] = []
     for part in parts:
-        counts = count([s for s in known if getattr(s, key) not in part], FITTED_AS[level])
-        cases.append([weighed(s, level, counts) for s in known if getattr(s, key) in part and level in s.evidence])
+        counts = count([s for s in known if getattr(s, key) not in part], fitted)
+        held = [s for s in known if getattr(s, key) in part]
+        cases.append({name: [weighed(s, name, counts) for s in held if name in s.evidence] for name in levels})
     answers = []
-    for index, held in enumerate(cases):
-        others = [case for other, group in enumerate(cases) if other != index for case in group]
-        calibration = calibrated(others) if len(others) >= 100 else calibrated([c for group in cases for c in group])
-        answers += [(case.specimen, case.ranked(calibration)) for case in held]
+    for index, group in enumerate(cases):
+        others = [c for other in range(len(cases)) if other != index for c in cases[other][CALIBRATED_ON[fitted]]]
+        calibration = calibrated(others)
+        answers += [(case.specimen, case.ranked(calibration)) for case in group[level]]
     return answers
 
 
@@ -262,7 +266,7 @@ def details(level: str, answers: Sequence[tuple[Specimen, list[Ranked]]]) -> str
 def write(known: Sequence[Specimen]) -> None:
     """Counts of all specimens; the calibration from predictions for tasks that were left out."""
     made = {}
-    for name, level in ((CURVE, "curve"), (INSIDE, "live")):
+    for name, level in CALIBRATED_ON.items():
         values = sorted({s.task for s in known})
         cases = []
         for index in range(PARTS):
