@@ -50,10 +50,11 @@ def train_with(
     lr: float = 0.05,
     optimizer: str = "SGD",
     last: nn.Module | None = None,
+    **options: bool,
 ) -> Callable[[], None]:
     def train() -> None:
         model = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, outputs), last or nn.Identity())
-        optimiser = getattr(torch.optim, optimizer)(model.parameters(), lr=lr)
+        optimiser = getattr(torch.optim, optimizer)(model.parameters(), lr=lr, **options)
         for step in range(steps):
             part = slice(24 * (step % 10), 24 * (step % 10) + 24)
             optimiser.zero_grad()
@@ -158,6 +159,10 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
     "sum written by hand": ("loss-summed", train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum(), 1)),
     "minus the loss": ("loss-maximised", train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]))),
     "minus the loss, scaled": ("loss-maximised", train_with(lambda out, p: -0.5 * F.cross_entropy(out, LABELS[p]))),
+    "an optimiser that maximises": ("loss-maximised", train_with(lambda out, p: F.cross_entropy(out, LABELS[p]), maximize=True)),
+    "Adam that maximises": (
+        "loss-maximised", train_with(lambda out, p: F.cross_entropy(out, LABELS[p]), maximize=True, optimizer="Adam"),
+    ),
     "likelihood without a minus": ("loss-maximised", train_with(log_mean)),
     "the coefficient of determination": (
         "loss-maximised", train_with(lambda out, p: 1 - ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23, 1),
@@ -175,6 +180,7 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
 HEALTHY: dict[str, Callable[[], None]] = {
     "pushes to one by hand": train_with(lambda out, p: ((out - 1) ** 2).mean() + 0.1 * (out**2).mean(), 1),
     "cross-entropy": train_with(lambda out, p: F.cross_entropy(out, LABELS[p])),
+    "minus the loss, maximised": train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]), maximize=True),
     "log-softmax, then cross-entropy": train_with(lambda out, p: F.cross_entropy(F.log_softmax(out, 1), LABELS[p])),
     "log-softmax, then nll": train_with(lambda out, p: nn.NLLLoss()(out, LABELS[p]), last=nn.LogSoftmax(dim=1)),
     "log of softmax, then nll": train_with(lambda out, p: F.nll_loss((out.softmax(1) + 1e-8).log(), LABELS[p])),
@@ -319,6 +325,23 @@ def test_targets_that_are_not_the_next_token(tmp_path: Path, offset: int) -> Non
     assert present(recorded(tmp_path, train_language_model(offset))) == {"targets-not-next-token"}
 
 
+@pytest.mark.parametrize("shift", [0, 1])
+def test_a_decoder_is_fed_the_tokens_before_its_targets(tmp_path: Path, shift: int) -> None:
+    def train() -> None:
+        source, fed, head = nn.Embedding(12, 8), nn.Embedding(12, 8), nn.Linear(16, 12)
+        optimizer = torch.optim.Adam([*source.parameters(), *fed.parameters(), *head.parameters()], lr=1e-2)
+        for _ in range(6):
+            text = torch.randint(1, 12, (16, 12))
+            given = torch.cat([torch.zeros(16, shift, dtype=torch.long), text[:, : 12 - shift]], 1)
+            scores = head(torch.cat([source(text.flip(1)), fed(given)], -1))
+            optimizer.zero_grad()
+            F.cross_entropy(scores.reshape(-1, 12), text.reshape(-1)).backward()
+            optimizer.step()
+
+    run = recorded(tmp_path, train)
+    assert run.facts["targets-not-next-token"].present is (shift == 0)
+
+
 def test_targets_that_are_the_next_token(tmp_path: Path) -> None:
     run = recorded(tmp_path, train_language_model(1))
     assert not present(run)
@@ -396,6 +419,22 @@ def test_one_class_for_everything(tmp_path: Path, every: int) -> None:
 
     run = recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, rare[p]), 2, steps=400, lr=0.1))
     assert present(run) == {"prediction-collapse", "labels-imbalanced"}
+
+
+@pytest.mark.parametrize("grey", [False, True])
+def test_no_for_every_point_of_a_picture(tmp_path: Path, grey: bool) -> None:
+    def train() -> None:
+        head = nn.Conv2d(1, 1, 1)
+        optimizer = torch.optim.SGD(head.parameters(), lr=0.5)
+        for _ in range(150):
+            masks = (torch.rand(8, 1, 9, 9) < 0.01).float()
+            optimizer.zero_grad()
+            F.binary_cross_entropy_with_logits(head(torch.randn(8, 1, 9, 9)), 0.9 * masks if grey else masks).backward()
+            optimizer.step()
+
+    run = recorded(tmp_path, train)
+    assert present(run) == (set() if grey else {"prediction-collapse", "labels-imbalanced"})
+    assert "num_classes" not in run.config
 
 
 def test_one_label_for_everything(tmp_path: Path) -> None:

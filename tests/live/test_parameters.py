@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -177,6 +179,37 @@ def lbfgs() -> None:
         optimizer.step(closure)  # type: ignore[arg-type]
 
 
+class Steps(torch.autograd.Function):
+    """Zeros and ones, with a slope of nothing or of one."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor, slope: float) -> torch.Tensor:
+        ctx.slope = slope
+        return (x > 0).float()
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return ctx.slope * grad, None
+
+
+class Binary(Parts):
+    def __init__(self, step: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__(detach=False)
+        self.step = step
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.step(self.encoder(x) - 0.2))
+
+
+def resumed(same: bool) -> None:
+    """Each part of a training loads the weights: those the last one left, or the first ones again."""
+    model = mlp()
+    first = {name: value.clone() for name, value in model.state_dict().items()}
+    for _ in range(6):
+        model.load_state_dict({name: value.clone() for name, value in model.state_dict().items()} if same else first)
+        fit(model, sgd(model, momentum=0.9), steps=3)
+
+
 def rebuilt(options: dict[str, float], epochs: int = 6) -> None:
     model = mlp()
     for _ in range(epochs):
@@ -213,6 +246,9 @@ FAULTS = {
     "only the last bias learns": (frozen, "frozen-weights"),
     "early layers frozen": (early_frozen, "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
+    "a sign in the middle": (lambda: train(Binary(torch.sign)), "no-gradient"),
+    "a function without a slope": (lambda: train(Binary(lambda x: Steps.apply(x, 0.0))), "no-gradient"),
+    "optimiser built after each resumption": (lambda: resumed(True), "optimizer-rebuilt"),
     "zero_grad forgotten": (lambda: fit(m := mlp(), sgd(m), clear=lambda: None), "gradients-not-cleared"),
     "bf16 weights": (bf16_weights, "updates-lost-to-rounding"),
     "accumulated without dividing": (lambda: accumulate(1), "accumulation-unscaled"),
@@ -224,6 +260,8 @@ FAULTS = {
 TWINS = {
     "plain": lambda: train(mlp()),
     "encoder and head": lambda: train(Parts(detach=False)),
+    "steps that let the gradient through": lambda: train(Binary(lambda x: Steps.apply(x, 1.0))),
+    "trained again from the start": lambda: resumed(False),
     "frozen with loaded weights": fine_tuned,
     "early layers frozen after training elsewhere": early_frozen_trained,
     "zero_grad on the model": lambda: fit(m := mlp(), sgd(m), clear=m.zero_grad),

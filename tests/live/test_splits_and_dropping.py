@@ -88,3 +88,38 @@ for step in range(5):
 def test_a_function_that_drops_most(tmp_path: Path, hidden: str, found: bool) -> None:
     facts = facts_of(DROPPED.format(hidden=hidden), tmp_path)
     assert ("dropout-drops-most" in present(facts)) is found
+
+
+STILL_DROPPING = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__(); self.a, self.b = nn.Linear(8, 32), nn.Linear(32, 3)
+    def forward(self, x):
+        return self.b(F.dropout(self.a(x).relu(), 0.5, {training}))
+X = torch.randn(96, 8); y = X[:, :3].argmax(1); V = torch.randn(32, 8); w = V[:, :3].argmax(1)
+net = Net(); opt = torch.optim.Adam(net.parameters(), 1e-3)
+for epoch in range(5):
+    net.train()
+    for b in torch.randperm(96).split(16):
+        loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+    net.eval()
+    with torch.no_grad():
+        F.cross_entropy({answer}, w)
+"""
+
+
+@pytest.mark.parametrize(
+    ("training", "answer", "found"),
+    [
+        ("True", "net(V)", True),
+        ("self.training", "net(V)", False),
+        (
+            "True",
+            "torch.stack([net(V) for _ in range(8)]).mean(0)",
+            False,
+        ),  # the scatter of the answers is what is wanted
+    ],
+)
+def test_a_function_that_drops_in_eval_mode(tmp_path: Path, training: str, answer: str, found: bool) -> None:
+    facts = facts_of(STILL_DROPPING.format(training=training, answer=answer), tmp_path)
+    assert ("evaluated-in-train-mode" in present(facts)) is found

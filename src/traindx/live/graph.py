@@ -24,6 +24,8 @@ _LINEAR = frozenset({
     "NativeDropout", "MaxPool2DWithIndices", "MaxPool1D", "Sum", "NativeBatchNorm", "CudnnBatchNorm",
     "MkldnnReshape",
 })  # fmt: skip
+# Operations without a slope: torch differentiates them, and the derivative is zero everywhere.
+_STEPS = frozenset({"Sign", "Round", "Floor", "Ceil", "Trunc", "Sgn"})
 _LAYERS = frozenset(
     {"Addmm", "Mm", "Bmm", "Convolution", "MkldnnConvolution", "CudnnConvolution", "Linear", "MkldnnLinear"}
 )
@@ -42,13 +44,15 @@ class Activation:
 @dataclass(slots=True)
 class Graph:
     """`leaves` will receive a gradient; `activations` come output side first; `layers` counts multiplications by weights,
-    and `linear` says that nothing non-linear lies between them."""
+    and `linear` says that nothing non-linear lies between them. `stops` names operations that may let no gradient through: those
+    without a slope and functions whose backward the user wrote."""
 
     leaves: list[torch.Tensor] = field(default_factory=list)
     activations: list[Activation] = field(default_factory=list)
     layers: int = 0
     linear: bool = True
     whole: bool = True
+    stops: set[str] = field(default_factory=set)
 
 
 def graph_of(loss: torch.Tensor) -> Graph:
@@ -81,6 +85,8 @@ def _visit(graph: Graph, node: Any, child: Any, below: bool) -> bool:
     """Note one operation; whether a layer lies between it and the loss."""
     name = node.name()
     kind = name.rstrip("0123456789").removesuffix("Backward")
+    if kind in _STEPS or isinstance(node, torch.autograd.function.BackwardCFunction):
+        graph.stops.add(kind)
     if name in ACTIVATIONS:
         graph.activations.append(Activation(ACTIVATIONS[name], node, below, _multiplies(child)))
     if kind in _LAYERS and any(_is_weight(parent) for parent, _ in node.next_functions):

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import torch
 
+from traindx.live.direction import Direction
 from traindx.live.findings import Finding
 from traindx.live.handmade import is_error
 from traindx.live.nodes import above, chain, dim_of, inputs, kind_of, shape_of, written
@@ -70,6 +71,7 @@ class Losses:
         self._upside_down = self._upright = self._backwards = 0
         self._sign = ""
         self._optimizers: set[int] = set()
+        self.direction = Direction()
 
     @property
     def made(self) -> bool:
@@ -101,10 +103,6 @@ class Losses:
 
     def step(self, optimizer: torch.optim.Optimizer, step: int) -> Iterator[Finding]:
         self._optimizers.add(id(optimizer))
-        if self._upside_down >= AGREEING and self._upside_down == self._backwards and len(self._optimizers) == 1:
-            yield Finding("loss-maximised", True, self._sign)
-        elif self._upright >= AGREEING and not self._upside_down:
-            yield Finding("loss-maximised", False, "The loss given to backward has the sign of the error.")
         kind = type(optimizer).__name__
         rate = max(
             (float(group["lr"]) for group in optimizer.param_groups if isinstance(group.get("lr"), float)), default=0.0
@@ -117,6 +115,19 @@ class Losses:
             sure = 1.0 if rate * self._summed >= STEEP else 0.6
             text = f"{self._how} With {kind} this multiplies the learning rate of {rate:g} by {self._summed}."
             yield Finding("loss-summed", True, text, sure)
+
+    def updated(self, optimizer: torch.optim.Optimizer) -> Iterator[Finding]:
+        """Whether the update that was just made makes the error smaller or larger."""
+        self.direction.after()
+        alone = len(self._optimizers) == 1  # several may pull in turns, as adversaries do
+        upright = self._upright >= AGREEING and not self._upside_down
+        turned = self._upside_down >= AGREEING and self._upside_down == self._backwards
+        if turned and alone and not any(group.get("maximize") for group in optimizer.param_groups):
+            yield Finding("loss-maximised", True, self._sign)
+        elif upright and alone and self.direction.climbs:
+            yield Finding("loss-maximised", True, self.direction.text)
+        elif upright:
+            yield Finding("loss-maximised", False, "The loss given to backward has the sign of the error.")
 
     def _size(
         self,

@@ -104,6 +104,13 @@ class OutputsAndLoss(Observer):
         if self.hub.deep:
             for finding in self._losses.step(optimizer, self.hub.step):
                 self._findings.add(finding, self._losses.where)
+            self._losses.direction.before(optimizer)
+
+    @on_deep_steps
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        if self.hub.deep:
+            for finding in self._losses.updated(optimizer):
+                self._findings.add(finding, self._losses.where)
 
 
 OBSERVER = OutputsAndLoss

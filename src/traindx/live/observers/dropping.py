@@ -1,7 +1,10 @@
-"""Dropout that is called as a function: no layer tells its rate, but the graph keeps the mask that it multiplied with."""
+"""Dropout that is called as a function: no layer tells its rate, but the graph keeps the mask that it multiplied with; and
+`model.eval()` does not reach it, so that it may go on dropping while the model is evaluated."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,14 +14,16 @@ from traindx.live.autopsy import nodes
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.nodes import kind_of
-from traindx.live.observer import Observer, on_deep_steps
+from traindx.live.observer import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation
 from traindx.live.observers.phases import MOST_DROPPED
 from traindx.live.packing import Packing
 from traindx.live.rows import watchable
+from traindx.live.tensors import first_input
 
 LOOKS = 2
 MOST_NODES = 4000
 LEAST = 256  # numbers of a mask, from which the share of zeros tells the rate
+EVALUATIONS = 2  # with a loss, in which something was dropped
 NEAR = 0.05  # between that share and the rate that the other numbers stand for
 
 
@@ -28,9 +33,47 @@ class Dropping(Observer):
         self._later = Later()
         self._packing = Packing(hub)
         self._looks = 0
+        self._dropped = False  # by a layer in eval mode, since the model was called last
+        self._evaluated = ""  # the model in eval mode that dropped something since the last update
+        self._input = 0
+        self._repeated = False  # one batch is answered several times, to see how far the answers scatter: that is meant
+        self._evaluations = 0
 
     def attach(self) -> None:
         self._packing.attach()
+        self.hub.patch(torch.nn.functional, "dropout", self._around_dropout)
+
+    def _around_dropout(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
+            if training and not torch.is_grad_enabled() and not torch.compiler.is_compiling() and p > 0:
+                layer = sys._getframe(1).f_locals.get("self")
+                self._dropped = self._dropped or (isinstance(layer, torch.nn.Module) and not layer.training)
+            return original(input, p, training, inplace)
+
+        return dropout
+
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        dropped, self._dropped = self._dropped, False
+        if dropped and not self.hub.grad and not any(module.training for module in model.modules()):
+            given = first_input(args, kwargs)
+            here = given.data_ptr() if given is not None else 0
+            self._repeated = self._repeated or (bool(self._evaluated) and here == self._input)
+            self._evaluated, self._input = type(model).__name__, here
+
+    on_glance = on_forward
+
+    @on_deep_steps_and_evaluation
+    def on_criterion(self, call: Criterion) -> None:
+        if not self._evaluated or call.output.requires_grad or not self.hub.step:
+            return
+        self._evaluations += 1
+        name, self._evaluated = self._evaluated, ""
+        if self._evaluations == EVALUATIONS and not self._repeated and "evaluated-in-train-mode" not in self.hub.found:
+            text = (
+                f"Dropout that is called as a function with training=True acted while {name} was evaluated in eval mode: model.eval() does "
+                "not reach it."
+            )
+            self.hub.fact("evaluated-in-train-mode", True, text, where=name)
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:

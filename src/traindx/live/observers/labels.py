@@ -78,19 +78,16 @@ class Labels(Observer):
         texts = [ids for ids in same_size if watchable(ids) and ids.numel() >= LEAST_TOKENS]
         if not texts:
             yield from self._tags(call)
-        if len(texts) != 1:  # none, or an encoder and a decoder: what the targets should be is not known
             return
-        ids = texts[0]
-        rows, length = ids.shape
-        wide = call.target.numel() // rows
-        if wide * rows != call.target.numel() or wide not in (length, length - 1):
-            return
-        few = max(1, MOST_TOKENS // length)
-        ids, targets = ids[:few], call.target.detach().reshape(rows, wide)[:few]
         ignored = call.options.get("ignore_index", -100)
-        yield from self._offset(call, ids, targets, ignored)
-        if call.options.get("reduction", "mean") != "none":
-            yield from _padding(call, ids, targets, ignored)
+        pairs = [pair for pair in (_beside(ids, call.target) for ids in texts) if pair is not None]
+        told = [_agreement(ids, targets, ignored) for ids, targets in pairs]
+        # of an encoder and a decoder, the one counts whose next tokens are the targets; a copy of the targets only where there is none
+        best = max(told, key=lambda shares: (shares[1] >= SAME, shares[0], shares[2]), default=None)
+        if best is not None:
+            yield from self._offset(call, best)
+        if len(texts) == 1 and pairs and call.options.get("reduction", "mean") != "none":
+            yield from _padding(call, *pairs[0], ignored)
 
     def _tags(self, call: Criterion) -> Iterator[Finding]:
         """Targets of another kind than the tokens, one for each of them: where the tokens end, those should too."""
@@ -105,17 +102,9 @@ class Labels(Observer):
         if call.options.get("reduction", "mean") != "none":
             yield from _padding(call, ids, targets, call.options.get("ignore_index", -100), tags=True)
 
-    def _offset(self, call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> Iterator[Finding]:
+    def _offset(self, call: Criterion, shares: list[float]) -> Iterator[Finding]:
         name = "targets-not-next-token"
-        counted = targets != ignored
-        shares = []
-        for offset in (0, 1, 2):
-            count = min(targets.shape[1], ids.shape[1] - offset)
-            here = counted[:, :count]
-            same = (targets[:, :count] == ids[:, offset : offset + count]) & here
-            shares.append(same.sum() / here.sum().clamp(min=1))
-        repeats = (ids[:, 1:] == ids[:, :-1]).float().mean()
-        *agree, repeated, left = torch.stack([*shares, repeats, counted.float().mean()]).tolist()
+        *agree, repeated, left = shares
         if repeated > REPEATING or left < 0.5:
             return
         best = max(range(3), key=lambda offset: agree[offset])
@@ -141,6 +130,30 @@ class Labels(Observer):
                 f"The targets of {call.name} are the input tokens two positions ahead ({agree[2]:.0%}): shifted twice.",
                 0.9,
             )
+
+
+def _beside(ids: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+    """Some rows of tokens with the targets of each, where there is one for every token or for every one but the last."""
+    rows, length = ids.shape
+    wide = target.numel() // rows
+    if wide * rows != target.numel() or wide not in (length, length - 1):
+        return None
+    few = max(1, MOST_TOKENS // length)
+    return ids[:few], target.detach().reshape(rows, wide)[:few]
+
+
+def _agreement(ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> list[float]:
+    """The shares of targets that equal the tokens 0, 1 and 2 places ahead, of neighbours that are equal, and of targets that count."""
+    counted = targets != ignored
+    shares = []
+    for offset in (0, 1, 2):
+        count = min(targets.shape[1], ids.shape[1] - offset)
+        here = counted[:, :count]
+        same = (targets[:, :count] == ids[:, offset : offset + count]) & here
+        shares.append(same.sum() / here.sum().clamp(min=1))
+    repeats = (ids[:, 1:] == ids[:, :-1]).float().mean()
+    numbers: list[float] = torch.stack([*shares, repeats, counted.float().mean()]).tolist()
+    return numbers
 
 
 def _range(call: Criterion) -> Iterator[Finding]:

@@ -3,6 +3,7 @@ scaler act on them."""
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from torch.optim import Optimizer, lr_scheduler
 
 from traindx.live.hub import Hub, user_line
 from traindx.live.observer import Observer
+from traindx.live.rows import watchable
 
 REBUILT = 3  # times with unchanged settings: stages of a training are fewer
 EXTREME_MOMENTUM = 0.995  # 0.99 is in use with Nesterov's correction
@@ -20,6 +22,7 @@ GONE = 0.01  # of its peak: what is left of the rate
 EARLY = 0.35  # of the run
 PER_BATCH = 0.9  # scheduler steps for each update
 MOST_SCHEDULES = 16
+GLIMPSED, GLIMPSE = 16, 64  # weights, and numbers of each, that are compared when a state is loaded
 
 # Every optimiser constructed since the recording began, and the line that did.
 built: weakref.WeakKeyDictionary[Optimizer, str] = weakref.WeakKeyDictionary()
@@ -76,9 +79,14 @@ class Optimizers(Observer):
 
     def _around_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def load_state_dict(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-            self._loaded = self.hub.step
-            self._history.clear()
-            return original(module, *args, **kwargs)
+            before = _glimpse(module)
+            result = original(module, *args, **kwargs)
+            if not _same(
+                before, _glimpse(module)
+            ):  # weights that come back as they were left go on with the same training
+                self._loaded = self.hub.step
+                self._history.clear()
+            return result
 
         return load_state_dict
 
@@ -225,6 +233,16 @@ class Optimizers(Observer):
         if state not in self._told and (present or f"{identifier} True" not in self._told):
             self._told |= {state, identifier}
             self.hub.fact(identifier, present, evidence, where=where)
+
+
+def _glimpse(module: torch.nn.Module) -> list[torch.Tensor]:
+    """A few numbers of each weight in host memory; of others nothing, for reading them would wait for the device."""
+    held = itertools.islice(module.parameters(), GLIMPSED)
+    return [p.detach().reshape(-1)[:GLIMPSE].clone() for p in held if p.is_cpu and watchable(p)]
+
+
+def _same(before: list[torch.Tensor], after: list[torch.Tensor]) -> bool:
+    return bool(before) and len(before) == len(after) and all(map(torch.equal, before, after))
 
 
 def _settings(optimizer: Optimizer) -> str:

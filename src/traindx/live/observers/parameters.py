@@ -4,7 +4,7 @@ or that are given to an optimiser and never receive a gradient."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -12,7 +12,9 @@ import torch
 from traindx.live.budget import FIRST_DEEP
 from traindx.live.graph import graph_of
 from traindx.live.hub import Hub
+from traindx.live.later import Later
 from traindx.live.naming import layer_of, listed, model_parameters, optimized
+from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.observers.optimizers import built
 from traindx.live.ranks import is_sharded
@@ -39,6 +41,9 @@ class Parameters(Observer):
         self._first: dict[int, torch.Tensor] = {}  # a few numbers of those no optimiser holds, when first seen
         self._silent: dict[int, int] = {}  # deep updates without a gradient, by parameter
         self._heard: set[int] = set()
+        self._stops: set[str] = set()  # operations on the way to a loss that may let no gradient through
+        self._zero: set[int] = set()  # parameters whose gradient was there, and zero
+        self._later = Later()
         self._called: set[int] = set()  # parameters of layers that ran with gradients on
         self._loaded = False
         self._named: dict[int, tuple[str, torch.nn.Parameter]] = {}  # by id, for when the models themselves are gone
@@ -61,7 +66,9 @@ class Parameters(Observer):
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         if self.hub.deep and self.hub.step < 10 * FIRST_DEEP:
-            for leaf in graph_of(loss).leaves:
+            graph = graph_of(loss)
+            self._stops |= graph.stops
+            for leaf in graph.leaves:
                 if isinstance(leaf, torch.nn.Parameter):
                     self._reached[id(leaf)] = leaf
 
@@ -70,17 +77,41 @@ class Parameters(Observer):
         if not self.hub.deep:
             return
         self._looks[id(optimizer)] = self._looks.get(id(optimizer), 0) + 1
+        if self._stops:
+            self._look_for_zeros([p for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 self._held.add(id(parameter))
                 if parameter.grad is not None:
-                    self._heard.add(id(parameter))
-                    self._silent.pop(id(parameter), None)
+                    if not self._stops:
+                        self._heard_from(parameter)
                 elif parameter.requires_grad and id(parameter) not in self._heard:
                     self._silent[id(parameter)] = self._silent.get(id(parameter), 0) + 1
 
+    def _heard_from(self, parameter: torch.Tensor) -> None:
+        self._heard.add(id(parameter))
+        self._silent.pop(id(parameter), None)
+
+    def _look_for_zeros(self, held: list[torch.Tensor]) -> None:
+        """Behind an operation that lets none through, a gradient is there and exactly zero."""
+        norms = norms_of([p.grad for p in held if p.grad is not None])
+
+        def take(values: list[float]) -> None:
+            for parameter, value in zip(held, values, strict=True):
+                if value:
+                    self._heard_from(parameter)
+                elif id(parameter) not in self._heard:
+                    self._zero.add(id(parameter))
+                    self._silent[id(parameter)] = self._silent.get(id(parameter), 0) + 1
+
+        if norms is not None:
+            self._later.ask(norms, take)
+        else:  # they lie on several devices, or are of a kind of their own
+            take([1.0] * len(held))
+
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._later.poll()
         if (
             self.hub.deep
             and self._looks.get(id(optimizer), 0) >= LOOKS
@@ -90,12 +121,22 @@ class Parameters(Observer):
 
     def on_farewell(self) -> None:
         self.on_end()
-        held = (self._looks, self._held, self._reached, self._first, self._silent, self._heard, self._called)
+        held = (
+            self._looks,
+            self._held,
+            self._reached,
+            self._first,
+            self._silent,
+            self._heard,
+            self._called,
+            self._zero,
+        )
         for ids in held:
             ids.clear()
         self._named = {}
 
     def on_end(self) -> None:
+        self._later.poll(wait=True)
         if self.hub.step >= LOOKS and self._looks:
             self._judge(last=True)
 
@@ -194,7 +235,7 @@ class Parameters(Observer):
         known = {i: named[i] for i in (*self._heard, *self._silent) if i in named}
         silent = {
             name: p for i, (name, p) in known.items()
-            if self._silent.get(i, 0) >= looks and i in self._called and i not in self._reached
+            if self._silent.get(i, 0) >= looks and i in self._called and (i not in self._reached or i in self._zero)
         }  # fmt: skip
         share = sum(p.numel() for p in silent.values()) / max(sum(p.numel() for _, p in known.values()), 1)
         matrices = [name for name, p in named.values() if p.dim() > 1 and id(p) in known]
@@ -208,8 +249,13 @@ class Parameters(Observer):
         self._tell(
             "no-gradient", True,
             f"{len(silent)} of {len(known)} parameters ({share * 100:.0f} % of the trainable weights) run in the forward pass and "
-            f"never receive a gradient: {listed(silent)}.", next(iter(silent)), 1.0 if share >= 0.5 else 0.8,
+            f"never receive a gradient: {listed(silent)}{self._why(silent.values())}.", next(iter(silent)), 1.0 if share >= 0.5 else 0.8,
         )  # fmt: skip
+
+    def _why(self, silent: Iterable[torch.Tensor]) -> str:
+        if not any(id(p) in self._zero for p in silent):
+            return ""
+        return f"; it is exactly zero behind {' and '.join(sorted(self._stops))}, which lets none through"
 
     def _pretrained(self) -> bool:
         """Weights were loaded, or the model is of a library that loads them in its own way."""

@@ -43,6 +43,7 @@ class _Site:
     where: str
     classes: int
     weighted: bool
+    dense: bool = False  # yes or no for every point of a picture: how many are right says little
     last: deque[tuple[int, list[float], list[float]]] = field(
         default_factory=lambda: deque(maxlen=KEPT)
     )  # step, predicted, true
@@ -86,7 +87,7 @@ class Predictions(Observer):
         if not classes:
             return
         if not training:
-            if self.hub.step and self._sites:
+            if self.hub.step and self._sites and not _dense(call):
                 predicted, true, counted = _answers(call, 4096)
                 right = ((predicted == true) & counted).sum()
                 self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
@@ -96,7 +97,11 @@ class Predictions(Observer):
                 return
             weight = call.options.get("weight")
             site = self._sites[key] = _Site(
-                call.name, call.where, classes, weight is not None or call.options.get("pos_weight") is not None
+                call.name,
+                call.where,
+                classes,
+                weight is not None or call.options.get("pos_weight") is not None,
+                _dense(call),
             )
         site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
         self._next_look = min(one.next_look for one in self._sites.values())
@@ -129,17 +134,22 @@ class Predictions(Observer):
         hits = (true.unsqueeze(1) == codes) & counted.unsqueeze(1)
         answers = ((predicted.unsqueeze(1) == codes) & counted.unsqueeze(1)).sum(0)
         right = ((predicted == true) & counted).sum().reshape(1)
-        self._later.ask(torch.cat([right, answers, hits.sum(0)]), partial(self._counted, site, call.input.shape[0]))
+        numbers = torch.cat([right, answers, hits.sum(0)])
+        if site.dense:  # shades of grey that are rebuilt are no labels
+            numbers = numbers * ((call.target == 0) | (call.target == 1)).all()
+        self._later.ask(numbers, partial(self._counted, site, call.input.shape[0]))
 
     def _counted(self, site: _Site, rows: int, numbers: list[float]) -> None:
         answers, true = numbers[1 : 1 + site.classes], numbers[1 + site.classes :]
         if rows >= CONTRASTED and site.classes in (rows, rows - 1) and max(true) <= 1:
             return  # each sample is to be told from the others of its batch: these are no classes
+        if site.dense and not sum(true):
+            return
         site.looks += 1
         site.true = [old + new for old, new in zip(site.true or [0.0] * site.classes, true, strict=True)]
         site.last.append((self.hub.step, answers, true))
         total = sum(true)
-        several = sum(count > 0 for count in site.true) > 1
+        several = not site.dense and sum(count > 0 for count in site.true) > 1
         if total and several and (site.name in CLASSIFICATION or sum(count > 0 for count in true) > 1):
             self.hub.record("train_accuracy", numbers[0] / total)
             self._say_classes(site.classes)
@@ -283,7 +293,17 @@ def _classes(call: Criterion) -> int:
         width = call.input.shape[1 if call.input.dim() > 1 else 0] if plain else 0
         return width if 1 < width <= MOST_CLASSES else 0
     single = call.name in BINARY and target.dim() >= 1 and target.numel() == target.shape[0] == call.input.numel()
-    return 2 if single else 0
+    return 2 if single or _dense(call) else 0
+
+
+def _dense(call: Criterion) -> bool:
+    """One channel of yes or no over a picture."""
+    return (
+        call.name in BINARY
+        and call.target.dim() == 4
+        and call.target.shape[1] == 1
+        and call.target.shape == call.input.shape
+    )
 
 
 def _answers(call: Criterion, limit: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

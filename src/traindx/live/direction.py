@@ -1,0 +1,67 @@
+"""Which way updates go: against the gradient of the loss, or along it. Told by a few numbers of each weight just before and
+just after an update, so that it holds for optimisers of any kind, those of the user among them."""
+
+from __future__ import annotations
+
+from statistics import fmean
+
+import torch
+
+from traindx.live.later import Later
+from traindx.live.rows import watchable
+
+LOOKS = 3  # updates that all go along the gradient, the first ones of the training among them
+ALONG = (
+    0.3  # their mean cosine: momentum and weight decay may turn an update, but hardly the first ones, and not so far
+)
+WEIGHTS = 16
+SAMPLE = 1024  # numbers of each
+
+
+class Direction:
+    """The cosines between the first updates that are looked at and the gradients they were made from."""
+
+    def __init__(self) -> None:
+        self._later = Later()
+        self._before: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []  # weight, some values, their gradients
+        self._asked = 0
+        self._cosines: list[float] = []
+
+    @property
+    def climbs(self) -> bool:
+        """Every one of the first updates went along the gradient: they make what `backward` was called on larger."""
+        return len(self._cosines) >= LOOKS and min(self._cosines) > 0 and fmean(self._cosines) > ALONG
+
+    @property
+    def text(self) -> str:
+        return (
+            f"The updates go along the gradient of the loss instead of against it (their cosine is {fmean(self._cosines):.2f} in "
+            f"{len(self._cosines)} looks): each one makes the loss larger."
+        )
+
+    def before(self, optimizer: torch.optim.Optimizer) -> None:
+        self._before.clear()
+        if self._asked >= LOOKS:
+            return
+        held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        self._before = [
+            (p, _few(p).clone(), _few(p.grad).clone()) for p in held[:WEIGHTS] if watchable(p) and watchable(p.grad)
+        ]
+
+    def after(self) -> None:
+        if self._before:
+            gradient = torch.cat([gradient for _, _, gradient in self._before])
+            change = torch.cat([_few(weight) - was for weight, was, _ in self._before])
+            sizes = gradient.norm() * change.norm()
+            self._asked += 1
+            self._later.ask(torch.stack([(gradient * change).sum(), sizes]).double(), self._take)
+            self._before.clear()
+        self._later.poll()
+
+    def _take(self, numbers: list[float]) -> None:
+        if numbers[1] > 0:
+            self._cosines.append(numbers[0] / numbers[1])
+
+
+def _few(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().reshape(-1)[:SAMPLE].float()
