@@ -50,3 +50,18 @@ def test_hooks_of_the_user_are_still_warned_of(tmp_path: Path) -> None:
     script = SCRIPT.format(compiled=f"hook = {hook}\n{WAYS[0]}") + "hook.remove()"
     with pytest.warns(UserWarning, match="global hooks"):
         run(script, tmp_path / "r.traindx")
+
+
+def test_torchscript_reads_the_functions_of_the_library(tmp_path: Path) -> None:
+    printed = run(
+        """
+        script = torch.jit.script(nn.Sequential(nn.Linear(4, 2), nn.Dropout(0.5)))
+        opt = torch.optim.SGD(script.parameters(), lr=0.1)
+        for _ in range(3):
+            loss = F.cross_entropy(script(torch.randn(6, 4)), torch.zeros(6, dtype=torch.long))
+            opt.zero_grad(); loss.backward(); opt.step()
+        print("done", torch.nn.functional.dropout.__code__.co_filename.endswith("functional.py"))
+        """,
+        tmp_path / "run.traindx",
+    )
+    assert printed == "done False\n"  # and they are watched again afterwards

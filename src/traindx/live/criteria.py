@@ -49,6 +49,7 @@ class Criteria:
         self._running = False  # a function of torch.nn.functional: its kernel is no second loss
 
     def attach(self) -> None:
+        self._hub.patch(torch.jit, "script", self._hub.patches.around_reading)
         for name in CRITERIA:
             self._hub.patch(torch.nn.functional, name, partial(self.around, name))
 

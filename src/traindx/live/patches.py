@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 # `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in their file
@@ -22,6 +23,9 @@ class Patches:
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], None]] = []
+        self._functions: dict[
+            tuple[ModuleType, str], tuple[Any, Any]
+        ] = {}  # of modules: the library's, the last put there
 
     def wrap(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         """Replace `owner.name` by `around(original)`; the signature stays visible. A missing attribute is no error: torch
@@ -33,6 +37,9 @@ class Patches:
         _hide(replaced)
         functools.update_wrapper(replaced, original)
         setattr(owner, name, replaced)
+        if isinstance(owner, ModuleType):
+            first, last = self._functions.get((owner, name), (original, original))
+            self._functions[owner, name] = (first if last is original else original, replaced)
 
         def undo() -> None:
             if getattr(owner, name, None) is replaced or (
@@ -46,6 +53,22 @@ class Patches:
         """Something else to undo, such as the removal of a hook."""
         self._undo.append(undo)
 
+    def around_reading(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """For what reads the source of functions and compiles it, such as TorchScript: it is shown those of the library."""
+
+        def reading(*args: Any, **kwargs: Any) -> Any:
+            lifted = [(place, both) for place, both in self._functions.items() if getattr(*place, None) is both[1]]
+            for place, (first, _) in lifted:
+                setattr(*place, first)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                for place, (_, last) in lifted:
+                    setattr(*place, last)
+
+        return reading
+
     def undo(self) -> None:
+        self._functions.clear()
         while self._undo:
             self._undo.pop()()
