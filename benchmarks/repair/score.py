@@ -53,8 +53,9 @@ from traindx.fixes import fixes
 from traindx.trials.executors import Local
 from traindx.trials.fixing import Asked, fix
 from traindx.trials.measure import Metric, metric_for
+from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
-from traindx.trials.session import Arm, Limits, Session, Trial, judged
+from traindx.trials.session import Limits, Session
 from traindx.trials.setting import at_run_time, combined
 from traindx.trials.workspace import Project
 

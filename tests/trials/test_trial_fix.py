@@ -201,7 +201,8 @@ def test_where_nothing_is_settled_only_what_can_clear_a_symptom_is_tried() -> No
 
 def test_what_is_left_after_the_best_change_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from traindx.trials.fixing import _still_wrong
-    from traindx.trials.session import Arm, Session, Trial
+    from traindx.trials.outcome import Arm, Trial
+    from traindx.trials.session import Session
 
     run = RunSummary("x", "recording", "x", 10, (), {})
     page = Diagnosis("unhealthy", "", run, (), (Hypothesis("lr-too-low", "rate too low", 0.9),), (), "", "0")

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 
 from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
+from traindx.trials.executors import Local
 from traindx.trials.judge import basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, Metric
 from traindx.trials.order import standing
+from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
 from traindx.trials.revise import Proof, revised
-from traindx.trials.session import Arm, Trial, judged
+from traindx.trials.session import Limits, Session
 from traindx.trials.setting import combined
+from traindx.trials.workspace import Project
 
 
 def test_one_pair_is_never_called_help() -> None:
@@ -42,6 +48,11 @@ def test_a_fault_that_is_gone_does_not_excuse_an_error_that_grew() -> None:
     grew = effect_of("log loss", 0.01, [(0.3, 0.345), (0.31, 0.36), (0.3, 0.35)])  # a seventh more in every pair
     assert grew.high < 0
     assert verdict_of(grew, ["x"], ["x"], [], repaired=True) == "no-effect"
+    dearer = effect_of(
+        "log loss", 0.0, [(0.30, 0.31), (0.30, 0.40), (0.30, 0.31), (0.30, 0.29)]
+    )  # 8 % more on average, by one pair
+    assert dearer.high > 0
+    assert verdict_of(dearer, ["x"], ["x"], [], repaired=True) == "no-effect"
     much = effect_of("log loss", 0.01, [(0.3, 0.38), (0.31, 0.4), (0.3, 0.39)])
     assert verdict_of(much, ["x"], ["x"], [], repaired=True) == "worse"
 
@@ -138,3 +149,34 @@ def test_problems_that_come_with_a_change_are_its_side_effects() -> None:
     sure = judged(change, [(arm(), arm("overfitting-gap")), (arm(), arm("overfitting-gap", "dead-units"))])
     assert sure.brought == ("overfitting-gap",)  # what came once may be chance
     assert judged(change, [(arm("overfitting-gap"), arm("overfitting-gap"))]).brought == ()
+
+
+@pytest.mark.parametrize(
+    ("errors", "pairs", "verdict"),
+    [
+        ([0.31, 0.32, 0.33, 0.32, 0.33, 0.32, 0.33, 0.32], 8, "no-effect"),  # a little larger, and not by chance
+        ([0.31, 0.31, 0.29, 0.29, 0.31, 0.29, 0.31, 0.30], 8, "helped"),
+        ([0.29, 0.30, 0.30], 3, "helped"),  # no larger at all
+    ],
+)
+def test_where_a_fault_is_gone_and_the_error_larger_more_seeds_tell_chance_from_its_price(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, errors: list[float], pairs: int, verdict: str
+) -> None:
+    def arm(error: float, fault: Literal["present", "absent"]) -> Arm:
+        run, seen = RunSummary("x", "recording", "x", 10, (), {}), (Observation("sigmoid-as-logits", fault, ""),)
+        rows = np.array([[step, error, 0.0, 8.0] for step in range(40)])
+        page = Diagnosis("unhealthy", "", run, seen, (), (), "", "0")
+        return Arm(page, Measured({"val/log loss": rows}, 0.0, {}, {}, 40, 1.0, "end"))
+
+    def need(session: Session, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
+        for candidate, seed in wanted:
+            made = arm(0.3, "present") if candidate is None else arm(errors[seed], "absent")
+            session._arms["" if candidate is None else candidate.change, seed] = made
+
+    monkeypatch.setattr(Session, "_need", need)
+    session = Session(Project(tmp_path, tmp_path), ["x"], Local(1), Limits(), lambda text: None)
+    proof = ("sigmoid-as-logits",)
+    change = Candidate("use-bce-with-logits", "", "double-sigmoid", combined("logits"), proof, proof)
+    session._need([(None, 0), (change, 0)])
+    trial = session.more_seeds(change)
+    assert (trial.seeds, trial.verdict) == (pairs, verdict)

@@ -9,9 +9,9 @@ pytest.importorskip("torch")
 from traindx.engine import diagnose
 from traindx.run import Run
 from traindx.trials.judge import effect_of
+from traindx.trials.outcome import Trial
 from traindx.trials.plan import Candidate
 from traindx.trials.report import Report, render
-from traindx.trials.session import Trial
 from traindx.trials.setting import combined
 
 

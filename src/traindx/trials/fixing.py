@@ -23,6 +23,7 @@ from traindx.reporters.wording import percent
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
 from traindx.trials.order import standing
+from traindx.trials.outcome import GRAVE, Trial
 from traindx.trials.plan import (
     EXCUSED,
     Candidate,
@@ -35,7 +36,7 @@ from traindx.trials.plan import (
 )
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
-from traindx.trials.session import GRAVE, Limits, Session, Trial
+from traindx.trials.session import Limits, Session
 from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 

@@ -4,8 +4,8 @@ An effect is the logarithm of how many times smaller the error became, pair by p
 their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
 Student's over pairs. A single pair is never called 'helped'.
 
-Something helped if the error became smaller beyond doubt; or if a fault that was seen itself is gone and the error has not grown beyond
-doubt: a softmax too many on an easy task costs little, and is a fault all the same. The two are not the same claim, so `basis_of` tells them
+Something helped if the error became smaller beyond doubt; or if a fault that was seen itself is gone and the error has not grown, neither
+beyond doubt nor by a twentieth on average: a softmax too many on an easy task costs little, and is a fault all the same. The two are not the same claim, so `basis_of` tells them
 apart wherever a verdict is shown. Which symptoms went is said beside it, and decides between changes that help alike.
 """
 
@@ -37,7 +37,8 @@ STUDENT = {
     9: 2.306,
     10: 2.262,
 }  # 97.5 %, by pairs
-TOLERATED = math.log(1.25)  # on average, while the interval holds no change: chance decides between close errors
+TOLERATED = math.log(1.25)  # in one pair, where a fault is gone: chance decides between close errors
+GROWN = math.log(1.05)  # and on average over several
 LEAST_SPEED = math.log(1.2)  # clocks of busy machines are worse judges
 
 
@@ -109,7 +110,8 @@ def verdict_of(
         return "helped" if wanted and set(cleared) == set(wanted) and pairs > 1 else "no-effect"
     least = LEAST_SPEED if speed else LEAST
     # a training that is lost with the change as without it has more wrong with it than the fault that is gone
-    bearable = repaired and effect.size > -TOLERATED and effect.high >= 0 and math.isfinite(effect.after)
+    grown = effect.size <= -(TOLERATED if effect.pairs == 1 else GROWN) or effect.high < 0
+    bearable = repaired and not grown and math.isfinite(effect.after)
     if effect.pairs == 1:
         return "worse" if effect.size < -least and not bearable else "no-effect"
     if effect.high < -least / 2:
@@ -139,3 +141,8 @@ def promising(effect: Effect | None, wanted: Sequence[str], cleared: Sequence[st
 def undecided(effect: Effect) -> bool:
     """A change on average, but not a sure one: more seeds may tell."""
     return abs(effect.size) >= LEAST and effect.low <= 0 <= effect.high
+
+
+def doubtful(effect: Effect | None) -> bool:
+    """An error that grew a little where a fault is gone: with more seeds it is either chance or the price of the change."""
+    return effect is not None and -TOLERATED < effect.size < 0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from traindx.trials.judge import LEAST, Effect
 
 if TYPE_CHECKING:
+    from traindx.trials.outcome import Trial
     from traindx.trials.plan import Candidate
-    from traindx.trials.session import Trial
 
 ALIKE = math.log(1.1)  # effects closer than this are the same
 SAFE = {"safe": 0, "caution": 1, "disruptive": 2}

@@ -9,8 +9,8 @@ from traindx.reporters import html
 from traindx.reporters.html.extras import Extras, Section
 from traindx.reporters.html.fragment import fragment, table
 from traindx.reporters.html.markup import Html, block, tag
+from traindx.trials.outcome import Trial
 from traindx.trials.report import Report, outcome_of, word_of
-from traindx.trials.session import Trial
 
 _TONES = {"helped": "cured", "worse": "refuted", "failed": "refuted", "no-effect": "unknown"}
 _COLUMNS = ("fix", "change", "verdict", "before", "after", "after ÷ before (95 %)", "seeds", "clears")

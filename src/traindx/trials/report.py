@@ -11,8 +11,8 @@ from traindx.diagnosis import Diagnosis
 from traindx.reporters.layout import Ink, Style, ends, hanging, shorten, table, wrap
 from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
 from traindx.trials.judge import Effect
+from traindx.trials.outcome import Trial
 from traindx.trials.plan import Manual
-from traindx.trials.session import Trial
 
 SCHEMA = "traindx.fix/1"
 _STYLES: dict[str, Style] = {"helped": "green", "no-effect": "dim", "worse": "red", "failed": "yellow"}

@@ -17,77 +17,25 @@ from traindx.live.adding import add_readings
 from traindx.readers.find import find_runs
 from traindx.readers.probed import readings_in
 from traindx.reading import Reading
-from traindx.symptoms import symptoms
 from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
-from traindx.trials.judge import LEAST, Basis, Effect, Verdict, basis_of, effect_of, promising, undecided, verdict_of
-from traindx.trials.measure import Measured, metric_for
+from traindx.trials.judge import doubtful, promising, undecided
+from traindx.trials.measure import Measured
 from traindx.trials.order import standing, written_instead
+from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
 from traindx.trials.strength import neighbours, strength
 from traindx.trials.workspace import Project
 
 SEEDS = 3  # pairs before anything is called helped
 MOST_SEEDS = 5
+MOST_IN_DOUBT = 8  # where a fault is gone and the error a little larger
 MOST_TRIED = 10  # changes in one session
 MOST_CONFIRMED = 4
 MOST_TUNED = 4  # further strengths of the best change
 PROBE_SECONDS = 42.0  # for all probes of a script, as `traindx probe` gives them
 CLEAR = math.log(2.0)  # an effect after which the fixes of less likely causes are not tried any more
 SURE = 0.8
-GRAVE = ("nonfinite-loss", "nonfinite-weight", "divergence")
-
-
-@dataclass(frozen=True)
-class Arm:
-    """What one arm came to. `failed` says why there is nothing to compare."""
-
-    page: Diagnosis | None
-    measured: Measured | None
-    failed: str | None = None
-
-    def present(self) -> dict[str, float]:
-        return {} if self.page is None else {symptom.id: symptom.clarity for symptom in self.page.present()}
-
-    def absent(self) -> set[str]:
-        return set() if self.page is None else {s.id for s in self.page.symptoms if s.state == "absent"}
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A change and its verdict."""
-
-    candidate: Candidate
-    verdict: Verdict
-    effect: Effect | None
-    wanted: tuple[str, ...]
-    cleared: tuple[str, ...]
-    seeds: int
-    steps: int
-    cost: float = 1.0  # seconds of a step, in those of the unchanged script
-    note: str = ""  # why it failed
-    brought: tuple[str, ...] = ()  # problems that came with it in every pair: its side effects
-
-    @property
-    def open(self) -> bool:
-        """It looked good in its only pair and was not followed up: that is neither help nor the lack of it."""
-        return (
-            self.verdict == "no-effect"
-            and self.effect is not None
-            and self.effect.pairs == 1
-            and self.effect.size >= LEAST
-        )
-
-    @property
-    def basis(self) -> Basis | None:
-        """What 'helped' rests on: a smaller error, or a fault that is gone."""
-        return basis_of(self.verdict, self.effect, speed=self.candidate.judged == "speed")
-
-    def _repr_html_(self) -> str:
-        """How notebooks show it."""
-        from traindx.trials.page import fragment_of_trial
-
-        return fragment_of_trial(self)
 
 
 @dataclass(frozen=True)
@@ -260,17 +208,27 @@ class Session:
 
     def more_seeds(self, candidate: Candidate) -> Trial:
         trial = self.judge(candidate)
-        for count in range(2, max(self.limits.seeds, 1) + (MOST_SEEDS - SEEDS) + 1):
-            enough = count > self.limits.seeds and (trial.effect is None or not undecided(trial.effect))
-            if enough or self.left <= 0:
+        goal = max(self.limits.seeds, 1)
+        while trial.verdict != "failed" and self.left > 0:
+            goal = self._goal(trial, goal)
+            if trial.seeds >= goal:
                 break
-            pair = [(None, count - 1), (candidate, count - 1)]
+            pair = [(None, trial.seeds), (candidate, trial.seeds)]
             for together in (
                 [[one] for one in pair] if candidate.judged == "speed" else [pair]
             ):  # clocks want to be alone
                 self._need(together)
             trial = self.judge(candidate)
         return trial
+
+    def _goal(self, trial: Trial, goal: int) -> int:
+        """How many pairs it takes: as many as asked, and more where these do not tell."""
+        if trial.seeds < goal or trial.effect is None:
+            return goal
+        least = max(self.limits.seeds, 1)
+        if trial.seeds > 1 and trial.repaired and doubtful(trial.effect):
+            return least + MOST_IN_DOUBT - SEEDS
+        return goal + (undecided(trial.effect) and goal < least + MOST_SEEDS - SEEDS)
 
     def _promising(self, trial: Trial) -> bool:
         return trial.verdict != "failed" and promising(trial.effect, trial.wanted, trial.cleared)
@@ -282,55 +240,6 @@ class Session:
         trial = judged(candidate, pairs)
         self.trials[_key(candidate), candidate.fix] = trial
         return trial
-
-
-def judged(candidate: Candidate, pairs: Sequence[tuple[Arm, Arm]]) -> Trial:
-    before, after = pairs[0]
-    failed = next((arm.failed for _, arm in pairs if arm.failed), None)
-    idle = next((arm for _, arm in pairs if arm.measured and any(not n for n in arm.measured.acted.values())), None)
-    if failed is None and idle is not None:
-        failed = "there was nothing for it to change"
-    steps = max((arm.measured.steps for _, arm in pairs if arm.measured), default=0)
-    if failed is not None or not before.measured or not after.measured:
-        return Trial(candidate, "failed", None, (), (), len(pairs), steps, note=failed or "nothing was measured")
-    wanted = tuple(symptom for symptom in candidate.clears if symptom in before.present())
-    cleared = tuple(symptom for symptom in wanted if all(symptom in arm.absent() for _, arm in pairs))
-    broke = [s for s in GRAVE if all(s in arm.present() and s not in first.present() for first, arm in pairs)]
-    first, second = before.measured, after.measured
-    metric = metric_for(before.measured, after.measured, candidate.judged)
-    effect = None
-    if metric is not None:
-        values = [(a.measured.value(metric), b.measured.value(metric)) for a, b in pairs if a.measured and b.measured]
-        values = [pair for pair in values if not any(map(math.isnan, pair))]
-        effect = effect_of(metric.name, metric.floor, values, first.chance(metric)) if values else None
-    proofs = [symptom for symptom in candidate.proofs if symptom in wanted]
-    verdict = verdict_of(
-        effect, wanted, cleared, broke, speed=candidate.judged == "speed",
-        repaired=bool(proofs) and set(proofs) <= set(cleared), pairs=len(pairs),
-    )  # fmt: skip
-    cost = (
-        (second.seconds / second.steps) / (first.seconds / first.steps)
-        if first.steps and second.steps and first.seconds
-        else 1.0
-    )
-    return Trial(
-        candidate,
-        verdict,
-        effect,
-        wanted,
-        cleared,
-        len(pairs),
-        steps,
-        cost,
-        f"brings {', '.join(broke)}" if broke else "",
-        _brought(pairs),
-    )
-
-
-def _brought(pairs: Sequence[tuple[Arm, Arm]]) -> tuple[str, ...]:
-    """Problems that were ruled out without the change and are there with it, in every pair."""
-    came = [after.present().keys() & before.absent() for before, after in pairs]
-    return tuple(sorted(one for one in set.intersection(*map(set, came)) if symptoms()[one].severity == "problem"))
 
 
 def arm_of(result: Result) -> Arm:
