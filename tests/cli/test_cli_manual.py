@@ -32,6 +32,20 @@ def test_every_command_shows_examples_whose_options_exist(name: str, capsys: pyt
         assert options <= known, line
 
 
+@pytest.mark.parametrize(
+    ("words", "usage"),
+    [
+        (["diagnose"], "diagnose [OPTIONS] PATH…"), (["run"], "run [OPTIONS] SCRIPT ARGS…"), (["fix"], "fix [OPTIONS] [SCRIPT ARGS…]"),
+        (["compare"], "compare [OPTIONS] RUN… | DIR"), (["serve"], "serve [OPTIONS] [DIR]"), (["cases", "show"], "cases show [OPTIONS] ID"),
+    ],
+)  # fmt: skip
+def test_arguments_are_called_by_their_names(words: list[str], usage: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"Usage: traindx {usage}\n" in shown
+    assert not [line for line in shown.partition("Arguments:")[2].partition("Options:")[0].splitlines() if "<" in line]
+
+
 def test_help_names_every_command_once_and_cuts_no_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

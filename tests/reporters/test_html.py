@@ -74,6 +74,15 @@ def test_several_runs_come_worst_first(tmp_path: Path) -> None:
     assert text.count('type="application/json"') == 2
 
 
+def test_a_log_without_a_number_gets_no_explanations(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csv"
+    empty.write_text("step,train_loss,val_loss\n")
+    assert main(["diagnose", str(empty), "-o", str(tmp_path / "page.html")]) == 0
+    text = (tmp_path / "page.html").read_text()
+    assert "No value of any objective was logged." in text
+    assert "All explanations" not in text
+
+
 def test_a_diagnosis_alone_still_has_its_curve() -> None:
     panels = data_in(page(samples.unhealthy()))["panels"]
     assert panels[0]["series"][0]["name"] == "train_loss"  # type: ignore[index]

@@ -98,7 +98,26 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-class Manual(typer.core.TyperGroup):
+class Plain(typer.core.TyperGroup):
+    """Commands whose arguments are called by their names: `RUN…`, without the type that typer writes beside it."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        command = super().get_command(ctx, cmd_name)
+        for parameter in getattr(command, "params", ()):
+            if parameter.param_type_name == "argument" and parameter.metavar is not None:
+                usage = _usage(parameter.metavar, many=parameter.nargs != 1, required=parameter.required)
+                vars(parameter).update(
+                    display_type_rich=lambda ctx: None, get_usage_pieces=lambda ctx, usage=usage: [usage]
+                )
+        return command
+
+
+def _usage(name: str, *, many: bool, required: bool) -> str:
+    text = f"{name}…" if many and "…" not in name else name
+    return text if required else f"[{text}]"
+
+
+class Manual(Plain):
     """The commands under headings, each on a line of its own."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -107,7 +126,7 @@ class Manual(typer.core.TyperGroup):
                 formatter.write_dl(list(commands.items()))
 
 
-class Uncut(typer.core.TyperGroup):
+class Uncut(Plain):
     """The commands of a group, each with its whole sentence, over as many lines as it takes."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -61,11 +61,18 @@ def _lists(text: str) -> Iterator[tuple[str, list[float], int, int]]:
     """Name, values, beginning and end of every list of numbers."""
     for match in _LIST.finditer(text):
         cut = match.end() == len(text) and not match.group().endswith("]")
-        cells = [cell for cell in re.split(r"[,\s]+", _DRESS.sub(" ", match["body"])) if cell]
-        values = [number_of(cell) for cell in (cells[:-1] if cut else cells)]
-        numbers = [value for value in values if value is not None]
-        if len(numbers) >= MIN_VALUES and len(numbers) == len(values):
+        numbers = numbers_in(match["body"], cut=cut)
+        if numbers is not None and len(numbers) >= MIN_VALUES:
             yield match["name"].strip(), numbers, match.start(), match.end()
+
+
+def numbers_in(body: str, *, cut: bool = False) -> list[float] | None:
+    """The numbers between the brackets of a list, without what Python dresses them in; None when one is no number. `cut`:
+    the last one may lack digits."""
+    cells = [cell for cell in re.split(r"[,\s]+", _DRESS.sub(" ", body)) if cell]
+    values = [number_of(cell) for cell in (cells[:-1] if cut else cells)]
+    numbers = [value for value in values if value is not None]
+    return numbers if len(numbers) == len(values) else None
 
 
 READER = Reader("python-lists", "lists as Python prints them", sniff, read)

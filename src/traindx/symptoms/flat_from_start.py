@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.meaning import tokens_of
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
@@ -21,6 +22,12 @@ AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing
 GOOD = (
     0.3  # of the highest score: a model that knows nothing seldom begins there, unless there are two or three classes
 )
+ABOVE_ZERO = 0.1  # of the highest score, where a model that knows nothing has none
+KNOWS_SOME = 0.7  # of all words wrong: an error rate that begins below was not begun here
+# scores of found boxes, matching phrases, right answers: guessing gives next to nothing
+_FROM_ZERO = frozenset("map map50 map75 map95 ap ap50 ap75 aps apm apl ar bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel "
+                       "rougelsum chrf meteor cider spice em exact mrr ndcg hmean".split())  # fmt: skip
+_RATES = frozenset({"wer", "cer", "per", "ter"})
 LEVELS = 5.0  # times the uncertainty of a level: what was gained beyond this is no noise
 MIN_POINTS = 5
 FEW = 10  # values, whose scatter cannot be told from their course:
@@ -89,10 +96,19 @@ def detect(signals: Signals) -> Observation:
 
 def _good_at_once(signals: Signals, curve: Curve) -> str:
     """A score that is good from the first value on was reached before this log; where it rests may be all there is to gain."""
-    if curve.sign > 0 or signals.kind != "supervised":
+    if signals.kind != "supervised":
         return ""
     value = curve.logged(curve.initial)
-    if value < GOOD * (100.0 if value > 1.5 else 1.0):
+    words = set(tokens_of(curve.name))
+    if curve.sign > 0:
+        rate = bool(words & _RATES) and value > 0 and value < KNOWS_SOME * (100.0 if value > 1.5 else 1.0)
+        return f"{curve.name} begins at {num(value)}, far from all wrong: much had been learnt before." if rate else ""
+    least = GOOD
+    if words & _FROM_ZERO:
+        least = ABOVE_ZERO
+    elif signals.classes is not None:
+        least = min(GOOD, 2 * AT_CHANCE / signals.classes[0])
+    if value < least * (100.0 if value > 1.0 else 1.0):
         return ""
     return f"{curve.name} begins at {num(value)}: much had been learnt before, and resting there may be well."
 
@@ -142,7 +158,8 @@ loss was gained, or when the gain is within twice the point-to-point noise and n
 clearly rose (15 % of its best value and five times its noise) speaks against it. Ten values that are equal to the last
 digit are enough wherever the log begins. Otherwise a log that begins in the middle of a
 run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before. Where a score
-is all that was logged, one that begins above 30 % and rests there cannot tell either.
+is all that was logged, one that begins above 30 % and rests there cannot tell either; nor can an accuracy three times that of
+guessing, a mAP or BLEU above 10 %, or a word error rate below 70 %.
 
 ## Healthy range
 Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
@@ -166,6 +183,9 @@ units died at once, or the loss cannot see the labels (wrong pairing, wrong acti
         Case("resumed in the middle", "unknown", lambda: {"train_loss": (range(9000, 10000, 10), flat(100, 0.5))}),
         Case("one number, begun late", "present", lambda: {"train_loss": (range(1300, 5000, 50), [16.7422] * 74)}),
         Case("a score that is good at once", "unknown", lambda: {"val_acc": flat(60, 0.93, 0.004)}),
+        Case("a detector that is fine-tuned", "unknown", lambda: {"mAP50": flat(60, 0.22, 0.004)}),
+        Case("a word error rate at rest", "unknown", lambda: {"wer": flat(60, 31.0, 0.004)}),
+        Case("a quarter of a hundred classes right at once", "unknown", lambda: {"val_acc": flat(60, 0.25, 0.004)}, {"num_classes": 100}),
         Case("a score that stays bad", "present", lambda: {"val_acc": flat(60, 0.1, 0.001)}),
         Case("a score of zero throughout", "present", lambda: {"mAP": [0.0] * 30}),
         Case("a score at its top", "absent", lambda: {"val_acc": [1.0] * 30}),

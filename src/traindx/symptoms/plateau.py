@@ -67,7 +67,7 @@ def _high(signals: Signals, curve: Curve) -> float:
     which may be all the task allows. What the best return or score is, no log says."""
     if signals.kind == "rl" or curve.sign < 0:
         return OPEN
-    return float(np.interp(curve.reduction, [0.1, 0.5, 0.6, CONVERGED], [1.0, 0.6, 0.4, 0.25]))
+    return float(np.interp(curve.reduction, [0.1, 0.4, 0.5, CONVERGED], [1.0, 0.6, 0.35, 0.25]))
 
 
 def _arrived(signals: Signals, curve: Curve, since: float) -> str:

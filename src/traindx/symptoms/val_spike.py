@@ -13,7 +13,8 @@ MIN_POINTS = 6
 FEW = 0.1  # of the evaluations
 AT_ITS_BEST = 0.1  # of all that was gained: a run that ends this close to its best was not harmed by its jumps
 MILD = 1.5  # times the level beside it: less is nothing then,
-PASSING = 0.4  # and more is worth a line
+PASSING = 0.4  # and more is worth a line,
+PASSING_ONCE = 0.2  # a short one where it happened once and the best came after it
 
 
 def detect(signals: Signals) -> Observation:
@@ -31,7 +32,7 @@ def detect(signals: Signals) -> Observation:
     if len(spikes) <= FEW * len(val) and val.rise < AT_ITS_BEST * max(val.progress, 0.0):
         if ratio < MILD:
             return Observation(ID, "absent", f"{val.name} jumps to {num(worst.height)} once and is at its best since.")
-        clear = min(clear, PASSING)
+        clear = min(clear, PASSING_ONCE if len(spikes) == 1 and val.best_at > worst.step else PASSING)
     return Observation(
         ID, "present", f"{val.name} jumps from {num(worst.base)} to {num(worst.height)} at {val.at(worst.step)} and back "
         "while the training loss is calm.",
@@ -52,7 +53,8 @@ Single evaluations are far off while the training loss runs smoothly through the
 
 ## How it is measured
 The spike search of loss-spike on the validation loss; jumps that come back count, and only when the training loss has
-none of its own. Where few evaluations jump and the run ends at its best, a jump by less than half is left out and a higher one is reported with little weight.
+none of its own. Where few evaluations jump and the run ends at its best, a jump by less than half is left out and a higher one is reported with little weight, less
+still where it was the only one and the best evaluation came after it.
 
 ## Healthy range
 Small validation sets scatter; see val-noisy for that.

@@ -21,6 +21,7 @@ from traindx.reporters.wording import (
     seen_at,
     supports,
     title_of,
+    unmeasured,
 )
 
 GLANCE = (380, 150)  # width and height
@@ -74,7 +75,9 @@ def _answer(diagnosis: Diagnosis) -> str:
 
 
 def causes(diagnosis: Diagnosis, run_id: str) -> Html:
-    """The likeliest explanation in full beside all of them as bars."""
+    """The likeliest explanation in full beside all of them as bars; nothing where nothing was measured."""
+    if unmeasured(diagnosis):
+        return inner()
     first = leading(diagnosis)
     beside = tag(
         "section", tag("h2", "All explanations"), _bars(diagnosis, first), class_="card", aria_label="All explanations"
