@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
 import torch
-from live_scripts import facts_of, present
+from live_scripts import facts_of, present, run
 
 from traindx.live.neighbours import agreement, strays, unspoilt
+from traindx.readers.find import find_runs
 
 LEARNT = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -208,3 +210,17 @@ for b in torch.randperm(900).split({batch}):
 def test_a_training_of_a_few_updates(tmp_path: Path, optimizer: str, batch: int, few: bool) -> None:
     facts = facts_of(SHORT.format(optimizer=optimizer, batch=batch), tmp_path, ended=True)
     assert ("few-updates" in present(facts)) is few
+
+
+def test_the_entropy_of_the_labels_is_recorded(tmp_path: Path) -> None:
+    script = """
+net = nn.Linear(4, 3); opt = torch.optim.SGD(net.parameters(), lr=0.01)
+labels = torch.tensor([0] * 6 + [1] * 3 + [2])
+for step in range(60):
+    loss = F.cross_entropy(net(torch.randn(40, 4)), labels[torch.randperm(10).repeat(4)])
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+    run(script, tmp_path / "r.traindx")
+    (recorded,) = find_runs([tmp_path / "r.traindx"])
+    expected = -sum(share * math.log(share) for share in (0.6, 0.3, 0.1))
+    assert recorded.config["label_entropy"] == pytest.approx(expected)

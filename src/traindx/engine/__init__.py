@@ -27,6 +27,11 @@ LEAST = 0.01
 BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
 PLAIN = 0.7  # clarity from which a problem speaks for itself
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
+NEVER_WELL = (
+    "flat-from-start",
+    "loss-at-chance",
+)  # whatever else was ruled out, a run that learnt nothing is not called healthy
+HALF = 0.5
 ALSO_WELL = {
     REST,
     "suspiciously-good",
@@ -96,7 +101,8 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if "too-short" in present and not (seen_directly and healthy < 0.5):
         return "inconclusive"
     if healthy >= 0.5:
-        return "healthy"
+        stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
+        return "inconclusive" if stuck else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
     plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)

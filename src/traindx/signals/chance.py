@@ -10,6 +10,8 @@ from traindx.signals.curve import Curve
 
 GUESSABLE = (*range(2, 11), 20, 100, 1000)  # class counts worth guessing from the loss alone
 FRESH = 1.35  # a fresh classifier starts at chance; a loss that came from far above only happens to rest there
+EVEN = 0.98  # of ln K: labels that occur about equally often
+COUNTED_CLOSE = 0.04  # where the labels were counted on some batches
 CLOSE = 0.02  # share of ln K within which a known chance level counts as met
 LEARNT_NOISE = 4.0  # times its own scatter and
 LEARNT_SHARE = 0.05  # of its best: how far a score rises that did learn
@@ -18,21 +20,35 @@ GUESS_CLOSE = 0.004  # the same where K itself is guessed
 
 @dataclass(frozen=True)
 class Chance:
-    """ln K for K classes, and how K is known: 'given', 'config', 'accuracy' or 'loss' (guessed)."""
+    """ln K for K classes, and how K is known: 'given', 'config', 'accuracy' or 'loss' (guessed). Where a recording counted the
+    labels, chance is what guessing by their frequency costs: their entropy."""
 
     classes: int
     known: str
+    entropy: float | None = None
 
     @property
     def loss(self) -> float:
-        return math.log(self.classes)
+        return math.log(self.classes) if self.entropy is None else self.entropy
+
+    @property
+    def close(self) -> float:
+        """The share of the level within which it counts as met."""
+        return GUESS_CLOSE if self.known == "loss" else CLOSE if self.entropy is None else COUNTED_CLOSE
+
+    def __str__(self) -> str:
+        if self.entropy is None:
+            return f"ln({self.classes}) = {self.loss:.4g}"
+        return f"{self.loss:.4g}, which guessing by how often each label occurs costs"
 
 
 def chance_of(signals: Signals, curve: Curve) -> Chance | None:
     """The chance level that fits this loss: from the known class count, from an accuracy that sits at 1/K, or where
     the loss rests on ln K of a usual K."""
     if signals.classes is not None:
-        return Chance(*signals.classes)
+        counted = signals.run.config.get("label_entropy")
+        uneven = isinstance(counted, float) and 0 < counted < EVEN * math.log(signals.classes[0])
+        return Chance(*signals.classes, counted if uneven else None)
     level = curve.now
     score = signals.score
     for classes in GUESSABLE:

@@ -6,7 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.signals.chance import CLOSE, GUESS_CLOSE, chance_of
+from traindx.signals.chance import chance_of
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -15,6 +15,7 @@ ID = "loss-at-chance"
 MIN_POINTS = 4
 ABOVE = 1.5  # times chance level: higher up the loss is on its way from a bad start, or diverges
 LITTLE = 0.1  # of the first loss gone
+NEVER_BELOW = 0.97  # of chance
 SETTLED = 0.02  # a loss that rests on chance scatters little about it in the second half
 
 
@@ -34,9 +35,9 @@ def detect(signals: Signals) -> Observation:
     settled = float(np.ptp(np.quantile(curve.bins.median[len(curve.bins.median) // 2 :], [0.1, 0.9])))
     # a guessed class count excuses no scatter: a loss on its way down passes ln K of some K
     noise = min(3 * curve.level_noise, SETTLED * goal) if chance.known == "loss" else 3 * curve.level_noise
-    near = abs(level - goal) < (GUESS_CLOSE if chance.known == "loss" else CLOSE) * goal
-    never_below = curve.best > 0.97 * goal
-    says = f"ln({chance.classes}) = {goal:.4g}"
+    near = abs(level - goal) < chance.close * goal
+    never_below = curve.best > NEVER_BELOW * goal
+    says = str(chance)
     if near and never_below and settled < SETTLED * goal + noise:
         certain = {"given": 1.0, "config": 1.0, "accuracy": 1.0, "loss": 0.7}[chance.known]
         guess = " (the class count is guessed from the loss)" if chance.known == "loss" else ""
@@ -86,7 +87,8 @@ The loss rests at the value of a predictor that ignores its input: ln(K) for K b
 ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half).
 
 ## How it is measured
-K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. The loss must stay within 2 % of
+K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted the
+labels and they occur unevenly, their entropy takes the place of ln(K), with 4 % to either side. The loss must stay within 2 % of
 ln(K), never have been 3 % below it, and be settled in its second half. Where K is unknown it is guessed only for usual
 counts and only when the loss rests within 0.4 % of ln(K); the page then says so and the finding counts for less. A loss that ends above a known chance level, was never below it
 and lost less than a tenth of its first value counts likewise.
@@ -102,6 +104,8 @@ detached graph, labels that do not belong to the inputs, a wrong last activation
     cases=(
         Case("ten classes, known", "present", lambda: {"train_loss": flat(100, 2.3028, 0.003)}, {"num_classes": 10}),
         Case("accuracy tells the classes", "present", lambda: {"loss": flat(50, 2.305, 0.001), "val_acc": flat(50, 10.0, 0.001)}),
+        Case("labels that occur unevenly", "present", lambda: {"train_loss": flat(100, 1.67, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
+        Case("below what their frequency tells", "absent", lambda: {"train_loss": flat(100, 1.5, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
         Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)}, {"num_classes": 10}),
         Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)}, {"num_classes": 10}),
         Case("falls below chance", "absent", lambda: {"train_loss": falling(100, 2.3, 0.5)}, {"num_classes": 10}),

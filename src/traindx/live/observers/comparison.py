@@ -24,6 +24,7 @@ BEYOND = 1.5  # times farther than any of them
 PLAIN_SCALE = 10.0
 MOST_CLASSES = 200
 LEAST_LABELS = 40
+LABELS_A_CLASS = 20  # that tell how often each class occurs
 LOOKS = 100  # at the labels of one evaluation
 EVERY = 20  # updates between two looks at training labels at least, beside deep steps
 GROWTH = 0.1  # of the updates so far
@@ -97,6 +98,7 @@ class Comparison(Observer):
         self._train: dict[int, _Scale] = {}
         self._held: dict[int, _Scale] = {}
         self._train_labels = _Confusion()
+        self._balance = _Confusion()  # the same of all looks
         self._held_labels = _Confusion()
         self._looks = 0  # at the labels of this evaluation
         self._next_look = 0  # at the training labels
@@ -179,6 +181,8 @@ class Comparison(Observer):
 
     def _counted(self, side: _Confusion, classes: int, flat: list[float]) -> None:
         side.add(classes, flat, keep=0.8 if side is self._train_labels else 1.0)
+        if side is self._train_labels:
+            self._balance.add(classes, flat, keep=1.0)
 
     @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -196,6 +200,10 @@ class Comparison(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
         self._compare_labels()
+        if self._balance.total() >= max(LEAST_LABELS, LABELS_A_CLASS * self._balance.classes):
+            shares = [share for share in self._balance.shares() if share > 0]
+            if len(shares) > 1:
+                self.hub.config(label_entropy=-sum(share * math.log(share) for share in shares))
 
     def _compare_labels(self) -> None:
         """The model knows the classes of the validation data, but by other names: a permutation, not confusion."""
