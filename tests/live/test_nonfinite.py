@@ -73,3 +73,20 @@ def test_place_and_batch_of_bad_data(tmp_path: Path) -> None:
     saved = torch.load(tmp_path / "run.traindx" / "batches" / "step-5.pt", weights_only=True)
     assert saved["inputs"][0].isnan().sum() == 1
     assert saved["targets"][0].shape == (32,)
+
+
+@pytest.mark.parametrize("budget", [1.0, 0.0])
+def test_numbers_that_outgrow_their_range_within_one_pass(tmp_path: Path, budget: float) -> None:
+    recurrence = """
+    W = (torch.randn(8, 8) * {size}).requires_grad_(); o = torch.randn(8, 1, requires_grad=True)
+    opt = torch.optim.SGD([W, o], lr=1e-4)
+    for _ in range(6):
+        h = torch.rand(16, 8)
+        for _ in range(60):
+            h = torch.relu(h @ W)
+        loss = ((h @ o - 1) ** 2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+    """
+    facts = facts_of(recurrence.format(size=9.0), tmp_path, budget)
+    assert present(facts) & ORIGINS == {"nan-from-growth"}
+    assert "past the end of their range" in facts["nan-from-growth"]["evidence"]

@@ -16,6 +16,7 @@ import torch
 MOST_NODES = 4000
 NEAR_LOSS = 40  # nodes within which the user's own arithmetic of the loss stands
 HALF_MAX = 65504.0
+IMMENSE = 1e18  # its square ends the range of single precision
 SMALL = 4 << 20  # bytes of an operand that may be held for a step
 HELD = 16 << 20  # and of all operands of a step together
 Origin = Literal["log", "division", "half", "empty-mean"]
@@ -170,6 +171,20 @@ def half_overflow(loss: torch.Tensor) -> str | None:
     if loss.dtype == torch.float16 and bool(torch.isinf(loss).any()):
         return "the loss is a float16 number that passed 65504"
     return None
+
+
+def outgrown(loss: torch.Tensor) -> str | None:
+    """Finite numbers on the way to the loss that are larger than any network means, beside others that have passed the end."""
+    most, passed = 0.0, False
+    for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
+        for value in saved(node):
+            if value.is_floating_point() and value.dtype != torch.float16:
+                sizes = value.detach().abs().double()
+                passed = passed or bool(torch.isinf(sizes).any())
+                most = max(most, float(torch.where(torch.isfinite(sizes), sizes, 0.0).max()))
+    if not passed or most < IMMENSE:
+        return None
+    return f"from finite inputs and weights, numbers on the way through the model grow to {most:.3g} and past the end of their range"
 
 
 def in_half(loss: torch.Tensor) -> bool | None:

@@ -15,6 +15,7 @@ COUNTED_CLOSE = 0.04  # where the labels were counted on some batches
 CLOSE = 0.02  # share of ln K within which a known chance level counts as met
 LEARNT_NOISE = 4.0  # times its own scatter and
 LEARNT_SHARE = 0.05  # of its best: how far a score rises that did learn
+VARIANCE = "mse_target_variance"  # told by a recording
 GUESS_CLOSE = 0.004  # the same where K itself is guessed
 
 
@@ -40,6 +41,12 @@ class Chance:
         if self.entropy is None:
             return f"ln({self.classes}) = {self.loss:.4g}"
         return f"{self.loss:.4g}, which guessing by how often each label occurs costs"
+
+
+def variance_of_targets(signals: Signals) -> float | None:
+    """What one answer for everything costs in a regression by squares, where a recording looked at the targets."""
+    value = signals.run.config.get(VARIANCE)
+    return float(value) if isinstance(value, (int, float)) and value > 0 else None
 
 
 def chance_of(signals: Signals, curve: Curve) -> Chance | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 
 from traindx.signals import Signals
+from traindx.signals.chance import variance_of_targets
 
 TRAINED = 0.6  # of chance level: no fresh model starts there,
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
-VARIANCE = "mse_target_variance"  # told by a recording: what a constant answer reaches
 
 
 def trained_before(signals: Signals) -> str:
@@ -16,9 +16,9 @@ def trained_before(signals: Signals) -> str:
     train, val = signals.train, signals.val
     if not signals.run.facts or train is None or val is None or train.initial <= 0 or val.initial <= 0:
         return ""
-    variance = signals.run.config.get(VARIANCE)
-    if isinstance(variance, (int, float)):
-        level, name = float(variance), "the variance of the targets"
+    variance = variance_of_targets(signals)
+    if variance is not None:
+        level, name = variance, "the variance of the targets"
     elif signals.classes is not None:
         level, name = math.log(max(2, signals.classes[0])), f"ln({signals.classes[0]})"
     else:

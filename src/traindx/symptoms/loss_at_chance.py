@@ -6,7 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.signals.chance import chance_of
+from traindx.signals.chance import chance_of, variance_of_targets
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -16,6 +16,12 @@ MIN_POINTS = 4
 ABOVE = 1.5  # times chance level: higher up the loss is on its way from a bad start, or diverges
 LITTLE = 0.1  # of the first loss gone
 NEVER_BELOW = 0.97  # of chance
+LITTLE_BELOW, LITTLE_ABOVE = (
+    0.02,
+    0.06,
+)  # of it: a loss within this rests there, for it is known to a few percent itself
+NOISY = 0.05  # of it: what is less certain tells nothing
+QUARTERS = 4
 SETTLED = 0.02  # a loss that rests on chance scatters little about it in the second half
 
 
@@ -25,6 +31,10 @@ def detect(signals: Signals) -> Observation:
     curve = signals.train if signals.train is not None else signals.val
     if curve is None or len(curve) < MIN_POINTS or curve.series.meaning.kind != "loss":
         return Observation(ID, "unknown", "Too few loss values to compare with chance.")
+    variance = variance_of_targets(signals) if curve is signals.train else None
+    if variance is not None and (level := _at_variance(curve, variance)) is not None:
+        says = f"{curve.name} rests at {num(level)}; one answer for everything would cost {num(variance)}, the variance of the targets."
+        return Observation(ID, "present", says, (float(curve.x[0]), float(curve.x[-1])), curve.name)
     useless = _score_without_skill(signals)
     chance = chance_of(signals, curve)
     if chance is None:
@@ -60,6 +70,19 @@ def _since(curve: Curve, goal: float) -> float:
     return float(curve.bins.x[near[0]]) if len(near) else float(curve.x[0])
 
 
+def _at_variance(curve: Curve, goal: float) -> float | None:
+    """Where a regression by squares ends that was never better than the mean of its targets; None for others."""
+    later = np.array_split(curve.y, QUARTERS)[1:]
+    if min(len(part) for part in later) < MIN_POINTS:
+        return None
+    # means, not medians: losses of batches are skewed, and the variance is a mean as well
+    parts = [(float(part.mean()), 2 * float(part.std()) / len(part) ** 0.5) for part in later]
+    sure = max(unsure for _, unsure in parts) < NOISY * goal
+    below = any(level + unsure < (1 - LITTLE_BELOW) * goal for level, unsure in parts)
+    above = any(level > (1 + LITTLE_ABOVE) * goal for level, _ in parts)
+    return parts[-1][0] if sure and not below and not above else None
+
+
 def _score_without_skill(signals: Signals) -> str:
     """Scores that say 'no better than guessing' whatever the loss: R² at 0, AUC at one half."""
     score = signals.score
@@ -84,7 +107,8 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 The loss rests at the value of a predictor that ignores its input: ln(K) for K balanced classes (0.693 for two, 2.303 for
-ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half).
+ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half), or a
+regression by squares rests at the variance of its targets, as a recording saw them.
 
 ## How it is measured
 K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted the
@@ -108,6 +132,9 @@ detached graph, labels that do not belong to the inputs, a wrong last activation
         Case("below what their frequency tells", "absent", lambda: {"train_loss": flat(100, 1.5, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
         Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)}, {"num_classes": 10}),
         Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)}, {"num_classes": 10}),
+        Case("a regression at the variance of its targets", "present", lambda: {"train_loss": flat(200, 1.0, 0.15)}, {"mse_target_variance": 1.0}),
+        Case("a regression that learns", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.3)}, {"mse_target_variance": 1.0}),
+        Case("a little better than one answer", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.93)}, {"mse_target_variance": 1.0}),
         Case("falls below chance", "absent", lambda: {"train_loss": falling(100, 2.3, 0.5)}, {"num_classes": 10}),
         Case("passes ln 2 on its way", "unknown", lambda: {"train_loss": falling(100, 2.3, 0.55)}),
         Case("classes unknown", "unknown", lambda: {"train_loss": flat(100, 3.17, 0.01)}),

@@ -327,7 +327,8 @@ class NonFinite(Observer):
             if overflow:
                 return "nan-from-half-overflow", overflow, None
         if not verdicts:
-            return None, "", None
+            grown = autopsy.outgrown(loss) if loss is not None and not poisoned else None
+            return ("nan-from-growth", grown, None) if grown else (None, "", None)
         operand, verdict = verdicts[-1]  # the one farthest from the loss came first
         layer = next((layer_name(node, self.hub) for node, one in pairs if one is operand), "")
         after = f", after layer {layer}" if layer else ""
