@@ -146,6 +146,14 @@ def test_a_remark_behind_the_row_of_a_table() -> None:
     assert [step for step, _ in curve(run, "TrainLoss")] == list(range(1, 8))
 
 
+def test_a_data_frame_printed_as_csv_below_a_model() -> None:
+    rows = "".join(f"{e},{1 / (e + 1):.4f},0.8{e},{1.1 / (e + 1):.4f},0.7{e}\n" for e in range(6))
+    text = f'Model: "sequential"\n____\ndense (Dense)    (None, 40)     3240\nTotal params: 342,165\n\n,loss,acc,val_loss,val_acc\n{rows}\nResults:\n'
+    run = one(read(text))
+    assert curve(run, "val_loss")[:2] == [(0, 1.1), (1, 0.55)]
+    assert len(run.series["acc"]) == 6
+
+
 def test_two_trainings_in_one_file() -> None:
     once = "".join(f"epoch {i} loss {1 / (i + 1):.3f}\n" for i in range(8))
     assert [len(run.series["loss"]) for run in read(once + once)] == [8, 8]

@@ -18,6 +18,7 @@ NAME = "table"
 _REACH = 60  # lines below a header within which its first row must come
 _BAR = re.compile(r":?\s+\d+%\s?(?:\|.*|[━─╸╺╴╶ ].*)?$")
 _CELLS = re.compile(r"\s*\|\s*|\t\s*|\s{2,}")
+_INDEX = "epoch"  # what the unnamed first column of a printed data frame counts
 _WORD = re.compile(r"[A-Za-z#][\w@.:/%()#\- ]{0,30}")
 _OF = re.compile(r"(\d+)/(\d+)")
 # YOLOv5's header calls its losses by their bare names
@@ -81,7 +82,7 @@ class Tables(Dialect):
         bare = _BAR.sub("", line).strip().strip("|").strip()
         if not bare:
             return None
-        for cells in (_CELLS.split(bare), bare.split()):
+        for cells in _ways(bare):
             names = self.names_for(cells)
             if len(cells) == len(names) + 1 and number_of(cells[-1]) is None and not _OF.fullmatch(cells[-1]):
                 cells = cells[:-1]  # a remark behind the row: '← best'
@@ -147,7 +148,9 @@ def header_of(line: str) -> list[str]:
     bare = _BAR.sub("", line).strip().strip("|").strip()
     if not bare or NUMBER.search(bare):
         return []
-    for cells in (_CELLS.split(bare), bare.split()):
+    if bare.startswith(",") and bare.count(",") > 1:  # pandas: ',loss,acc,val_loss'
+        bare = _INDEX + bare
+    for cells in _ways(bare):
         names = _tidy(cells)
         if len(names) < 2 or not all(_WORD.fullmatch(name) for name in names) or len(set(names)) < len(names):
             continue
@@ -162,6 +165,14 @@ def header_of(line: str) -> list[str]:
         if (measures or ultralytics) and (counts or (spaced and known)):
             return names
     return []
+
+
+def _ways(bare: str) -> list[list[str]]:
+    """The cells of a line, by each way of setting them apart that it may have been written in."""
+    ways = [_CELLS.split(bare), bare.split()]
+    if bare.count(",") > 1 and " " not in bare:
+        ways.append(bare.split(","))
+    return ways
 
 
 def _tidy(cells: list[str]) -> list[str]:

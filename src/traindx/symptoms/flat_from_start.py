@@ -12,7 +12,7 @@ from traindx.signals.curve import Curve
 from traindx.signals.scatter import lost_in_noise
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
-from traindx.symptoms.recipes import falling, flat
+from traindx.symptoms.recipes import falling, flat, then
 
 ID = "flat-from-start"
 FLAT_SHARE = 0.035  # a training that works loses more than this share of its first loss; below 1 % is plain
@@ -30,6 +30,10 @@ _FROM_ZERO = frozenset("map map50 map75 map95 ap ap50 ap75 aps apm apl ar bleu b
 _RATES = frozenset({"wer", "cer", "per", "ter"})
 LEVELS = 5.0  # times the uncertainty of a level: what was gained beyond this is no noise
 MIN_POINTS = 5
+RL_START = 0.05  # of the run, in which a mean of few episodes may move
+RL_SHARE = 0.3  # of the first return: what it may move by
+RL_VALUES = 50
+RL_CLEAR = 0.4
 FEW = 10  # values, whose scatter cannot be told from their course:
 MOVED = 0.25  # of the best, and worse than at the start, is no rest
 CONSTANT = 10  # values that are equal to the last digit
@@ -86,12 +90,28 @@ def detect(signals: Signals) -> Observation:
             "unknown",
             f"The {len(curve)} values of {curve.name} scatter so widely that no movement shows: single samples, or tiny batches?",
         )
+    if signals.kind == "rl" and _rests_since_the_start(curve, share):
+        return Observation(
+            ID, "present",
+            f"{curve.name} is {num(curve.logged(curve.now))} now and was no worse after the first {percent(RL_START)} of the run; "
+            f"it began at {num(curve.logged(curve.initial))}.",
+            (first, last), curve.name, RL_CLEAR,
+        )  # fmt: skip
     detail = f", and {other} improved" if other else ""
     return Observation(
         ID,
         "absent",
         f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}{detail}.",
     )
+
+
+def _rests_since_the_start(curve: Curve, share: float) -> bool:
+    """A mean over the last hundred episodes scatters while it has few of them; what it gained then is little and all there is."""
+    settled = curve.bins.median[curve.bins.x > curve.x[0] + RL_START * (curve.x[-1] - curve.x[0])]
+    if not 0 <= share < RL_SHARE or len(settled) < FEW or len(curve) < RL_VALUES:
+        return False
+    since = float(np.median(settled[: len(settled) // 5])) - curve.best
+    return since < LEVELS * max(curve.level_noise, curve.noise) and curve.tail_trend(1.0)[1] > -2.0
 
 
 def _good_at_once(signals: Signals, curve: Curve) -> str:
@@ -155,7 +175,8 @@ From the first value to the last the loss stays where it began, up to its noise.
 ## How it is measured
 The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the initial
 loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score that
-clearly rose (15 % of its best value and five times its noise) speaks against it. Ten values that are equal to the last
+clearly rose (15 % of its best value and five times its noise) speaks against it. A return that moved by less than 30 % in
+the first twentieth of the run, while its mean held few episodes, and no further since counts, with little weight. Ten values that are equal to the last
 digit are enough wherever the log begins. Otherwise a log that begins in the middle of a
 run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before. Where a score
 is all that was logged, one that begins above 30 % and rests there cannot tell either; nor can an accuracy three times that of
@@ -182,6 +203,8 @@ units died at once, or the loss cannot see the labels (wrong pairing, wrong acti
              {"mse_target_variance": 1.0}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("resumed in the middle", "unknown", lambda: {"train_loss": (range(9000, 10000, 10), flat(100, 0.5))}),
         Case("one number, begun late", "present", lambda: {"train_loss": (range(1300, 5000, 50), [16.7422] * 74)}),
+        Case("a return that rests once its mean is filled", "present",
+             lambda: {"ep_rew_mean": then(np.array([19.2, 17.2, 21.2, 22.8]), flat(220, 22.5, 0.04, 3))}),
         Case("a score that is good at once", "unknown", lambda: {"val_acc": flat(60, 0.93, 0.004)}),
         Case("a detector that is fine-tuned", "unknown", lambda: {"mAP50": flat(60, 0.22, 0.004)}),
         Case("a word error rate at rest", "unknown", lambda: {"wer": flat(60, 31.0, 0.004)}),

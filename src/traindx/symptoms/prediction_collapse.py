@@ -25,6 +25,8 @@ GOOD = 0.9  # a score this high may stand still
 SPREAD_LEFT = 1e-3  # of the early spread of the outputs
 STANDSTILL = 1e-4  # of the validation loss
 CHANCE = 0.03  # of 1/K, and for the scatter of the accuracy around it
+SETTLED_EVALS = 8
+SETTLED = 0.02  # of the accuracy that never moves: how near the training accuracy comes to it
 LOSS_AT_CHANCE = 0.02  # nats around ln K
 _ACCURACY = frozenset({"acc", "accuracy", "acc1", "top1", "accu"})
 _FOUND = frozenset({"precision", "recall", "prec", "rec", "f1", "fscore", "map", "map50", "map95", "ap", "ap50", "dice", "iou",
@@ -44,7 +46,7 @@ def detect(signals: Signals) -> Observation:
     if not scores or curve is None:
         missing = f"No validation score with at least {MIN_EVALS} values" if curve is not None else "No loss"
         return direct or Observation(ID, "unknown", f"{missing} was logged, and no spread of the predictions.")
-    for judge in (_nothing_found, _at_a_class_share, _constant):
+    for judge in (_nothing_found, _at_a_class_share, _constant, _settled_on_a_share):
         finding = judge(signals, scores, curve)
         if finding is not None:
             return finding
@@ -141,7 +143,29 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
 
 def _another_moves(scores: list[Series]) -> bool:
     """Where one score changes from evaluation to evaluation, another that never does was not computed."""
-    return any(len(np.unique(one.values[np.isfinite(one.values)])) > len(one) // 2 for one in scores)
+    evaluated = [one for one in scores if one.meaning.split in ("val", "test")]
+    return any(len(np.unique(one.values[np.isfinite(one.values)])) > len(one) // 2 for one in evaluated)
+
+
+def _settled_on_a_share(signals: Signals, scores: list[Series], curve: Curve) -> Observation | None:
+    """A validation accuracy that never moves by a digit, and a training accuracy that rose to the same value and stays
+    there: the loss falls until every answer is the most frequent class."""
+    still = [one for one in scores if one.meaning.split in ("val", "test") and np.ptp(one.values) == 0]
+    twins = [one for one in usable(signals.run, "score") if one.meaning.split in ("", "train")]
+    for one in still:
+        value, words = float(one.values[0]), set(tokens_of(one.name)) & _ACCURACY
+        if not words or _good(value) or value == 0 or len(one) < SETTLED_EVALS:
+            continue
+        for twin in twins:
+            late = twin.values[-max(2, len(twin) // 3) :]
+            moved = len(twin) >= MIN_EVALS and abs(float(twin.values[0]) - value) > 5 * SETTLED * value
+            if words & set(tokens_of(twin.name)) and moved and np.all(np.abs(late - value) < SETTLED * value):
+                return Observation(
+                    ID, "present", f"{one.name} is exactly {num(value)} in all {len(one)} evaluations, and {twin.name} rose to "
+                    f"{num(float(late[-1]))} and stays there: always the most frequent class, it seems.",
+                    (float(one.steps[0]), float(one.steps[-1])), one.name, 0.7,
+                )  # fmt: skip
+    return None
 
 
 def _good(value: float) -> bool:
@@ -163,7 +187,7 @@ The model answers the same whatever it is shown: one class, only background, or 
 From scores, with five evaluations at least: precision, recall, F1, mAP, Dice and IoU all exactly 0 every time; an
 accuracy that rests within 3 % on 1/K or on a class share named in the config (K is given, in the config, or read off a
 loss that rests at ln K); or a score that agrees to the last digit every time while no other changes and the loss lost
-less than 10 % of its value. A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
+less than 10 % of its value, or while the training accuracy rose to within 2 % of it and stays there (eight evaluations). A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
 model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or the
 spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
 classes at each look it takes at the loss (after 100 steps, the last five looks hold one class although the targets hold
@@ -195,6 +219,9 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
         Case("meaningless accuracy of a regression", "absent",
              lambda: {"loss": falling(20, 3.9, 1.2), "val_loss": falling(20, 3.0, 2.5), "val_acc": flat(20, 0.00025, 0)}),
         Case("accuracy rises", "absent", lambda: {"loss": falling(30, 2.3, 0.4), "val_acc": 1 - falling(30, 0.9, 0.1)}),
+        Case("training ends at the most frequent class", "present",
+             lambda: {"loss": falling(9, 1.79, 1.16, 0.0), "accuracy": [0.45, 0.63, 0.646, 0.654, 0.66, 0.663, 0.667, 0.668, 0.668],
+                      "val_accuracy": [0.66977] * 9, "val_loss": falling(9, 1.21, 1.12, 0.0)}),
         Case("one accuracy was never computed", "absent",
              lambda: {"loss": flat(30, 27.0, 0.01), "val_acc": flat(30, 0.0, 0), "val_acc5": 1 - falling(30, 0.4, 0.2)}),
         Case("converged at 98 %", "absent", lambda: {"loss": flat(30, 0.06, 0.05), "val_acc": flat(30, 0.98, 0)}),
