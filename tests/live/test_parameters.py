@@ -229,9 +229,9 @@ def scheduled(per_batch: bool) -> None:
             scheduler.step()
 
 
-def clipped(norm: float) -> None:
+def clipped(norm: float, optimizer_of: Callable[[nn.Module], torch.optim.Optimizer] = sgd) -> None:
     model = mlp()
-    optimizer = sgd(model)
+    optimizer = optimizer_of(model)
     for _ in range(40):
         x, y = batch()
         optimizer.zero_grad()
@@ -255,6 +255,7 @@ FAULTS = {
     "optimiser in the epoch loop": (lambda: rebuilt({"momentum": 0.9}), "optimizer-rebuilt"),
     "scheduler in the batch loop": (lambda: scheduled(True), "schedule-per-batch"),
     "clipped to nothing": (lambda: clipped(1e-3), "clipped-hard"),
+    "clipped to a part": (lambda: clipped(0.02), "clipped-hard"),
     "decayed away": (lambda: fit(m := mlp(), sgd(m, weight_decay=5.0), steps=20), "weights-decayed-away"),
 }
 TWINS = {
@@ -273,6 +274,10 @@ TWINS = {
     "plain SGD rebuilt": lambda: rebuilt({}),
     "scheduler in the epoch loop": lambda: scheduled(False),
     "clipped now and then": lambda: clipped(1.0),
+    "clipped to a part, at a rate made for it": lambda: clipped(
+        0.05, lambda m: torch.optim.SGD(m.parameters(), lr=2.0)
+    ),
+    "clipped to a part, in updates of any length": lambda: clipped(0.02, lambda m: torch.optim.Adam(m.parameters())),
     "usual decay": lambda: fit(m := mlp(), torch.optim.AdamW(m.parameters(), weight_decay=0.1), steps=20),
 }
 

@@ -13,9 +13,9 @@ import pytest
 
 from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
 from traindx.trials.executors import Local
-from traindx.trials.judge import basis_of, effect_of, verdict_of
+from traindx.trials.judge import Verdict, basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, Metric
-from traindx.trials.order import standing
+from traindx.trials.order import rival_of, standing
 from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
 from traindx.trials.revise import Proof, revised
@@ -70,6 +70,25 @@ def test_of_changes_that_save_a_lost_training_the_one_that_leaves_less_error_goe
 
     assert min(saved("clip=1.0", 14.4, 0.9), saved("clip=0.1", 0.6, 0.3), key=standing).effect.after == 0.6  # type: ignore[union-attr]
     assert min(saved("clip=1.0", 0.61, 0.9), saved("clip=0.1", 0.6, 0.3), key=standing).candidate.weight == 0.9
+
+
+def test_a_likelier_fix_of_the_same_fault_is_confirmed_beside_the_one_that_led() -> None:
+    def tried(
+        fix: str, text: str, weight: float, *cleared: str, verdict: Verdict = "no-effect", pairs: int = 1
+    ) -> Trial:
+        proofs = ("clipped-hard",)
+        candidate = Candidate(fix, "", "grad-clip-too-tight", combined(text), proofs, proofs, weight=weight)
+        return Trial(
+            candidate, verdict, effect_of("log loss", 0.01, [(0.5, 0.04)] * pairs), proofs, cleared, pairs, 100
+        )
+
+    faster = tried("raise-lr", "lr=x32", 0.3, "clipped-hard", verdict="helped", pairs=3)
+    looser = tried("loosen-clipping", "clip=x100", 0.6, "clipped-hard")
+    less_likely = tried("use-mean-reduction", "reduction", 0.2, "clipped-hard")
+    assert rival_of(faster, [faster, less_likely, looser]) == looser
+    assert rival_of(faster, [faster, less_likely]) is None
+    assert rival_of(faster, [faster, tried("loosen-clipping", "clip=x100", 0.6)]) is None  # the fault stays
+    assert rival_of(looser, [faster, looser]) is None
 
 
 def test_what_is_judged_by_its_symptom_alone_needs_more_than_one_pair_too() -> None:

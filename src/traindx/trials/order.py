@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from traindx.trials.judge import LEAST, Effect
@@ -41,3 +42,17 @@ def _left(effect: Effect | None) -> float:
     if effect is None or math.isfinite(effect.before) or not 0 < effect.after < math.inf:
         return 0.0
     return round(math.log(effect.after) / ALIKE)
+
+
+def rival_of(best: Trial, trials: Sequence[Trial]) -> Trial | None:
+    """A likelier fix that removes the fault that was seen as well, and of which one pair alone is known: what led after one pair may
+    have led by luck, the more so the more strengths of it were tried."""
+    others = [
+        one
+        for one in trials
+        if one.candidate.fix != best.candidate.fix
+        and one.candidate.weight > best.candidate.weight
+        and one.repaired
+        and one.open
+    ]
+    return max(others, key=lambda one: one.candidate.weight, default=None)

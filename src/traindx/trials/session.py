@@ -21,7 +21,7 @@ from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import doubtful, promising, undecided
 from traindx.trials.measure import Measured
-from traindx.trials.order import standing, written_instead
+from traindx.trials.order import rival_of, standing, written_instead
 from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
 from traindx.trials.strength import neighbours, strength
@@ -200,10 +200,14 @@ class Session:
         return strong and bool(trial.cleared) and trial.candidate.weight >= SURE
 
     def confirm(self) -> None:
-        """More seeds for the best changes, until one is shown to help."""
+        """More seeds for the best changes, until one is shown to help; and for its rival, if it has one."""
         best = sorted((t for t in self.trials.values() if self._promising(t)), key=standing)
         for trial in best[:MOST_CONFIRMED]:
-            if self.more_seeds(trial.candidate).verdict == "helped":
+            shown = self.more_seeds(trial.candidate)
+            if shown.verdict == "helped":
+                rival = rival_of(shown, list(self.trials.values()))
+                if rival is not None:
+                    self.more_seeds(rival.candidate)
                 return
 
     def more_seeds(self, candidate: Candidate) -> Trial:

@@ -18,6 +18,9 @@ from traindx.live.values import Number
 SHARE = 0.2  # of the budget
 CLIPPED_SHARE = 0.95
 CLIPPED_BY = 20.0  # the norm is this many times what clipping leaves of it
+CLIPPED_PLAIN = 10.0  # for SGD, whose updates are as long as what is left,
+MADE_UP = 1.0  # unless its rate makes up for it, as language models with rates of 20 and norms of 0.25 do
+BORDERLINE = 0.5  # clarity between the two
 SAMPLES = 30
 MOST_SAMPLES = 2000
 VALUE_LOOKS = 3  # clipping by value is looked at on deep steps only, and does the same on each
@@ -36,6 +39,7 @@ class Gradients(Observer):
         self._clip_at = ""
         self._clipped_step = -1
         self._told: bool | None = None
+        self._plain = False  # updates are in proportion to the gradient
 
     def attach(self) -> None:
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
@@ -96,6 +100,8 @@ class Gradients(Observer):
     def on_step(self, optimizer: Optimizer) -> None:
         if self._main is None:
             self._main = id(optimizer)
+            rate = optimizer.param_groups[0].get("lr")
+            self._plain = isinstance(optimizer, torch.optim.SGD) and isinstance(rate, float) and rate < MADE_UP
         if id(optimizer) != self._main or self._clipped_step == self.hub.step:
             return
         now = time.perf_counter()
@@ -131,16 +137,18 @@ class Gradients(Observer):
             return
         cut = sum(norm > self._max_norm for norm in norms) / len(norms)
         middle = median(norms) / self._max_norm
+        hard = CLIPPED_PLAIN if self._plain else CLIPPED_BY
         self._tell(
-            cut >= CLIPPED_SHARE and middle >= CLIPPED_BY,
+            cut >= CLIPPED_SHARE and middle >= hard,
             f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(norms)} steps; their norm is "
             f"{middle:.3g} times that in the middle.",
+            1.0 if middle >= CLIPPED_BY else BORDERLINE,
         )
 
-    def _tell(self, hard: bool, evidence: str) -> None:
+    def _tell(self, hard: bool, evidence: str, clarity: float = 1.0) -> None:
         if hard != self._told:
             self._told = hard
-            self.hub.fact("clipped-hard", hard, evidence, where=self._clip_at or None)
+            self.hub.fact("clipped-hard", hard, evidence, where=self._clip_at or None, clarity=clarity if hard else 1.0)
 
 
 OBSERVER = Gradients
