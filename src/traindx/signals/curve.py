@@ -17,6 +17,7 @@ from traindx.signals.stats import mad_sigma, mann_kendall, noise_sigma, resoluti
 
 MAX_BINS = 60
 HUGE = 1e300  # MLflow stores Inf as the largest double; sums of such values overflow
+MANY_RESULTS = 50  # nobody prints the errors of that many models
 END_SHARE = 0.1  # 'now' and 'best' are medians over a tenth of the run, so that they compare like with like
 
 
@@ -57,6 +58,12 @@ class Curve:
     @property
     def name(self) -> str:
         return self.series.name
+
+    @property
+    def uncounted(self) -> bool:
+        """Scores, or a few errors, without a counter beside them: they may be results of several folds or models."""
+        kind = self.series.meaning.kind
+        return self.series.axis == "row" and (kind == "score" or (kind == "error" and len(self) < MANY_RESULTS))
 
     def logged(self, value: float) -> float:
         """A value of this curve as the log has it (scores and rewards turned back)."""

@@ -32,7 +32,7 @@ def detect(signals: Signals) -> Observation:
         return apart or Observation(
             ID, "unknown", "Too few values of an objective to see whether it left its best for good."
         )
-    if curve.series.axis == "row" and curve.series.meaning.kind == "score":
+    if curve.uncounted:
         return Observation(
             ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
         )

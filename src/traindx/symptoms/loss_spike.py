@@ -45,17 +45,21 @@ class Spike:
 def detect(signals: Signals) -> Observation:
     if signals.kind == "rl":
         return Observation(ID, "unknown", "Losses in reinforcement learning jump as the data change; not judged.")
-    if signals.kind == "gan":
-        return Observation(
-            ID, "unknown", "Losses of networks that train against each other jump by design; not judged."
-        )
     curve = signals.train
     if curve is None or len(curve) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few values of the training loss to see spikes.")
+    if curve.uncounted:
+        return Observation(
+            ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
+        )
     spikes = find_spikes(curve)
     for aside in signals.run.series.values():
         if aside.meaning.part == "superseded" and aside.meaning.kind == "loss" and not spikes:
             spikes = find_spikes(Curve(aside))
+    if spikes and signals.kind == "gan":
+        return Observation(
+            ID, "unknown", "Losses of networks that train against each other jump by design; not judged."
+        )
     if not spikes:
         return Observation(ID, "absent", f"No jump of {curve.name} stands out from its noise.")
     worst = max(spikes, key=lambda spike: spike.height - spike.base)
@@ -212,6 +216,7 @@ are heavy-tailed by nature; in long runs also one and a half times the highest j
 of the local level, 12 % of the whole descent, and five and a half times the usual ratio of a value to its level. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
 far, four times the usual change and every other rise. One or two that come back while validation goes on to its best weigh
 little, and a step that stays while validation goes on to its best is another loss from there on. The page says where the largest one is and when the loss was back.
+Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a jump of it says nothing.
 
 ## Healthy range
 A recovered spike now and then is survivable in large-model training; a spike that does not come back is divergence.
@@ -223,6 +228,10 @@ a norm that jumps with the loss points to the batch, one that grew for many step
 """,
     detect=detect,
     cases=(
+        Case("the reconstruction of an adversarial training jumps", "unknown",
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": put(falling(200, 2.4, 0.8, 0.01), 120, 6.0)}),
+        Case("the reconstruction of an adversarial training falls calmly", "absent",
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8)}),
         Case("jump that recovers", "present", lambda: {"train_loss": put(falling(300, 2.4, 0.5), 200, 3.1, 2.6, 1.4, 0.9)}),
         Case("climb at the start, then descent", "present",
              lambda: {"lm loss": (range(10, 210, 10), then(np.array([12.1, 14, 26.5, 20, 12.0]), falling(15, 9.5, 7.5, 0.01)))}),

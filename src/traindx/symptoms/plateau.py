@@ -17,6 +17,7 @@ MIN_POINTS = 12
 STRETCH = 0.4  # of the run without progress
 STRETCH_OPEN = 0.6  # where the best possible value is unknown (returns, scores): more patience
 OPEN = 0.6  # how plain a plateau can be there
+FELL = 0.3  # of the reconstruction beside an adversarial loss: it learnt, and went on
 LEFT = 0.03  # of the whole progress may still be made on a plateau
 CONVERGED = 0.8  # a loss that fell by this share has arrived, not got stuck
 GOOD_SCORE = 0.9
@@ -25,11 +26,13 @@ DECAYED = 0.05  # learning rate, as a share of its peak, below which standing st
 
 def detect(signals: Signals) -> Observation:
     curve = signals.main
-    if signals.kind == "gan":
-        return Observation(ID, "unknown", "Adversarial losses are not expected to keep falling; not judged.")
+    adversarial = Observation(ID, "unknown", "Adversarial losses are not expected to keep falling; not judged.")
     if curve is None or len(curve) < MIN_POINTS:
-        return Observation(ID, "unknown", "Too few values of an objective to tell a plateau from a pause.")
+        few = Observation(ID, "unknown", "Too few values of an objective to tell a plateau from a pause.")
+        return adversarial if signals.kind == "gan" else few
     since = None if left_for_good(curve) else stopped_at(curve)
+    if signals.kind == "gan" and (since is not None or curve.reduction < FELL):
+        return adversarial
     if since is None:
         return Observation(ID, "absent", f"{curve.name} kept improving or never did.")
     share = 1 - curve.clock_share(since)
@@ -110,6 +113,7 @@ standing still is not the plan: a loss that lost 80 % of its value, a score abov
 to under 5 % of its peak has arrived rather than got stuck, and where the validation score or loss went on to its best the
 training loss does not tell all. For returns and scores the ceiling is
 unknown: there the stretch must be 60 % of the run, and weighs less.
+Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a plateau of it says nothing.
 
 ## Healthy range
 Every good run ends on a plateau near its floor. A pause of a few epochs before a planned drop of the learning rate is
@@ -122,6 +126,10 @@ healthy norm means that the steps cancel each other.
 """,
     detect=detect,
     cases=(
+        Case("the reconstruction of an adversarial training stands", "unknown",
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": then(falling(50, 2.4, 1.6, 0.01), flat(150, 1.6, 0.01))}),
+        Case("the reconstruction of an adversarial training falls calmly", "absent",
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8, pace=2)}),
         Case("stuck at two thirds of the start", "present",
              lambda: {"train_loss": then(falling(50, 2.4, 1.6, 0.01), flat(250, 1.6, 0.01))}),
         Case("return stuck early", "present", lambda: {"ep_rew_mean": then(-falling(20, -12, -209, 0), flat(100, 212, 0.01))}),

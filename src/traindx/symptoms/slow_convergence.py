@@ -25,7 +25,7 @@ TURNED = 0.7  # of the run: validation that was best before this has been learnt
 
 def detect(signals: Signals) -> Observation:
     curve = signals.main
-    if signals.kind == "gan" or curve is None or len(curve) < MIN_POINTS or curve.sign < 0:
+    if curve is None or len(curve) < MIN_POINTS or curve.sign < 0:
         return Observation(ID, "unknown", "No loss long enough to judge its pace.")
     if curve.x[0] > 0.2 * curve.x[-1] and curve.series.axis == "step":
         return Observation(
@@ -34,6 +34,8 @@ def detect(signals: Signals) -> Observation:
     before = trained_before(signals)
     if before:
         return Observation(ID, "unknown", before)
+    if signals.kind == "gan" and curve.reduction < LITTLE:
+        return Observation(ID, "unknown", "Beside an adversarial loss nobody knows how far this one could fall.")
     x, y = curve.bins.x, curve.bins.median
     half = len(y) // 2
     early, late = theil_sen(x[:half], y[:half]), theil_sen(x[half:], y[half:])
@@ -92,6 +94,7 @@ An ordinary descent is steep first and bends. Present when the loss fell signifi
 run, ends at its best, and its second half is at least half as steep as its first, unless the validation score gained half
 of what it lacked: a straight line means that every step
 was as small as the first one.
+Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a slow pace of it says nothing.
 
 ## Healthy range
 A falling curve that bends. Fine-tuning from a good start may fall by little; it bends too.
@@ -102,6 +105,8 @@ scales that force small steps, clipping that cuts every step, or a schedule that
 """,
     detect=detect,
     cases=(
+        Case("the reconstruction of an adversarial training falls calmly", "absent",
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8)}),
         Case("validation was best half way", "absent",
              lambda: {"train_loss": ramp(10, 0.52, 0.36), "val_loss": [0.51, 0.48, 0.472, 0.477, 0.475, 0.465, 0.484, 0.49, 0.498, 0.505]}),
         Case("validation error got there", "absent",
