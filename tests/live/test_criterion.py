@@ -168,6 +168,12 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
         "loss-maximised", train_with(lambda out, p: 1 - ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23, 1),
     ),
     "minus the error by hand": ("loss-maximised", train_with(lambda out, p: -0.5 * (REAL[p] - out.squeeze(1)).abs().mean(), 1)),
+    "a margin of zeros and ones by hand": (
+        "codes-out-of-range", train_with(lambda out, p: (1 - YES[p] * out.squeeze(1)).clamp(min=0).mean(), 1),
+    ),
+    "a soft margin of zeros and ones": (
+        "codes-out-of-range", train_with(lambda out, p: F.soft_margin_loss(out.squeeze(1), YES[p]), 1),
+    ),
     "numbers in a binary loss": (
         "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), REAL[p]), 1),
     ),
@@ -187,6 +193,9 @@ HEALTHY: dict[str, Callable[[], None]] = {
     "sigmoid, then bce": train_with(lambda out, p: F.binary_cross_entropy(out.sigmoid().squeeze(1), YES[p]), 1),
     "logits loss": train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p]), 1),
     "regression": train_with(lambda out, p: F.mse_loss(out.squeeze(1), REAL[p]), 1),
+    "a margin of signs by hand": train_with(lambda out, p: F.relu(1 - (2 * YES[p] - 1) * out.squeeze(1)).mean(), 1),
+    "a soft margin": train_with(lambda out, p: F.soft_margin_loss(out.squeeze(1), 2 * YES[p] - 1), 1),
+    "a margin of pairs by hand": train_with(lambda out, p: (YES[p] * F.relu(1 - out.squeeze(1).abs())).mean(), 1),
     "regression by hand": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).mean(), 1),
     "one minus the coefficient": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23 - 1, 1),
     "minus a likelihood by hand": train_with(lambda out, p: -(-((out.squeeze(1) - REAL[p]) ** 2) / 2 - 0.9).mean(), 1),

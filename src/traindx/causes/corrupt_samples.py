@@ -64,6 +64,7 @@ CAUSE = Cause(
         "loss-spike": "usually",
         "exploding-gradients": "often",
         "huge-updates": "sometimes",
+        "nan-from-growth": "sometimes",
         "nonfinite-loss": "sometimes",
         "nonfinite-gradient": "sometimes",
         "nonfinite-activation": "sometimes",
@@ -84,7 +85,7 @@ CAUSE = Cause(
         "no-gradient": "never",
         "unchanged-weights": "never",
         "vanishing-gradients": "never",
-        "prediction-collapse": "never",
+        "prediction-collapse": "rarely",
     },
     look_alikes={
         "lr-too-high": "loss and gradient norm build up over many steps and spikes come ever more often",
@@ -106,6 +107,11 @@ CAUSE = Cause(
             present=("loss-spike", "exploding-gradients", "val-spike"),
             absent=("divergence", "oscillation", "flat-from-start", "nonfinite-loss", "high-initial-loss", "plateau"),
             within=3,
+        ),
+        Case(
+            "fires",
+            "a recording saw a sample thousands of times out of range, and the loss grew until it was NaN",
+            present=("outlier-batch", "nan-from-growth", "nonfinite-loss", "divergence", "huge-updates"),
         ),
         Case("healthy", "a smooth loss without spikes", absent=CALM_CURVES + CALM_INSIDE),
         Case(

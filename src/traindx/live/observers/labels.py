@@ -15,6 +15,7 @@ from traindx.live.rows import watchable
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+SIGNED = ("soft_margin_loss", "hinge_embedding_loss")  # want -1 and 1
 SEVERAL_LABELS = 1.5  # sum of a target row: label smoothing and mixing of samples keep it at 1
 SEVERAL_ROWS = 0.05
 LEAST_CODES = 8  # targets with two values: of fewer that says nothing
@@ -66,6 +67,8 @@ class Labels(Observer):
     def _check(self, call: Criterion) -> Iterator[Finding]:
         if call.name in BINARY:
             yield from _range(call)
+        elif call.name in SIGNED:
+            yield from _signs(call)
         elif call.name == "cross_entropy" and call.target.is_floating_point():
             yield from _distribution(call)
         elif call.name in ("cross_entropy", "nll_loss"):
@@ -174,6 +177,14 @@ def _range(call: Criterion) -> Iterator[Finding]:
     elif least == least and most == most:
         yield Finding(name, False, f"The targets of {call.name} lie between 0 and 1.")
         yield Finding(codes, False, f"The targets of {call.name} lie between 0 and 1.")
+
+
+def _signs(call: Criterion) -> Iterator[Finding]:
+    target = call.target.detach()
+    zeros, ones = torch.stack([(target == 0).sum(), (target == 1).sum()]).tolist()
+    wrong = zeros + ones == target.numel() >= LEAST_CODES and zeros > 0 and ones > 0
+    text = f"Of {target.numel()} targets of {call.name} {zeros} are 0 and {ones} are 1; it is defined for -1 and 1."
+    yield Finding("codes-out-of-range", wrong, text)
 
 
 def _distribution(call: Criterion) -> Iterator[Finding]:
