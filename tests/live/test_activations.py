@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,6 +81,10 @@ def identity(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
+def faint(layer: nn.Linear) -> None:
+    nn.init.normal_(layer.weight, std=0.058 / math.sqrt(layer.in_features))
+
+
 def zero_ends(layer: nn.Linear) -> None:
     if layer.out_features == 3:
         nn.init.zeros_(layer.weight)
@@ -92,6 +97,7 @@ FAULTS = {
     "ones": (lambda: train(mlp(), lambda layer: nn.init.constant_(layer.weight, 0.1)), "equal-initial-weights"),
     "std 3": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=3.0)), "initial-weights-large"),
     "std 1e-4": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=1e-4)), "initial-weights-small"),
+    "a signal that three layers let fade": (lambda: train(Net(), faint), "initial-weights-small"),
 }
 TWINS = {
     "modules": lambda: train(mlp()),
@@ -107,6 +113,7 @@ TWINS = {
     "CNN with batch norm": lambda: train(Conv(F.relu)),
     "transformer": lambda: train(Transformer()),
     "He": lambda: train(mlp(), lambda layer: nn.init.kaiming_normal_(layer.weight)),
+    "small weights under norms": lambda: train(Transformer(), faint),
     "orthogonal": lambda: train(mlp(), lambda layer: nn.init.orthogonal_(layer.weight)),
 }
 

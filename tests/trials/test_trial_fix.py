@@ -226,3 +226,13 @@ def test_mistakes_seen_beside_the_first_are_planned_for_too(tmp_path: Path) -> N
         also=(Hypothesis("missing-zero-grad", "", 0.95),),
     )  # fmt: skip
     assert [one.fix for one in plan(page, tmp_path, None, [], 100)][:2] == ["pass-logits", "call-zero-grad"]
+
+
+def test_a_cause_whose_own_sign_was_seen_is_tried_last_and_judged_by_the_error_alone(tmp_path: Path) -> None:
+    run = RunSummary("x", "recording", "x", 10, (), {})
+    seen = (Observation("initial-weights-small", "present", "They are small.", clarity=0.4),)
+    page = Diagnosis("inconclusive", "", run, seen, (Hypothesis("lr-too-low", "", 0.3),), (), "", "0")
+    found = plan(page, tmp_path, None, [], 100)
+    assert found[0].cause == "lr-too-low"
+    (inits,) = {(one.cause, one.clears[0], one.proofs) for one in found if one.fix == "default-init"}
+    assert inits == ("init-too-small", "initial-weights-small", ())

@@ -135,6 +135,9 @@ def test_trials_move_the_diagnosis() -> None:
     assert after.hypotheses[0].supports[0] == "yes"
     assert sum(h.confidence for h in after.hypotheses) == pytest.approx(1)
     assert [h.confidence for h in revised(page, []).hypotheses] == [0.5, 0.4, 0.1]
+    unlikely = revised(page, [Proof("init-too-small", "default-init", "helped", "it was that")])
+    assert {"init-too-small"} == {h.cause for h in unlikely.hypotheses} - {h.cause for h in page.hypotheses}
+    assert sum(h.confidence for h in unlikely.hypotheses) == pytest.approx(1)
     beside = replace(page, also=(Hypothesis("missing-zero-grad", "", 0.8),))
     proven = revised(beside, [Proof("missing-zero-grad", "call-zero-grad", "helped", "yes")]).also[0]
     assert 0.95 < proven.confidence < 1

@@ -21,7 +21,8 @@ The weights begin so small that the signal loses more than nine tenths of its si
 
 ## How it is measured
 The standard deviation of each weight matrix before the first update, times the square root of its fan-in; the middle
-of all layers counts. Present below 0.05, plain below 0.01, and less clear where norm layers restore the scale.
+of all layers counts. Present below 0.05, plain below 0.01, and less clear where norm layers restore the scale; and
+below 0.1 where all layers together leave less than 1e-4 of a signal and no norm layer restores it.
 
 ## Healthy range
 0.6 for torch's own start, 1 for Xavier, 1.4 for He; a fixed 0.02 gives 0.1 to 2 in usual widths.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -59,17 +59,17 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
     """Every change worth a trial, the most promising first; no change twice."""
     evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
     told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
-    for hypothesis in (*page.hypotheses, *page.also):  # mistakes that were seen beside the first count too
-        cause = causes().get(hypothesis.cause)
-        if cause is None or hypothesis.cause in EXCUSED or hypothesis.confidence < LEAST_LIKELY:
-            continue
-        for rank, identifier in enumerate(cause.fixes):
+    for cause, confidence in _worth_a_trial(page):
+        proofs = (
+            proofs_of(cause) if confidence > LEAST_LIKELY else ()
+        )  # what is not plain is no fault whose going is help
+        for rank, identifier in enumerate(causes()[cause].fixes):
             fix = fixes()[identifier]
             for place, text in enumerate(fix.tries):
                 for name, value in told.items():
                     text = text.replace("{" + name + "}", value)
                 settings = combined(text)
-                weight = hypothesis.confidence * LATER**rank * 0.9**place
+                weight = confidence * LATER**rank * 0.9**place
                 known = found.get(settings)
                 if known is not None and known.weight >= weight:
                     continue
@@ -77,11 +77,21 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
                 if edits is None and not at_run_time(settings):
                     continue
                 found[settings] = Candidate(
-                    identifier, fix.title, hypothesis.cause, settings, wanted_by(hypothesis.cause, fix.clears),
-                    proofs_of(hypothesis.cause), edits or {},
+                    identifier, fix.title, cause, settings, wanted_by(cause, fix.clears), proofs, edits or {},
                     fix.judged_by, fix.safety, rank, weight,
                 )  # fmt: skip
     return sorted(found.values(), key=lambda candidate: -candidate.weight)
+
+
+def _worth_a_trial(page: Diagnosis) -> Iterator[tuple[str, float]]:
+    """Causes with their confidence: likely ones, mistakes that were seen beside the first, and last those whose own sign was seen, but not
+    plainly enough to be likely. A trial tells more of these than anything else."""
+    told = {h.cause: h.confidence for h in (*page.hypotheses, *page.also) if h.confidence >= LEAST_LIKELY}
+    there = {symptom.id for symptom in page.present()}
+    for cause in causes():
+        if there & set(proofs_of(cause)):
+            told.setdefault(cause, LEAST_LIKELY)
+    yield from ((cause, confidence) for cause, confidence in told.items() if cause in causes() and cause not in EXCUSED)
 
 
 def with_a_symptom(candidates: Sequence[Candidate], page: Diagnosis) -> list[Candidate]:

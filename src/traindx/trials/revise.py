@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from traindx.causes import causes
 from traindx.diagnosis import Diagnosis, Hypothesis
 from traindx.trials.judge import Verdict
+from traindx.trials.plan import LEAST_LIKELY
 
 OTHER = "other"
 HEALTHY = "healthy"
@@ -29,10 +31,14 @@ class Proof:
 
 
 def revised(page: Diagnosis, tests: Sequence[Proof]) -> Diagnosis:
-    """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one."""
+    """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one. A cause that was too unlikely to be
+    named is named once its fix has helped."""
+    told = {hypothesis.cause for hypothesis in (*page.hypotheses, *page.also)}
+    found = dict.fromkeys(test.cause for test in tests if test.verdict == "helped" and test.cause not in told)
+    new = [Hypothesis(cause, causes()[cause].title, LEAST_LIKELY) for cause in found if cause in causes()]
     weighed = [
         _weighed(hypothesis, [test for test in tests if test.cause == hypothesis.cause])
-        for hypothesis in page.hypotheses
+        for hypothesis in (*page.hypotheses, *new)
     ]
     total = sum(weight for _, weight in weighed) or 1.0
     settled = [replace(hypothesis, confidence=weight / total) for hypothesis, weight in weighed]

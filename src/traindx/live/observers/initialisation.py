@@ -19,6 +19,10 @@ MOST = 200  # matrices looked at
 SAMPLE = 1 << 16  # numbers of one matrix
 LARGE, LARGE_PLAIN = 3.5, 6.0  # std · √fan-in; 1.4 for He, 1 for Xavier, 0.6 for torch's own
 SMALL, SMALL_PLAIN = 0.05, 0.01
+SMALL_TOGETHER, FADED = (
+    0.1,
+    -4.0,
+)  # as little in each layer, where no normalisation helps, and this power of ten through all of them
 VANISHED = 1e-3  # smaller than what norm layers add under their root: they do not restore it
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
 GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
@@ -141,8 +145,11 @@ class Initialisation(Observer):
             clarity=max(_ramp(middle, LARGE, LARGE_PLAIN), _ramp(gain, GAIN, GAIN_PLAIN)),
         )  # fmt: skip
         rescued = normed and middle > VANISHED
+        faded = middle < SMALL_TOGETHER and gain < FADED
+        small = middle < SMALL or faded
+        through = f", which leaves 1e{gain:.0f} of a signal on its way" if faded else ""
         self.hub.fact(
-            "initial-weights-small", middle < SMALL, f"{text}.", where=matrices[0][0] if middle < SMALL else None,
+            "initial-weights-small", small, f"{text}{through}.", where=matrices[0][0] if small else None,
             clarity=_ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN)) * (0.5 if rescued else 1.0),
         )  # fmt: skip
 
