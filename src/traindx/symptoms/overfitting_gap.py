@@ -24,6 +24,12 @@ CLIMB_Z = 2.2  # z score of the rise since the best evaluation: once in seventy 
 CLIMB_POINTS = 8
 ALONE = 0.4  # how clear it can be without a training loss
 LEARNS_ON = 0.25  # of the training loss at the best evaluation gone since: the gap opens from both sides
+CREEP_POINTS = 12  # evaluations since the best,
+CREEP_Z = 4.0  # that rise beyond any doubt,
+CREEP_NOISE = 4.0  # by so many times the scatter between them
+CREEP_RISE = 0.01  # and by this share of the best, count a little
+CREEP_LEARNS = 0.05  # of the training loss gone since
+CREEP_CLEAR = 0.3
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
@@ -57,6 +63,15 @@ def detect(signals: Signals) -> Observation:
     enough = RISE / 2 if memorised and climbs else RISE
     beyond = (1.5 if climbs else 2.5) * _scatter(val)
     if relative < enough or rise < beyond or val.clock_share(best_at) > 0.93 or _one_bad_evaluation(val, best_at, rise):
+        if (
+            _creeps(val, best_at, rise, relative)
+            and train_fell > CREEP_LEARNS * abs(float(train[0]))
+            and not _score_at_its_best(signals.score)
+        ):
+            return Observation(
+                ID, "present", f"{summary} (+{since}), evaluation by evaluation, while the training loss went from "
+                f"{num(float(train[0]))} to {num(float(train[1]))}.", (float(val.x[lowest]), float(val.x[-1])), val.name, CREEP_CLEAR,
+            )  # fmt: skip
         return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({since} off its best).")
     if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
         assert signals.score is not None
@@ -74,6 +89,15 @@ def detect(signals: Signals) -> Observation:
         f"{summary} (+{since}) while the training loss went from {num(float(train[0]))} to {num(float(train[1]))}.",
         (float(val.x[lowest]), float(val.x[-1])), val.name, clear,
     )  # fmt: skip
+
+
+def _creeps(val: Curve, best_at: float, rise: float, relative: float) -> bool:
+    """A rise that is small but beyond doubt: many evaluations since the best, each a little worse than the last."""
+    since = val.y[val.x >= best_at]
+    if len(since) > MAX_BINS:
+        since = val.bins.median[val.bins.x >= best_at]
+    small = len(since) < CREEP_POINTS or relative < CREEP_RISE or rise < CREEP_NOISE * _scatter(val)
+    return not small and mann_kendall(since) > CREEP_Z
 
 
 def _in_a_part(signals: Signals) -> Observation | None:
@@ -184,7 +208,8 @@ evaluations since the best one rise beyond doubt (z above 2.2 over eight or more
 enough, and half the rise where the training loss is below a twentieth of validation. Of fewer than eight evaluations a last one that
 alone lies above the best counts only beyond half of what they fell. A rise below 25 % is excused while the validation score is
 still at its best: losses can grow through overconfidence on the same mistakes. Without a training loss a rise
-counts little. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
+counts little, and so does one of 1 % or more that twelve evaluations since the best put beyond doubt (z above 4, four times
+the scatter) while training lost 5 % and the score is past its best. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
 validation score that lost 4 % of its best while the training score rose.
 
 ## Healthy range
@@ -210,6 +235,8 @@ split instead: unshuffled tail splits, other preprocessing, other labels.
         Case("memorised, validation creeps up from the first evaluation", "present",
              lambda: {"train_loss": then(np.array([0.3]), np.zeros(13)), "val_loss": ramp(14, 1.5, 1.74, 0.002),
                       "val_accuracy": [0.60, 0.605, 0.6] * 4 + [0.603, 0.604]}),
+        Case("creeps up beyond doubt", "present",
+             lambda: {"train_loss": falling(55, 5.8, 2.9, 0.002, pace=2), "val_loss": then(falling(36, 5.8, 4.13, 0.001), ramp(19, 4.13, 4.22, 0.0008))}),
         Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1), "val_loss": falling(50, 2.2, 0.4, 0.01)}),
         Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1), "val_loss": falling(30, 0.5, 0.02)}),
         Case("both rise", "absent", lambda: {"train_loss": ramp(20, 3.4, 4.4), "val_loss": ramp(20, 3.4, 4.6)}),
