@@ -21,13 +21,15 @@ Between updates the model is called with gradients off while its dropout or batc
 
 ## How it is measured
 Calls are watched after gradients are switched off or a loss is computed without them. The batch just trained on, sampling from
-a generator and models that are not trained do not count; one evaluation in eval mode settles that there is no fault.
+a generator and models that are not trained do not count; one evaluation in eval mode settles that there is no fault. Dropout that is called as a function
+with `training=True` counts where the layer that calls it is in eval mode and a loss is computed from the answer, unless one batch is
+answered several times to see how far the answers scatter.
 
 ## Healthy range
 All dropout and batch-norm layers in eval mode while evaluating.
 
 ## What it usually means
-`model.eval()` is missing before validation. Scores are noisy and too low, and batch norm learns from validation data.
+`model.eval()` is missing before validation, or `F.dropout` is called without `training=self.training`. Scores are noisy and too low, and batch norm learns from validation data.
 """,
     detect=from_fact(ID),
     cases=(

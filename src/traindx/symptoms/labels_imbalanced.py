@@ -25,7 +25,7 @@ frequent one only.
 
 ## How it is measured
 A recording counts targets and predictions at the looks it takes at the loss: the last looks, five of them at batches with more than
-one class, predict one class only, it is the most frequent one, and its targets outnumber the rarest class that occurs more than ten times.
+one class, predict one class only, it is the most frequent one, and its targets outnumber the rarest class that occurs more than ten times. Masks of yes and no over a picture count by their points.
 
 ## Healthy range
 Imbalance alone is normal; it counts only together with predictions that have collapsed onto the majority.

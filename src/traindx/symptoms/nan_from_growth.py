@@ -21,7 +21,8 @@ Before the first loss that is not finite the losses rose by orders of magnitude:
 
 ## How it is measured
 The last 50 losses are kept. Growth means a last finite loss more than a thousand times the first ones and still rising.
-Data are excluded first.
+Data are excluded first. Or, from finite inputs and
+weights, numbers on the way to the loss pass 1e18 and others the end of their range, within one pass through the model.
 
 ## Healthy range
 A loss that falls, with spikes of less than tenfold.

@@ -85,6 +85,8 @@ Where the log prints so coarsely that zero and small look alike, it is unknown. 
 means that it is not measured (Megatron prints it so) and says nothing. Messages count as well: torch's "does not
 require grad and does not have a grad_fn", its warning of checkpointing without inputs that require gradients, the
 complaint of distributed training about parameters not used in the loss, Keras' "Gradients do not exist for variables".
+A recording sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation without a
+slope (`sign`, `round`) or a function whose backward pass you wrote.
 
 ## Healthy range
 None for parameters that should learn, except a bias that cancels out while its weight learns (in the difference of two outputs, or
@@ -93,7 +95,7 @@ that do not occur are small, not zero. LoRA's A matrix has zero gradient at the 
 zero. Zero gradients in more than half of a layer's entries, which checklists look for, are a matter of dead units.
 
 ## What it usually means
-A detach(), .item(), argmax or numpy round trip in the forward pass, a branch that does not reach the loss,
+A detach(), .item(), argmax, sign, round or numpy round trip in the forward pass, a branch that does not reach the loss,
 requires_grad switched off, a loss made from a copy of the output, or reentrant gradient checkpointing on a frozen base
 model (the adapter then never learns).
 """,

@@ -22,7 +22,8 @@ momentum and moments are lost each time.
 
 ## How it is measured
 Every optimiser that is constructed, its parameters and settings. Three times at least; new models, other settings
-(stages of a training), weights loaded in between and plain SGD, which has no state, do not count.
+(stages of a training), other weights loaded in between and plain SGD, which has no state, do not count. Weights that are loaded as
+they were left do: the training goes on, and the optimiser's state was not loaded with them.
 
 In a checkpoint: the optimiser's own step count is less than half of the trainer's, or its state is empty.
 
@@ -30,7 +31,7 @@ In a checkpoint: the optimiser's own step count is less than half of the trainer
 One optimiser, or one for each stage.
 
 ## What it usually means
-The optimiser is constructed inside the loop over epochs or batches.
+The optimiser is constructed inside the loop over epochs or batches, or a checkpoint holds the model alone.
 """,
     detect=from_fact(ID),
     cases=(

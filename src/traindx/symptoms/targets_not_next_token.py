@@ -26,7 +26,8 @@ next.
 ## How it is measured
 A recording compares the integer targets of the loss with the tokens that went into the embedding: at least 99 % agree
 at offset 0 (or 2), in two looks, and the text does not repeat itself. Embeddings of another size, such as positions,
-are left out, and a second token input that differs (an encoder and a decoder) settles that it is something else.
+are left out. Of an encoder and a decoder the one counts whose next tokens are the targets; where there is none, one that was fed
+the targets themselves.
 
 ## Healthy range
 Offset 1: the target is the next token.
