@@ -166,6 +166,11 @@ def half_weights() -> None:
     fit(model, x.bfloat16(), y, lambda a, b: F.mse_loss(a.float(), b), lr=1e-4, steps=1200)
 
 
+def half_targets() -> None:
+    x, y = values()
+    fit(mlp(1).to(torch.bfloat16), x.bfloat16(), y.bfloat16(), F.huber_loss, lr=1e-4, steps=1200)
+
+
 def clipped() -> None:
     class Clipping(torch.optim.SGD):
         def step(self, closure: None = None) -> None:  # type: ignore[override]
@@ -261,7 +266,7 @@ CASES = [
     (relu_at_the_end, "output"), (broadcast, "shapes"), (maximised, "sign"), (summed, "reduction"), (accumulated, "accumulation"),
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
     (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
-    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
+    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (half_targets, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
     (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"),
     (divided_by_their_spread, "divide_floor"), (log_of_nothing, "log_space"), (log_of_what_was_picked, "log_space"),
     (log_of_both_sides, "log_space"), (straight, "nonlinear"), (cut_off, "attached"),

@@ -11,6 +11,10 @@ import torch
 from traindx.trials.treatment import Treatment
 
 HALF = (torch.float16, torch.bfloat16)
+# losses that take floating targets, which a script makes half as it does its model; some refuse two precisions at once
+WITH_FLOATS = (
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+)  # fmt: skip
 
 
 class Precision(Treatment):
@@ -21,6 +25,7 @@ class Precision(Treatment):
         self.hub.patch(torch.amp.autocast_mode.autocast, "__init__", self._around_autocast)
         self.hub.patch(torch.amp.grad_scaler.GradScaler, "__init__", self._around_scaler)
         self.around_models(self._call)
+        self.around_criteria(self._whole, *WITH_FLOATS)
 
     def _around_autocast(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __init__(
@@ -46,8 +51,16 @@ class Precision(Treatment):
             if any(parameter.dtype in HALF for parameter in module.parameters()):
                 self.acted += 1
                 module.float()
-        args = tuple(arg.float() if isinstance(arg, torch.Tensor) and arg.dtype in HALF else arg for arg in args)
-        return original(module, *args, **kwargs)
+        return original(module, *map(_single, args), **kwargs)
+
+    def _whole(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return tuple(map(_single, args)), {key: _single(value) for key, value in kwargs.items()}
+
+
+def _single(value: Any) -> Any:
+    return value.float() if isinstance(value, torch.Tensor) and value.dtype in HALF else value
 
 
 TREATMENT = Precision
