@@ -143,7 +143,7 @@ def test_confirmed_cases_shift_the_diagnosis_inside_fix_as_they_do_in_diagnose(
     sick = SCRIPT.replace("loss.backward()", "opt.zero_grad(); loss.backward()").replace("lr=0.2", "lr=30.0")
     (tmp_path / "train.py").write_text(sick)
     book = CaseBook(tmp_path / "book.sqlite")
-    command = ["fix", "-q", "--steps", "60", "--seeds", "2", "--budget", "40", "--json", "out.json", "train.py"]
+    command = ["fix", "-q", "--steps", "40", "--seeds", "2", "--budget", "15", "--json", "out.json", "train.py"]
     assert main(command) == 1
     assert "Case book:" not in capsys.readouterr().out
     first = book.get(1)
