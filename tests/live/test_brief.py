@@ -39,6 +39,14 @@ def recorded(folder: Path, train: Callable[[Hub], None], *more: type[Observer]) 
     return find_runs([folder / "r.traindx"])[0]
 
 
+def update(model: torch.nn.Module, optimizer: torch.optim.Optimizer) -> float:
+    loss = functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1))
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    return loss.item()
+
+
 def points(run: Run, name: str) -> dict[int, float]:
     series = run.series[name]
     return {int(step): float(value) for step, value in zip(series.steps, series.values, strict=True)}
@@ -103,9 +111,7 @@ def test_an_evaluation_in_between_is_told(tmp_path: Path) -> None:
         model = torch.nn.Linear(4, 1)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         for step in range(50):
-            functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1)).backward()
-            optimizer.step()
-            optimizer.zero_grad()
+            update(model, optimizer)
             if step in (20, 33):
                 with torch.no_grad():
                     held.append(functional.mse_loss(model(torch.ones(8, 4)), torch.ones(8, 1)).item())
@@ -123,11 +129,7 @@ def test_two_optimisers_in_turn_are_kept_apart(tmp_path: Path) -> None:
         optimizers = [torch.optim.SGD(model.parameters(), lr=0.01) for model in models]
         for step in range(60):
             model, optimizer = models[step % 2], optimizers[step % 2]
-            loss = functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1))
-            losses[step % 2].append(loss.item())
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
+            losses[step % 2].append(update(model, optimizer))
 
     run = recorded(tmp_path, train)
     assert list(points(run, "train_loss").values()) == pytest.approx(losses[0])
@@ -146,9 +148,7 @@ def test_whoever_must_hear_every_step_still_does(tmp_path: Path) -> None:
         model = torch.nn.Linear(4, 1)
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         for _ in range(40):
-            functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1)).backward()
-            optimizer.step()
-            optimizer.zero_grad()
+            update(model, optimizer)
 
     recorded(tmp_path, train, Hears)
     assert heard == list(range(40))
