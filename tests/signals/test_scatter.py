@@ -31,3 +31,10 @@ def test_single_samples_of_a_model_that_learns_nothing_are_no_healthy_curve() ->
 def test_a_level_that_falls_shows_through(learnt_by: int) -> None:
     falling = np.maximum(0.02, 1.0 - np.arange(600) / learnt_by)
     assert share(falling, lambda run: too_short.detect(run).state == "present") < 0.1
+
+
+def test_single_samples_that_begin_with_a_small_loss_are_not_flat_where_the_level_falls() -> None:
+    values = np.maximum(0.1, 1.0 - np.arange(600) / 300) * np.random.default_rng(0).chisquare(1, 600)
+    values[:5] = 0.04
+    observation = flat_from_start.detect(Signals(run_of({"train_loss": values})))
+    assert observation.state == "absent"

@@ -12,12 +12,17 @@ FIRST = 5  # values, and a twentieth of them
 SURE = 2.0  # standard deviations
 
 
+def scatters(curve: Curve) -> bool:
+    """The values scatter by their own size, so that the level of a few of them tells nothing: it may seem to fall where nothing is
+    learnt, or to rest where much is."""
+    return len(curve) >= 2 * FIRST and curve.noise >= WIDE * float(np.median(np.abs(curve.y)))
+
+
 def lost_in_noise(curve: Curve) -> bool:
-    """Neither do the first values differ from the later ones, nor is there a trend, by their ranks. The level of a few values
-    that scatter by their own size tells nothing, so it may seem to fall where nothing is learnt."""
-    values = curve.y
-    if len(values) < 2 * FIRST or curve.noise < WIDE * float(np.median(np.abs(values))):
+    """They scatter like that, the first of them do not differ from the later ones, and there is no trend, by their ranks."""
+    if not scatters(curve):
         return False
+    values = curve.y
     starts = {FIRST, max(FIRST, len(values) // 20)}
     moved = any(rank_sum(values[:start], values[start:]) > SURE for start in starts)
     return not moved and curve.tail_trend(1.0)[1] > -SURE

@@ -9,7 +9,7 @@ from traindx.meaning import tokens_of
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.scatter import lost_in_noise
+from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, then
@@ -71,7 +71,7 @@ def detect(signals: Signals) -> Observation:
         and gain < LEVELS * scatter  # single episodes scatter widely; thousands of them tell the level well
         and curve.tail_trend(1.0)[1] > -2.0
     )
-    if (by_share or by_noise) and not other:
+    if (by_share or by_noise) and not other and (signals.kind == "rl" or not scatters(curve)):
         clear = clarity(-share, -FLAT_SHARE, -PLAIN_SHARE) if by_share else 0.6
         best = num(curve.logged(curve.best))
         course = (
@@ -97,6 +97,10 @@ def detect(signals: Signals) -> Observation:
             f"it began at {num(curve.logged(curve.initial))}.",
             (first, last), curve.name, RL_CLEAR,
         )  # fmt: skip
+    if not other and gain <= 0:
+        return Observation(
+            ID, "absent", f"{curve.name} scatters widely, and its values lie lower than its first ones did."
+        )
     detail = f", and {other} improved" if other else ""
     return Observation(
         ID,

@@ -24,6 +24,7 @@ BEYOND = 1.5  # times farther than any of them
 PLAIN_SCALE = 10.0
 MOST_CLASSES = 200
 LEAST_LABELS = 40
+WEIGHTED = ("weight", "pos_weight")
 LABELS_A_CLASS = 20  # that tell how often each class occurs
 LOOKS = 100  # at the labels of one evaluation
 EVERY = 20  # updates between two looks at training labels at least, beside deep steps
@@ -99,6 +100,7 @@ class Comparison(Observer):
         self._held: dict[int, _Scale] = {}
         self._train_labels = _Confusion()
         self._balance = _Confusion()  # the same of all looks
+        self._plain = True  # each label counts as often as it occurs
         self._held_labels = _Confusion()
         self._looks = 0  # at the labels of this evaluation
         self._next_look = 0  # at the training labels
@@ -177,6 +179,7 @@ class Comparison(Observer):
             return
         classes, flat = counted
         side = self._train_labels if training else self._held_labels
+        self._plain = self._plain and not any(call.options.get(name) is not None for name in WEIGHTED)
         self._later.ask(flat, partial(self._counted, side, classes))
 
     def _counted(self, side: _Confusion, classes: int, flat: list[float]) -> None:
@@ -200,7 +203,7 @@ class Comparison(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
         self._compare_labels()
-        if self._balance.total() >= max(LEAST_LABELS, LABELS_A_CLASS * self._balance.classes):
+        if self._plain and self._balance.total() >= max(LEAST_LABELS, LABELS_A_CLASS * self._balance.classes):
             shares = [share for share in self._balance.shares() if share > 0]
             if len(shares) > 1:
                 self.hub.config(label_entropy=-sum(share * math.log(share) for share in shares))

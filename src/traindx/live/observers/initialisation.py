@@ -19,10 +19,8 @@ MOST = 200  # matrices looked at
 SAMPLE = 1 << 16  # numbers of one matrix
 LARGE, LARGE_PLAIN = 3.5, 6.0  # std · √fan-in; 1.4 for He, 1 for Xavier, 0.6 for torch's own
 SMALL, SMALL_PLAIN = 0.05, 0.01
-SMALL_TOGETHER, FADED = (
-    0.1,
-    -4.0,
-)  # as little in each layer, where no normalisation helps, and this power of ten through all of them
+SMALL_TOGETHER = 0.1  # in each layer, where no normalisation helps,
+FADED = -4.0  # and this power of ten through all of them
 VANISHED = 1e-3  # smaller than what norm layers add under their root: they do not restore it
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
 GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
