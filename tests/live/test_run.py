@@ -132,3 +132,16 @@ def test_scripts_without_torch_and_missing_scripts(tmp_path: Path) -> None:
     missing = run(tmp_path, "nowhere.py")
     assert missing.returncode == 2
     assert "does not exist" in missing.stderr
+
+
+def test_a_script_that_dies_before_its_first_update_is_named_with_exception_and_line(tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("def load():\n    import torchh\n")
+    (tmp_path / "imports.py").write_text("import helper\nhelper.load()\n")
+    (tmp_path / "broken.py").write_text("import os\ndef f(:\n    pass\n")
+    for name, words in (
+        ("imports.py", "ModuleNotFoundError at helper.py:2: No module named 'torchh'."),
+        ("broken.py", "SyntaxError at broken.py:2: invalid syntax."),
+    ):
+        result = run(tmp_path, name)
+        assert result.returncode == 1
+        assert result.stderr.splitlines()[-1].endswith(f"ended before its first optimiser step with {words}")

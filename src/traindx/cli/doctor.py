@@ -179,8 +179,8 @@ def _torch() -> Check:
 
 def _recorder() -> Check:
     """Whether a child of ours takes up what `traindx run` gives it."""
-    from traindx.live.bootstrap import SEEN
     from traindx.live.launch import launch
+    from traindx.live.reached import SEEN
 
     with tempfile.TemporaryDirectory(prefix="traindx-doctor-") as place:
         seen = Path(place) / "seen"

@@ -19,6 +19,7 @@ from traindx.reporters.wording import clean, percent, title_of
 
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
+    from traindx.live.reached import Reached
     from traindx.live.webhook import Alerter
     from traindx.run import Run
 
@@ -58,6 +59,7 @@ def command(
 ) -> int:
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
     from traindx.live.launch import command_of, launch, name_of
+    from traindx.live.reached import read
     from traindx.live.store import fresh_folder
     from traindx.live.webhook import Alerter, address_of
 
@@ -79,9 +81,9 @@ def command(
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
         code = launch(what, folder, options, status.tick, seen)
-        reached = seen.read_text("ascii") if seen.exists() else ""
+        reached = read(seen.read_text("ascii") if seen.exists() else "")
     status.clear()
-    pairs = _conclude(folder, json, quiet, reached)
+    pairs = _conclude(folder, json, quiet, reached, code)
     page = pairs[0][1] if pairs else None
     if pairs and reporter is not None:
         from traindx.signals import Settings
@@ -104,34 +106,38 @@ def budget_of(text: str) -> float:
     return share
 
 
-def _why_nothing(reached: str) -> str:
-    """Why there is no recording, by how far the recorder came."""
-    if "torch" in reached:
+def _why_nothing(reached: Reached, code: int) -> str:
+    """Why there is no recording, by how far the recorder came and how the script ended."""
+    if not reached.words:
+        return (
+            "no Python process of this command took up the recorder: it starts Python elsewhere, with another environment, or with "
+            "options that ignore PYTHONPATH. Put `with traindx.watch(model):` around the training instead."
+        )
+    if code != EXIT_OK:
+        how = clean(reached.died) or (f"signal {code - 128}" if code > 128 else f"exit code {code}")
+        return f"the script ended before its first optimiser step with {how.rstrip('.')}."
+    if "torch" in reached.words:
         return "no optimiser step of torch was seen in the script."
-    if "python" in reached:
-        return "torch was not imported."
-    return (
-        "no Python process of this command took up the recorder: it starts Python elsewhere, with another environment, or with "
-        "options that ignore PYTHONPATH. Put `with traindx.watch(model):` around the training instead."
-    )
+    return "torch was not imported."
 
 
-def _conclude(folder: Path, json: Path | None, quiet: bool, reached: str) -> list[tuple[Run, Diagnosis]]:
+def _conclude(folder: Path, json: Path | None, quiet: bool, reached: Reached, code: int) -> list[tuple[Run, Diagnosis]]:
     """What was recorded with its diagnosis; nothing where nothing was."""
     from traindx.engine import diagnose
     from traindx.live.page import shown
     from traindx.readers.find import find_runs
 
     if not folder.exists():
-        if "wall" not in reached:  # the recorder has said itself that it cannot write
-            say(f"nothing was recorded: {_why_nothing(reached)}")
+        if "wall" not in reached.words:  # the recorder has said itself that it cannot write
+            say(f"nothing was recorded: {_why_nothing(reached, code)}")
         return []
     try:
         run = find_runs([folder])[0]
         run.source = shown(folder)
         page = remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))
     except TraindxError:
-        say(f"nothing to diagnose: {folder} holds no training step.")
+        why = _why_nothing(reached, code) if code != EXIT_OK else f"{folder} holds no training step."
+        say(f"nothing to diagnose: {why}")
         return []
     if json is not None:
         emit(reporters()["json"].render([page], color=False, width=100), json)

@@ -4,7 +4,6 @@ same way."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.abc
 import importlib.util
@@ -17,9 +16,10 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
+from traindx.live.reached import note, note_exceptions
+
 RECORD = "TRAINDX_RECORD"  # directory of the recording
 OPTIONS = "TRAINDX_OPTIONS"  # JSON: budget, steps; 'start' names who starts, as module:function
-SEEN = "TRAINDX_SEEN"  # a file in which a process notes that the recorder has come as far as 'python' or 'torch', or to a 'wall'
 RECORDER = "traindx.live.recorder:start"
 
 
@@ -69,6 +69,7 @@ def after_import(name: str, call: Callable[[], None]) -> None:
 def await_torch() -> None:
     """Install the import hook in a process that may become the training."""
     note("python")
+    note_exceptions()
     # a child of multiprocessing that was spawned: it knows of its parent only later
     call = _start_when_training if "--multiprocessing-fork" in sys.argv else _start
     after_import("torch", call)
@@ -93,14 +94,6 @@ def _start() -> None:
         _watch_forks()
     except Exception as error:
         print(f"traindx: not recording ({type(error).__name__}: {error})", file=sys.stderr)
-
-
-def note(word: str) -> None:
-    """Tell the process that launched this one how far the recorder has come."""
-    path = os.environ.get(SEEN)
-    if path:
-        with contextlib.suppress(OSError), open(path, "a", encoding="ascii") as file:
-            file.write(f"{word}\n")
 
 
 @cache

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from traindx.errors import TraindxError
-from traindx.live.bootstrap import OPTIONS, RECORD, SEEN
+from traindx.live.bootstrap import OPTIONS, RECORD
+from traindx.live.reached import SEEN
 
 HOOK = Path(__file__).parent / "hook"
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?(\.exe)?$|pypy\d?")

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import torch
 
-from traindx.live.bootstrap import note
 from traindx.live.children import at_end_of_child
 from traindx.live.exceptions import before_uncaught, described
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.ranks import let_threads_finish, place
+from traindx.live.reached import note
 from traindx.live.store import SCHEMA, STATE, Store
 from traindx.version import __version__
 

@@ -30,7 +30,6 @@ def _show(kind: type[BaseException], error: BaseException, trace: types.Tracebac
 
 def _run(arguments: list[str]) -> None:
     first, safe = arguments[0], sys.flags.safe_path
-    sys.excepthook = _show
     if first == "-m":
         if not safe:
             sys.path[0] = os.getcwd()
@@ -55,5 +54,6 @@ def _run(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
+    sys.excepthook = _show
     _start()
     _run(sys.argv[1:])
