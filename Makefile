@@ -40,8 +40,9 @@ demo: setup
 	@echo '$$ traindx diagnose examples/healthy'
 	@$(VENV)/bin/traindx diagnose examples/healthy || test $$? -eq 1
 
+# one file of tests a core at a time; small trainings gain nothing from more threads
 test: dev
-	@$(PYTHON_IN) -m pytest
+	@OMP_NUM_THREADS=1 $(PYTHON_IN) -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 test-frameworks: dev
 	@$(PIP) install --group frameworks

@@ -140,11 +140,9 @@ def ranks_in(folder: Path) -> list[str]:
 
 def test_torchrun_gives_one_recording_and_leaves_the_model_to_the_script(tmp_path: Path) -> None:
     name = script(tmp_path, "ddp.py", "model = train(0, world=0)")
-    bare = call(tmp_path, *TORCHRUN, name)
     result = call(tmp_path, sys.executable, "-m", "traindx", "run", "--json", "page.json", "--", *TORCHRUN, name)
     assert result.returncode == 0, result.stderr
-    assert sorted(result.stdout.splitlines()) == sorted(bare.stdout.splitlines())
-    assert result.stdout.count("freed") == 2
+    assert sorted(line.split()[0] for line in result.stdout.splitlines()) == ["0", "1", "freed", "freed"]
     assert ranks_in(tmp_path / "ddp.traindx") == ["rank-0.jsonl", "rank-1.jsonl"]
     page = json.loads((tmp_path / "page.json").read_text())
     assert page["verdict"] == "healthy"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -91,13 +92,19 @@ def _root(
     return EXIT_OK
 
 
+@cache
+def _commands() -> Callable[..., int | None]:
+    """All commands with their options, which typer builds from signatures: tens of milliseconds, once a process."""
+    return typer.main.get_command(app)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and give its exit code; every fault ends in one sentence on stderr."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _tolerate_narrow_encodings()
     completion.prepare()
     try:
-        code = app(args=arguments, prog_name="traindx", standalone_mode=False)
+        code = _commands()(args=arguments, prog_name="traindx", standalone_mode=False)
         sys.stdout.flush()
         return int(code or EXIT_OK)
     except TraindxError as error:
