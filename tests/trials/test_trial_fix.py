@@ -69,7 +69,7 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert best["effect"]["after"] < best["effect"]["before"] / 2
     assert "gradients-not-cleared" in best["cleared"]
     assert best["seeds"] >= 2
-    assert set(document) == {"schema", "diagnosis", "trials", "best", "diff"}
+    assert set(document) == {"schema", "diagnosis", "trials", "best", "diff", "together"}
     assert set(best) == {
         "fix",
         "cause",
@@ -83,6 +83,7 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
         "note",
         "cost",
         "side_effects",
+        "on",
     }
     assert set(best["effect"]) == {"metric", "before", "after", "interval"}
     assert "+        opt.zero_grad()" in document["diff"]

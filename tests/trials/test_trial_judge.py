@@ -143,6 +143,13 @@ def test_trials_move_the_diagnosis() -> None:
     assert 0.95 < proven.confidence < 1
     assert proven.supports == ("yes",)
     assert revised(beside, []).also == beside.also
+    later = (
+        Hypothesis("targets-not-normalized", "", 0.7),
+        Proof("targets-not-normalized", "scale-targets", "helped", "yes"),
+    )
+    (second,) = revised(page, [], [later]).also
+    assert 0.9 < second.confidence < 1
+    assert second.supports == ("yes",)
 
 
 @pytest.mark.parametrize(("stopped", "expected"), [("end", 0.5), ("broken", math.inf)])

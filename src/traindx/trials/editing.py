@@ -51,18 +51,22 @@ def available() -> bool:
     return importlib.util.find_spec("libcst") is not None
 
 
-def edited(root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence) -> dict[str, str] | None:
-    """New contents of the source files that must change, by their path below the root; None where no edit is sure."""
+def edited(
+    root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence, before: Mapping[str, str] | None = None
+) -> dict[str, str] | None:  # fmt: skip
+    """New contents of the source files that must change, by their path below the root; None where no edit is sure. `before`: contents
+    that other changes have given some of them already."""
     if script is None or not available() or any(not (EDITS / f"{one.name}.py").exists() for one in settings):
         return None
     import libcst
 
+    given = {root / name: text for name, text in (before or {}).items()}
     texts: dict[Path, str] = {}
     for setting in settings:
         edit: Edit = importlib.import_module(f"traindx.trials.edits.{setting.name}").edit
         for path in _sources(root, script):
             try:
-                text = texts.get(path) or path.read_text(encoding="utf-8")
+                text = texts.get(path) or given.get(path) or path.read_text(encoding="utf-8")
                 changed = edit(libcst.parse_module(text), setting, evidence)
             except (OSError, UnicodeDecodeError, libcst.ParserSyntaxError):
                 continue

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from traindx.casebook.beside import consult
@@ -22,6 +23,7 @@ from traindx.readers.find import find_runs
 from traindx.reporters.wording import percent
 from traindx.trials.editing import Evidence, diff_of, edited
 from traindx.trials.executors import executor_named
+from traindx.trials.further import LIKELY, further, helped
 from traindx.trials.order import standing
 from traindx.trials.outcome import GRAVE, Trial
 from traindx.trials.plan import (
@@ -41,7 +43,7 @@ from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
 
 MOST_AT_ONCE = 4
-LIKELY, APART = 0.6, 0.25  # a cause below the one, or ahead of the next by less than the other, is worth probes
+APART = 0.25  # a cause that is not LIKELY, or ahead of the next by less than this, is worth probes
 OF_THE_RATE = {"lr", "warmup", "decay", "scheduler"}
 Edits = dict[Path, dict[str, str]]
 
@@ -109,14 +111,21 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
         script = _script(asked.arguments)
         root, arguments = session.project.root, asked.arguments[1:]
         try:
-            candidates = plan(page, root, script, arguments, session.length())
+
+            def planned(page: Diagnosis, on: Candidate | None = None) -> list[Candidate]:
+                found = plan(page, root, script, arguments, session.length(on), on)
+                return found if session.state is None else in_the_middle(found)
+
+            def strengthened(page: Diagnosis, candidate: Candidate, power: float) -> Candidate | None:
+                return at_strength(candidate, power, page, root, script, arguments)
+
+            candidates = planned(page)
             if page.verdict == "inconclusive":
                 candidates = with_a_symptom(candidates, page)
-            if session.state is not None:
-                candidates = in_the_middle(candidates)
             session.screen(candidates, asked.at_once)
-            session.tune(lambda candidate, power: at_strength(candidate, power, page, root, script, arguments))
+            session.tune(partial(strengthened, page))
             session.confirm()
+            further(session, page, planned, strengthened, asked.at_once)
         except KeyboardInterrupt:
             interrupted = True
     report, edits = _conclude(session, asked, page, files, interrupted, notes)
@@ -229,15 +238,11 @@ def _conclude(
     session: Session, asked: Asked, page: Diagnosis, files: dict[str, str], interrupted: bool, notes: list[str]
 ) -> tuple[Report, Edits]:
     trials = sorted(session.trials.values(), key=_order)
-    best = trials[0] if trials and trials[0].verdict == "helped" else None
-    tests = [
-        Proof(t.candidate.cause, t.candidate.fix, t.verdict, _sentence(t), t.candidate.rank)
-        for t in trials
-        if not t.open
-    ]
+    best = session.best or helped(trial for trial in trials if trial.candidate.on is None)
+    together = None if best is None or best.candidate.on is None else session.against_the_script(best.candidate)
     root = session.project.root
-    edits = dict(best.candidate.edits) if best is not None else {}
-    if session.state is not None and best is not None and {one.name for one in best.candidate.settings} & OF_THE_RATE:
+    edits = dict(best.candidate.written) if best is not None else {}
+    if session.state is not None and best is not None and {one.name for one in best.candidate.whole} & OF_THE_RATE:
         edits = {}  # a rate that is right from there on need not be right before
     if interrupted:
         notes.append("Stopped by Ctrl-C or a signal: the verdicts are those of the trials that were done.")
@@ -249,16 +254,12 @@ def _conclude(
             )
     if session.left <= 0:
         notes.append("The time budget was spent; --budget gives more.")
-    by_command = (
-        [] if best is None else [on_the_command_line(one, asked.arguments[1:]) for one in best.candidate.settings]
-    )
+    by_command = [] if best is None else [on_the_command_line(one, asked.arguments[1:]) for one in best.candidate.whole]
     told = [f"{new} instead of {old}" for old, new in filter(None, by_command)]
     if best is not None and told:
         notes.append(f"The script is given it by its command: {', '.join(told)}.")
-    elif best is not None and not edits and session.state is None:
-        notes.append(
-            f"It was tried at run time ({best.candidate.change}); no edit of the script is sure enough to be proposed."
-        )
+    elif best is not None and session.state is None and (inside := _not_written(best.candidate)):
+        notes.append(f"It was tried at run time ({inside}); no edit of the script is sure enough to be proposed.")
     if best is not None and (left := _still_wrong(session, best)):
         notes.append(left)
     changed = [
@@ -272,8 +273,8 @@ def _conclude(
         )
     name = " ".join(asked.arguments)
     report = Report(
-        name, revised(page, tests), tuple(trials), best, diff_of(root, edits) if edits else "",
-        tuple(by_hand(page)) if page.verdict != "healthy" and not told else (), tuple(notes), page,
+        name, _revised(session, page, trials, together), tuple(trials), best, diff_of(root, edits) if edits else "",
+        tuple(by_hand(page, None if best is None else best.candidate)) if page.verdict != "healthy" and not told else (), tuple(notes), page, together=together,
     )  # fmt: skip
     return report, {root: edits} if edits else {}
 
@@ -281,13 +282,14 @@ def _conclude(
 def _still_wrong(session: Session, best: Trial) -> str:
     """What is wrong with the script after its best change: one change at a time means that the next comes after this one."""
     page = session.arm(best.candidate, 0).page
+    causes = {one.cause for one in best.candidate.chain}
     first = None if page is None else next((h for h in page.hypotheses if h.cause not in EXCUSED), None)
     if page is None or first is None or page.verdict != "unhealthy" or first.confidence < LIKELY:
         return ""
     cause = f"{first.title} ({first.cause}, {percent(first.confidence)})"
     if best.candidate.fix == YOURS:
         return f"With this change this is wrong: {cause}."
-    if first.cause == best.candidate.cause:
+    if first.cause in causes:
         return f"With this change the script still shows it: {cause}."
     return f"With this change something else is left: {cause}. Apply it, then run the same command again."
 
@@ -315,9 +317,36 @@ def _ours(name: str) -> bool:
     return False
 
 
+def _revised(session: Session, page: Diagnosis, trials: Sequence[Trial], together: Trial | None) -> Diagnosis:
+    """The diagnosis after the trials. Of changes on top of others, those speak that help together; and a change without which the others
+    would not help has helped, whatever it did alone."""
+    needed = set() if together is None else {one.change for one in together.candidate.chain}
+
+    def proof(trial: Trial) -> Proof:
+        candidate, alone = trial.candidate, trial.verdict == "helped" or trial.candidate.change not in needed
+        shown = trial if alone or together is None else together
+        return Proof(candidate.cause, candidate.fix, shown.verdict, _sentence(shown), candidate.rank)
+
+    later = []
+    for trial in trials:
+        on = trial.candidate.on
+        if on is not None and trial.candidate.change in needed:
+            seen = [
+                h for p in session.pages(on)[:1] for h in (*p.also, *p.hypotheses) if h.cause == trial.candidate.cause
+            ]
+            later += [(hypothesis, proof(trial)) for hypothesis in seen[:1]]
+    return revised(page, [proof(t) for t in trials if not t.open and t.candidate.on is None], later)
+
+
 def _sentence(trial: Trial) -> str:
-    return f"trial of {trial.candidate.fix}: {outcome_of(trial)}"
+    return f"trial of {' + '.join(one.fix for one in trial.candidate.chain)}: {outcome_of(trial)}"
+
+
+def _not_written(candidate: Candidate) -> str:
+    """The changes that the diff does not hold, because no edit is sure."""
+    return " + ".join(map(str, candidate.inside))
 
 
 def _order(trial: Trial) -> tuple[object, ...]:
-    return ("helped", "no-effect", "worse", "failed").index(trial.verdict), *standing(trial)
+    """The best first; changes on top of another stand after those of the first round."""
+    return len(trial.candidate.chain), ("helped", "no-effect", "worse", "failed").index(trial.verdict), *standing(trial)

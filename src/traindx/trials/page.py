@@ -32,10 +32,13 @@ def sections_of(report: Report) -> tuple[Section, ...]:
     """The best change with its patch first, then everything that was tried."""
     found = []
     best = report.best
-    if best is not None:
-        title = f"{best.candidate.title} ({best.candidate.fix})"
-        text = (f"{best.candidate.change}: {outcome_of(best)}",)
-        found.append(Section(title, text, word_of(best), _TONES[best.verdict], report.diff))
+    for trial in report.chain:
+        title = f"{'Then: ' if trial.candidate.on is not None else ''}{trial.candidate.title} ({trial.candidate.fix})"
+        text = [f"{trial.candidate.change}: {outcome_of(trial)}"]
+        if trial is best and report.together is not None:
+            text.append(f"Together, beside the unchanged script: {outcome_of(report.together)}")
+        diff = report.diff if trial is best else ""
+        found.append(Section(title, tuple(text), word_of(trial), _TONES[trial.verdict], diff))
     if report.trials:
         table = Table("", _COLUMNS, tuple(_row(trial) for trial in report.trials))
         measured = sorted({trial.effect.metric for trial in report.trials if trial.effect is not None})
@@ -59,8 +62,10 @@ def fragment_of(report: Report) -> str:
     parts: list[Html | None] = [tag("div", report.page.headline)]
     if report.trials:
         parts.append(table(Table("", _COLUMNS, tuple(_row(trial) for trial in report.trials))))
-    if best is not None:
-        parts.append(tag("div", tag("b", best.candidate.title), f": {outcome_of(best)}"))
+    for trial in report.chain:
+        parts.append(tag("div", tag("b", trial.candidate.title), f": {outcome_of(trial)}"))
+    if report.together is not None:
+        parts.append(tag("div", f"Together, beside the unchanged script: {outcome_of(report.together)}"))
     if report.diff:
         parts.append(block(report.diff.splitlines()))
     parts += [tag("div", note) for note in report.notes]

@@ -38,10 +38,38 @@ class Candidate:
     safety: Safety = "safe"
     rank: int = 0
     weight: float = 1.0
+    on: Candidate | None = None  # the change, shown to help before, that this one is made on top of
 
     @property
     def change(self) -> str:
-        return " + ".join(map(str, self.settings))
+        return " + ".join(map(str, self.whole))
+
+    @property
+    def chain(self) -> tuple[Candidate, ...]:
+        """All changes that are made together, in the order in which they were shown to help; this one is the last."""
+        return (*(self.on.chain if self.on is not None else ()), self)
+
+    @property
+    def whole(self) -> tuple[Setting, ...]:
+        """What is set by all of them."""
+        return tuple(setting for one in self.chain for setting in one.settings)
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """The changed sources that an arm runs: an edit is made in what the one before has left."""
+        return self.edits or (self.on.sources if self.on is not None else {})
+
+    @property
+    def inside(self) -> tuple[Setting, ...]:
+        """What is left to be changed while the training runs."""
+        return tuple(setting for one in self.chain if not one.edits for setting in one.settings)
+
+    @property
+    def written(self) -> Mapping[str, str]:
+        """What can be proposed as a diff: edits without a gap from the first change on, since nothing else was tried without the others."""
+        if self.on is None or not self.on.written:
+            return self.edits if self.on is None else {}
+        return self.edits or self.on.written
 
 
 @dataclass(frozen=True)
@@ -55,8 +83,10 @@ class Manual:
     where: str | None
 
 
-def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str], steps: int) -> list[Candidate]:
-    """Every change worth a trial, the most promising first; no change twice."""
+def plan(
+    page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str], steps: int, on: Candidate | None = None
+) -> list[Candidate]:
+    """Every change worth a trial, the most promising first; no change twice. `on`: the one that they are made on top of."""
     evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
     told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
     for cause, confidence in _worth_a_trial(page):
@@ -73,12 +103,12 @@ def plan(page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[s
                 known = found.get(settings)
                 if known is not None and known.weight >= weight:
                     continue
-                edits = None if _given(settings, arguments) else edited(root, script, settings, evidence)
+                edits = _edits(root, script, settings, evidence, arguments, on)
                 if edits is None and not at_run_time(settings):
                     continue
                 found[settings] = Candidate(
                     identifier, fix.title, cause, settings, wanted_by(cause, fix.clears), proofs, edits or {},
-                    fix.judged_by, fix.safety, rank, weight,
+                    fix.judged_by, fix.safety, rank, weight, on,
                 )  # fmt: skip
     return sorted(found.values(), key=lambda candidate: -candidate.weight)
 
@@ -115,7 +145,7 @@ def at_strength(
 ) -> Candidate | None:
     """The same change with another strength, written into the script where that is possible; None where it cannot be tried."""
     settings = at(candidate.settings, power)
-    edits = None if _given(settings, arguments) else edited(root, script, settings, Evidence.of(page))
+    edits = _edits(root, script, settings, Evidence.of(page), arguments, candidate.on)
     if edits is None and not at_run_time(settings):
         return None
     return replace(candidate, settings=settings, edits=edits or {})
@@ -133,18 +163,30 @@ def proofs_of(cause: str) -> tuple[str, ...]:
     return tuple(one for one, word in predicts.items() if word == "always" and known[one].background <= DIRECT)
 
 
-def by_hand(page: Diagnosis) -> list[Manual]:
-    """The first fix of each likely cause, in words, with the place where that is known."""
+def by_hand(page: Diagnosis, shown: Candidate | None = None) -> list[Manual]:
+    """In words, with the place where that is known: the fixes that are shown to help and cannot be written, or the first fix of each
+    likely cause."""
     places = Evidence.of(page).places
     steps: list[Manual] = []
+    proposals = {fix.id: fix for h in (*page.hypotheses, *page.also) for fix in (h.fix, *h.alternatives) if fix}
+    for one in () if shown is None else shown.chain:
+        if not one.edits and one.fix in fixes():
+            proposal = proposals.get(one.fix) or fixes()[one.fix].proposal({})
+            steps.append(Manual(one.fix, one.title, one.cause, proposal.code, _place(one.cause, places)))
+    if steps:
+        return steps
     for hypothesis in (*page.hypotheses, *page.also):
         cause = causes().get(hypothesis.cause)
         if cause is None or hypothesis.fix is None or hypothesis.confidence < 2 * LEAST_LIKELY:
             continue
-        at = next((places[s] for s in proofs_of(hypothesis.cause) if s in places), None)
-        where = None if at is None else f"{at[0]}:{at[1]}"
+        where = _place(hypothesis.cause, places)
         steps.append(Manual(hypothesis.fix.id, hypothesis.fix.title, hypothesis.cause, hypothesis.fix.code, where))
     return list({step.fix: step for step in reversed(steps)}.values())[::-1][:MOST_BY_HAND]
+
+
+def _place(cause: str, places: Mapping[str, tuple[str, int]]) -> str | None:
+    at = next((places[proof] for proof in proofs_of(cause) if proof in places), None)
+    return None if at is None else f"{at[0]}:{at[1]}"
 
 
 def on_the_command_line(setting: Setting, arguments: Sequence[str]) -> tuple[str, str] | None:
@@ -170,6 +212,17 @@ _SPELLINGS = {
     "epochs": {"epochs", "num_epochs"},
     "batch_size": {"batch_size", "bs"},
 }
+
+
+def _edits(
+    root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence, arguments: Sequence[str], on: Candidate | None
+) -> dict[str, str] | None:  # fmt: skip
+    """The sources with this change written into them, and with those before it."""
+    if _given(settings, arguments):
+        return None
+    before = dict(on.sources) if on is not None else {}
+    changed = edited(root, script, settings, evidence, before)
+    return None if changed is None else {**before, **changed}
 
 
 def _given(settings: Sequence[Setting], arguments: Sequence[str]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from traindx.diagnosis import Diagnosis
 from traindx.reporters.layout import Ink, Style, ends, hanging, shorten, table, wrap
 from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
-from traindx.trials.judge import Effect
+from traindx.trials.judge import Basis, Effect
 from traindx.trials.outcome import Trial
 from traindx.trials.plan import Manual
 
@@ -25,6 +25,7 @@ _HELPS: dict[tuple[str, str | None], str] = {
     ("trial", "error"): "IT HELPS",
     ("trial", "fault"): "IT REMOVES THE FAULT",
 }
+_TOGETHER = {"error": "FIXES HELP", "fault": "FIXES REMOVE THE FAULT"}
 DEARER = 2.0  # times the time of a step: worth a word, and more than a busy machine does
 
 
@@ -43,14 +44,32 @@ class Report:
     alone: Diagnosis | None = None  # the same without what past cases add to it
     command: str = "fix"
     writing: bool = False  # the diff is about to be applied, if its owner agrees
+    together: Trial | None = (
+        None  # where the best is a change on top of others: all of them beside the unchanged script
+    )
+
+    @property
+    def chain(self) -> tuple[Trial, ...]:
+        """The changes that help together, each with what it adds to those before it."""
+        if self.best is None:
+            return ()
+        known = {trial.candidate.change: trial for trial in self.trials}
+        return tuple(known.get(one.change, self.best) for one in self.best.candidate.chain)
+
+    @property
+    def basis(self) -> Basis | None:
+        """What it rests on that the best change helps, with those it is made on top of."""
+        best = self.together or self.best
+        return None if best is None else best.basis
 
     def to_json(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "diagnosis": self.page.to_json(),
             "trials": [_trial_json(trial) for trial in self.trials],
-            "best": None if self.best is None else self.best.candidate.fix,
+            "best": " + ".join(trial.candidate.fix for trial in self.chain) or None,
             "diff": self.diff,
+            "together": None if self.together is None else _trial_json(self.together),
         }
 
     def _repr_html_(self) -> str:
@@ -65,7 +84,7 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
         "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict, "basis": trial.basis,
         "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
         "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change, "note": trial.note,
-        "cost": round(trial.cost, 3), "side_effects": list(trial.brought),
+        "cost": round(trial.cost, 3), "side_effects": list(trial.brought), "on": [one.fix for one in trial.candidate.chain[:-1]],
     }  # fmt: skip
 
 
@@ -94,7 +113,9 @@ def render(report: Report, *, color: bool, width: int) -> str:
 
 def _title(report: Report, ink: Ink, width: int) -> list[str]:
     page = report.page
-    word = VERDICT_WORD[page.verdict] if report.best is None else _HELPS[report.command, report.best.basis]
+    word = VERDICT_WORD[page.verdict] if report.best is None else _HELPS[report.command, report.basis]
+    if report.together is not None and report.basis is not None:
+        word = f"{len(report.chain)} {_TOGETHER[report.basis]}"
     lines = ends(f"traindx {report.command} · {clean(report.name)} · {page.run.steps} steps", word, width)
     style: Style = (
         "green"
@@ -138,7 +159,7 @@ def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
             before, after = _short(effect.before), _short(effect.after)
             interval = "" if effect.interval is None else f"{effect.interval[0]:.2g} … {effect.interval[1]:.2g}"
         rows.append([
-            "   ", trial.candidate.fix, trial.candidate.change, word_of(trial), before, after, interval, str(trial.seeds),
+            "   ", trial.candidate.fix, _change(trial), word_of(trial), before, after, interval, str(trial.seeds),
             _cleared(trial),
         ])  # fmt: skip
     lines = table(rows, right=frozenset({"before", "after", "seeds"}))
@@ -151,7 +172,19 @@ def _tried(trials: Sequence[Trial], ink: Ink) -> list[str]:
         coloured.append(
             ink(f"    before and after: {', '.join(sorted(metrics))}, less is better; × is after ÷ before", "dim")
         )
+    for change, mark in {t.candidate.on.change: _mark(t) for t in trials if t.candidate.on is not None}.items():
+        coloured.append(ink(f"    {mark} on top of {change}, and compared with that", "dim"))
     return coloured
+
+
+def _mark(trial: Trial) -> str:
+    """'+' before what is on top of one change, '++' on top of two."""
+    return "+" * (len(trial.candidate.chain) - 1)
+
+
+def _change(trial: Trial) -> str:
+    """What a trial changes itself."""
+    return f"{_mark(trial)} {' + '.join(map(str, trial.candidate.settings))}".strip()
 
 
 def _cleared(trial: Trial) -> str:
@@ -177,8 +210,12 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
     lines: list[str] = []
     best = report.best
     if best is not None:
-        said = f"{best.candidate.title} ({best.candidate.fix}: {best.candidate.change}, {best.candidate.safety}): {outcome_of(best)}"
-        lines += hanging(f"  {ink('Best fix', 'heading')}", [clean(said)], _LABEL, width)
+        for place, trial in enumerate(report.chain):
+            label = "    then" if place else f"  {ink('Best fix', 'heading')}"
+            lines += hanging(label, [clean(_said(trial))], _LABEL, width)
+        if report.together is not None:
+            told = f"beside the unchanged script: {outcome_of(report.together)}"
+            lines += hanging("    together", [clean(told)], _LABEL, width)
         if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
             lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
         if best.brought:
@@ -216,6 +253,13 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
             width,
         )
     return lines
+
+
+def _said(trial: Trial) -> str:
+    candidate = trial.candidate
+    return (
+        f"{candidate.title} ({candidate.fix}: {_change(trial).lstrip('+ ')}, {candidate.safety}): {outcome_of(trial)}"
+    )
 
 
 def outcome_of(trial: Trial) -> str:

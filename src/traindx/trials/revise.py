@@ -30,9 +30,10 @@ class Proof:
     rank: int = 0
 
 
-def revised(page: Diagnosis, tests: Sequence[Proof]) -> Diagnosis:
+def revised(page: Diagnosis, tests: Sequence[Proof], later: Sequence[tuple[Hypothesis, Proof]] = ()) -> Diagnosis:
     """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one. A cause that was too unlikely to be
-    named is named once its fix has helped."""
+    named is named once its fix has helped. `later`: causes that showed themselves after a first change, and what came of their fix on top
+    of it: they are at work beside the first."""
     told = {hypothesis.cause for hypothesis in (*page.hypotheses, *page.also)}
     found = dict.fromkeys(test.cause for test in tests if test.verdict == "helped" and test.cause not in told)
     new = [Hypothesis(cause, causes()[cause].title, LEAST_LIKELY) for cause in found if cause in causes()]
@@ -43,7 +44,13 @@ def revised(page: Diagnosis, tests: Sequence[Proof]) -> Diagnosis:
     total = sum(weight for _, weight in weighed) or 1.0
     settled = [replace(hypothesis, confidence=weight / total) for hypothesis, weight in weighed]
     settled.sort(key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence))
-    also = tuple(_beside(hypothesis, [t for t in tests if t.cause == hypothesis.cause]) for hypothesis in page.also)
+    beside = {hypothesis.cause: (hypothesis, tests) for hypothesis in page.also}
+    first = settled[0].cause if settled else ""
+    for hypothesis, proof in later:
+        if hypothesis.cause != first:
+            known, others = beside.get(hypothesis.cause, (hypothesis, ()))
+            beside[hypothesis.cause] = (known, (*others, proof))
+    also = tuple(_beside(one, [t for t in told if t.cause == one.cause]) for one, told in beside.values())
     return replace(page, hypotheses=tuple(settled), also=also)
 
 

@@ -57,6 +57,8 @@ class Session:
         self.limits = limits
         self.tell = tell
         self.trials: dict[tuple[str, str], Trial] = {}
+        self.best: Trial | None = None  # the last change of those that help together
+        self.base: Candidate | None = None  # what is tried is compared with this change, not with the unchanged script
         self._ends = time.monotonic() + limits.budget
         self._arms: dict[tuple[str, int], Arm] = {}
         self._limit = limits.steps
@@ -120,9 +122,9 @@ class Session:
         self._need([(candidate, seed)])
         return self._arms[_key(candidate), seed]
 
-    def length(self) -> int:
-        """How many steps the unchanged script makes in a trial, as far as is known."""
-        arm = self.baseline()
+    def length(self, change: Candidate | None = None) -> int:
+        """How many steps the script makes in a trial, unchanged or with a change, as far as is known."""
+        arm = self.baseline() if change is None else self.arm(change, 0)
         if arm.measured is None or arm.measured.stopped == "broken":
             return self._limit or Limits().steps or 0
         return arm.measured.steps
@@ -151,16 +153,17 @@ class Session:
             job = replace(job, state=str(self.state), startup=job.startup + PATIENCE * self._before)
         if candidate is None:
             return job
-        unchanged = self._arms.get(("", seed))
+        unchanged = self._arms.get((_key(candidate.on), seed))
         if unchanged is not None and unchanged.measured is not None and unchanged.measured.stopped != "broken":
             job = replace(job, reference=unchanged.measured.course())
-        if candidate.edits and self.state is None:  # a kept state brings the settings along that an edit has changed
-            return replace(job, edits=candidate.edits, steps=self._steps_of(candidate))
-        return replace(job, settings=tuple(map(str, candidate.settings)))
+        if self.state is not None:  # which brings the settings along that an edit has changed
+            return replace(job, settings=tuple(map(str, candidate.whole)))
+        inside = tuple(map(str, candidate.inside))
+        return replace(job, edits=candidate.sources, settings=inside, steps=self._steps_of(candidate))
 
     def _steps_of(self, candidate: Candidate) -> int | None:
         """A change that makes the training longer is given its length."""
-        longer = [setting.number(1.0) for setting in candidate.settings if setting.name == "epochs" and setting.scales]
+        longer = [setting.number(1.0) for setting in candidate.whole if setting.name == "epochs" and setting.scales]
         return None if self._limit is None else int(self._limit * max([1.0, *longer]))
 
     # --- trials -------------------------------------------------------------------------------------------------------
@@ -179,14 +182,13 @@ class Session:
     def tune(self, at_strength: Callable[[Candidate, float], Candidate | None]) -> None:
         """More or less of the best change, where how much decides, as long as that is better."""
         for _ in range(MOST_TUNED):
-            trials = [t for t in self.trials.values() if self._promising(t) and t.candidate.judged != "speed"]
+            trials = [t for t in self.of_this_round() if self._promising(t) and t.candidate.judged != "speed"]
             best = min(trials, key=standing, default=None)
             power = None if best is None else strength(best.candidate.settings)
             if best is None or power is None or self.left <= 0:
                 return
-            tried = [
-                strength(t.candidate.settings) for t in self.trials.values() if t.candidate.fix == best.candidate.fix
-            ]
+            alike = [t.candidate.settings for t in self.of_this_round() if t.candidate.fix == best.candidate.fix]
+            tried = [strength(settings) for settings in alike]
             name = best.candidate.settings[0].name
             untried = neighbours(name, power, [one for one in tried if one is not None])
             candidate = next(filter(None, (at_strength(best.candidate, one) for one in untried)), None)
@@ -201,11 +203,11 @@ class Session:
 
     def confirm(self) -> None:
         """More seeds for the best changes, until one is shown to help; and for its rival, if it has one."""
-        best = sorted((t for t in self.trials.values() if self._promising(t)), key=standing)
+        best = sorted((t for t in self.of_this_round() if self._promising(t)), key=standing)
         for trial in best[:MOST_CONFIRMED]:
             shown = self.more_seeds(trial.candidate)
             if shown.verdict == "helped":
-                rival = rival_of(shown, list(self.trials.values()))
+                rival = rival_of(shown, self.of_this_round())
                 if rival is not None:
                     self.more_seeds(rival.candidate)
                 return
@@ -217,7 +219,7 @@ class Session:
             goal = self._goal(trial, goal)
             if trial.seeds >= goal:
                 break
-            pair = [(None, trial.seeds), (candidate, trial.seeds)]
+            pair = [(candidate.on, trial.seeds), (candidate, trial.seeds)]
             for together in (
                 [[one] for one in pair] if candidate.judged == "speed" else [pair]
             ):  # clocks want to be alone
@@ -234,16 +236,35 @@ class Session:
             return least + MOST_IN_DOUBT - SEEDS
         return goal + (undecided(trial.effect) and goal < least + MOST_SEEDS - SEEDS)
 
+    def of_this_round(self) -> list[Trial]:
+        """The trials of changes that are made on top of what stands now."""
+        return [trial for trial in self.trials.values() if _key(trial.candidate.on) == _key(self.base)]
+
     def _promising(self, trial: Trial) -> bool:
         return trial.verdict != "failed" and promising(trial.effect, trial.wanted, trial.cleared)
 
     def judge(self, candidate: Candidate) -> Trial:
         """The verdict by all pairs there are."""
-        seeds = sorted(seed for key, seed in self._arms if key == _key(candidate) and ("", seed) in self._arms)
-        pairs = [(self._arms["", seed], self._arms[_key(candidate), seed]) for seed in seeds]
-        trial = judged(candidate, pairs)
+        trial = judged(candidate, self._pairs(candidate.on, candidate))
         self.trials[_key(candidate), candidate.fix] = trial
         return trial
+
+    def against_the_script(self, candidate: Candidate) -> Trial:
+        """The verdict on all changes of a chain together, beside the unchanged script, by the arms there are."""
+        clears, proofs = (
+            tuple(dict.fromkeys(name for one in candidate.chain for name in names(one))) for names in (_clears, _proofs)
+        )
+        return judged(replace(candidate, clears=clears, proofs=proofs), self._pairs(None, candidate))
+
+    def _pairs(self, before: Candidate | None, after: Candidate) -> list[tuple[Arm, Arm]]:
+        old, new = _key(before), _key(after)
+        seeds = sorted(seed for key, seed in self._arms if key == new and (old, seed) in self._arms)
+        return [(self._arms[old, seed], self._arms[new, seed]) for seed in seeds]
+
+    def pages(self, candidate: Candidate) -> list[Diagnosis]:
+        """The diagnoses of a change's arms, one a seed."""
+        arms = [arm for (key, _), arm in sorted(self._arms.items(), key=lambda item: item[0]) if key == _key(candidate)]
+        return [arm.page for arm in arms if arm.page is not None]
 
 
 def arm_of(result: Result) -> Arm:
@@ -274,6 +295,14 @@ def _last_words(result: Result) -> str:
 
 def _key(candidate: Candidate | None) -> str:
     return "" if candidate is None else candidate.change
+
+
+def _clears(candidate: Candidate) -> tuple[str, ...]:
+    return candidate.clears
+
+
+def _proofs(candidate: Candidate) -> tuple[str, ...]:
+    return candidate.proofs
 
 
 def _said(candidate: Candidate | None, seed: int, arm: Arm) -> str:
