@@ -64,8 +64,9 @@ class Records:
 
     def _write_rows(self, wait: bool, cost: float, seconds: float) -> None:
         """What has arrived, with `wait` all of it, and what recording has cost so far."""
+        keep = self._thinning.keep
         for step, row in self.values.ready(wait=wait):
-            kept = self._thinning.keep(step, row)
+            kept = keep(step, row)
             if kept:
                 self.store.row(step, kept)
         for step, row in self._thinning.rest() if wait else ():

@@ -21,7 +21,8 @@ SPIKES = 0.25  # of the values kept may be such
 class Thinning:
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
-        self._families: dict[str, int] = {}
+        self._families: dict[str, list[str]] = {}
+        self._whole: dict[str, int] = {}  # values of each series that are all kept
         self._usual: dict[str, tuple[float, float]] = {}
         self._spikes = 0
         self._kept = 0
@@ -29,15 +30,24 @@ class Thinning:
 
     def keep(self, step: int, values: dict[str, float]) -> dict[str, float]:
         """Those of a step's values that are written."""
-        far = [self._is_far(name, values[name]) for name in SPIKY if name in values]
-        spike = any(far) and self._spikes <= SPIKES * self._kept
-        kept = {name: value for name, value in values.items() if self._counts(name) or spike}
-        self._kept += 1 if kept else 0
-        if len(kept) < len(values):
-            for name, value in values.items():
-                if name not in kept:
-                    self._last[name] = (step, value)
-        elif spike:
+        spike = False
+        for name in SPIKY:
+            if name in values and self._is_far(name, values[name]):
+                spike = self._spikes <= SPIKES * self._kept
+        seen, whole, kept = self._seen, self._whole, values
+        for name in values:
+            count = seen.get(name, 0)
+            seen[name] = count + 1
+            if count == 0:
+                self._meet(name)
+            if count >= whole[name] and count % (1 << (count // whole[name]).bit_length()) and not spike:
+                if kept is values:
+                    kept = dict(values)
+                del kept[name]
+                self._last[name] = (step, values[name])
+        if kept:
+            self._kept += 1
+        if kept is values and spike:
             self._spikes += 1
         if self._last:
             for name in kept:
@@ -52,14 +62,15 @@ class Thinning:
         self._last = {}
         return sorted(rows.items())
 
-    def _counts(self, name: str) -> bool:
-        count = self._seen.get(name, 0)
-        self._seen[name] = count + 1
-        family = name.partition("/")[0]
-        if count == 0:
-            self._families[family] = self._families.get(family, 0) + 1
-        whole = max(LEAST, WHOLE // self._families[family])
-        return count < whole or count % (1 << (count // whole).bit_length()) == 0
+    def _meet(self, name: str) -> None:
+        """One more series: its family shares the room."""
+        family = self._families.setdefault(name.partition("/")[0], [])
+        family.append(name)
+        whole = max(LEAST, WHOLE // len(family))
+        if len(family) == 1 or whole != self._whole[family[0]]:
+            self._whole.update(dict.fromkeys(family, whole))
+        else:
+            self._whole[name] = whole
 
     def _is_far(self, name: str, value: float) -> bool:
         if not math.isfinite(value):
