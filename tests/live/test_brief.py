@@ -16,6 +16,7 @@ from traindx.live.hub import Hub
 from traindx.live.observer import Observer, on_every_step
 from traindx.live.observers import observers
 from traindx.live.store import Store
+from traindx.live.values import Number, Values
 from traindx.readers.find import find_runs
 from traindx.run import Run
 
@@ -104,6 +105,68 @@ def test_a_nan_is_told_at_once_with_its_batch(tmp_path: Path) -> None:
     assert "sample 150 of the data set" in fact.evidence
 
 
+@pytest.fixture
+def far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses are on a device whose numbers come some polls after they were asked for."""
+    waiting: list[list[tuple[Number, float]]] = [[]]
+    real = Values.poll
+
+    def fetch(self: Values, tensor: torch.Tensor) -> Number:
+        number = Number()
+        waiting[-1].append((number, tensor.item()))
+        return number
+
+    def poll(self: Values, *, wait: bool = False) -> None:
+        waiting.append([])
+        while len(waiting) > (0 if wait else 3):
+            for number, value in waiting.pop(0):
+                number.value = value
+        if wait:
+            waiting.append([])
+        real(self, wait=wait)
+
+    monkeypatch.setattr(Values, "fetch", fetch)
+    monkeypatch.setattr(Values, "poll", poll)
+
+
+@pytest.mark.usefixtures("far")
+def test_losses_on_a_device_are_recorded_when_they_arrive(tmp_path: Path) -> None:
+    losses: dict[int, float] = {}
+    calls: list[int] = []
+
+    def train(hub: Hub) -> None:
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        told = hub._tell
+        hub._tell = lambda *given: (calls.append(hub.step), told(*given))[1]  # type: ignore[method-assign]
+        for step in range(80):
+            losses[step] = update(model, optimizer)
+
+    run = recorded(tmp_path, train)
+    assert points(run, "train_loss") == pytest.approx(losses)
+    assert set(range(20, 80)) - set(calls), "no step at all was told together with others"
+
+
+@pytest.mark.usefixtures("far")
+def test_a_nan_that_is_heard_of_later_is_traced_to_its_batch(tmp_path: Path) -> None:
+    inputs = torch.randn(400, 4)
+    inputs[4 * 37 + 2] = math.nan
+    data = TensorDataset(inputs, torch.randn(400, 1))
+
+    def train(hub: Hub) -> None:
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for x, y in DataLoader(data, batch_size=4):
+            functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    fact = recorded(tmp_path, train).facts["nonfinite-inputs"]
+    assert fact.present
+    assert fact.evidence.startswith("The loss of update 38 is not finite")
+    assert "sample 150 of the data set" in fact.evidence
+
+
 def test_an_evaluation_in_between_is_told(tmp_path: Path) -> None:
     held: list[float] = []
 
@@ -152,3 +215,20 @@ def test_whoever_must_hear_every_step_still_does(tmp_path: Path) -> None:
 
     recorded(tmp_path, train, Hears)
     assert heard == list(range(40))
+
+
+def test_gradients_switched_off_within_an_update_are_no_evaluation(tmp_path: Path) -> None:
+    glances: list[bool] = []
+
+    def train(hub: Hub) -> None:
+        model = torch.nn.Linear(4, 1)
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01, foreach=True)
+        hub.glance = lambda *, evaluation: glances.append(evaluation)  # type: ignore[method-assign]
+        for _ in range(60):
+            functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1)).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    recorded(tmp_path, train)
+    assert True not in glances

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import torch
 
 from traindx.live.scaling import unscaled
+from traindx.live.values import Number, Values
 
 GROUPS = 4  # of an optimiser whose learning rates are recorded
 
 
 class BriefStep(NamedTuple):
     step: int
-    loss: float  # the mean, where `backward` was called several times
+    losses: Sequence[Number]  # several, where `backward` was called several times; those on a device are on their way
     rates: Sequence[Any]  # the learning rates of the first groups, as the optimiser has them
     ended: float  # by time.perf_counter
 
@@ -35,20 +36,15 @@ class Brief:
     def __init__(self, optimizer: int = 0) -> None:
         self.optimizer = optimizer  # the id of the one that made the latest update; others are not noted
         self.steps: list[BriefStep] = []
-        self.losses: list[float] = []  # since the last update
+        self.losses: list[Number] = []  # since the last update
 
-    def takes(self, tensors: Any) -> bool:
-        """Note the loss that `backward` is about to run on; False where it must be told at once: it is not one finite number
-        in the memory of this machine, or was scaled."""
-        if type(tensors) is not torch.Tensor or not tensors.is_cpu or tensors.numel() != 1:
+    def takes(self, tensors: Any, values: Values) -> bool:
+        """Note the loss that `backward` is about to run on; False where it must be told at once: it is not one number that
+        can be known, is known not to be finite, or was scaled."""
+        if type(tensors) is not torch.Tensor or tensors.numel() != 1 or unscaled(tensors) is not tensors:
             return False
-        if unscaled(tensors) is not tensors:
-            return False
-        try:
-            loss = tensors.item()
-        except RuntimeError:  # inside a transform of functorch
-            return False
-        if not math.isfinite(loss):
+        loss = values.fetch(tensors)
+        if loss is None or not math.isfinite(loss.value or 0.0):
             return False
         self.losses.append(loss)
         return True
@@ -58,6 +54,5 @@ class Brief:
         if not self.losses or id(optimizer) != self.optimizer:
             return False
         losses, self.losses = self.losses, []
-        loss = losses[0] if len(losses) == 1 else sum(losses) / len(losses)
-        self.steps.append(BriefStep(step, loss, rates_of(optimizer), time.perf_counter()))
+        self.steps.append(BriefStep(step, losses, rates_of(optimizer), time.perf_counter()))
         return True

@@ -52,15 +52,15 @@ class Direction:
         if self._before:
             gradient = torch.cat([gradient for _, _, gradient in self._before])
             change = torch.cat([_few(weight) - was for weight, was, _ in self._before])
-            sizes = gradient.norm() * change.norm()
             self._asked += 1
-            self._later.ask(torch.stack([(gradient * change).sum(), sizes]).double(), self._take)
+            self._later.bring_all((gradient, change), self._take)
             self._before.clear()
         self._later.poll()
 
-    def _take(self, numbers: list[float]) -> None:
-        if numbers[1] > 0:
-            self._cosines.append(numbers[0] / numbers[1])
+    def _take(self, gradient: torch.Tensor, change: torch.Tensor) -> None:
+        sizes = float(gradient.norm() * change.norm())
+        if sizes > 0:
+            self._cosines.append(float((gradient * change).sum()) / sizes)
 
 
 def _few(tensor: torch.Tensor) -> torch.Tensor:

@@ -69,6 +69,7 @@ class Hub(Records):
         self._losses_from: dict[int, int] = {}
         self._loss_due = 0  # the step from which training losses are told while the hub rests
         self._evaluated = False  # a loss without a gradient was told since the last `backward`
+        self.between = False  # after an update and before the next `backward`
         self._loader = 0  # that handed out a batch since the last `backward`
         self._training_loaders: set[int] = set()
         self._updated_by: set[int] = set()  # optimisers that have made an update
@@ -259,6 +260,7 @@ class Hub(Records):
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling() or self._inside or self.ended:
                 return original(tensors, *args, **kwargs)
+            self.between = False
             if self._briefly and not self._evaluated and not self.glancing and self._notes_loss(tensors):
                 return original(tensors, *args, **kwargs)
             self._tell_brief()
@@ -283,7 +285,7 @@ class Hub(Records):
 
     def _notes_loss(self, tensors: Any) -> bool:
         began = time.perf_counter()
-        noted = self._brief.takes(tensors)
+        noted = self._brief.takes(tensors, self.values)
         if noted and self._loader:
             self._training_loaders.add(self._loader)
             self._loader = 0
@@ -330,6 +332,7 @@ class Hub(Records):
         if self._inside or self.ended:
             return
         began = time.perf_counter()
+        self.between = True
         if id(optimizer) not in self._updated_by:
             self._updated_by.add(id(optimizer))
             self.wake()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,22 +15,32 @@ class Later:
     memory in the background and handed over by a later `poll`. Other devices cannot be asked without waiting for them."""
 
     def __init__(self) -> None:
-        self._flying: list[tuple[torch.Tensor, torch.cuda.Event, Callable[[Any], None]]] = []
+        self._flying: list[tuple[list[torch.Tensor], torch.cuda.Event, Callable[..., None]]] = []
 
     def ask(self, tensor: torch.Tensor, then: Callable[[Any], None]) -> None:
-        if tensor.device.type == "cpu":
-            then(tensor.tolist())
-        elif tensor.is_cuda and len(self._flying) < LIMIT:
-            copy = torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu", pin_memory=True)
-            copy.copy_(tensor, non_blocking=True)
+        self.bring(tensor, lambda here: then(here.tolist()))
+
+    def bring(self, tensor: torch.Tensor, then: Callable[[torch.Tensor], None]) -> None:
+        self.bring_all((tensor,), then)
+
+    def bring_all(self, tensors: Sequence[torch.Tensor], then: Callable[..., None]) -> None:
+        """The same for who wants to calculate with the numbers: on a GPU, every kind of operation that is new to it takes
+        milliseconds to load the first time, and a look at a few numbers needs many kinds."""
+        first = tensors[0]
+        if all(tensor.device.type == "cpu" for tensor in tensors):
+            then(*tensors)
+        elif first.is_cuda and len(self._flying) < LIMIT and {tensor.device for tensor in tensors} == {first.device}:
+            copies = [torch.empty(one.shape, dtype=one.dtype, device="cpu", pin_memory=True) for one in tensors]
+            for copy, tensor in zip(copies, tensors, strict=True):
+                copy.copy_(tensor, non_blocking=True)
             event = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            event.record(torch.cuda.current_stream(tensor.device))
-            self._flying.append((copy, event, then))
+            event.record(torch.cuda.current_stream(first.device))
+            self._flying.append((copies, event, then))
 
     def poll(self, *, wait: bool = False) -> None:
         """Hand over what has arrived, in the order it was asked for."""
         while self._flying and (wait or self._flying[0][1].query()):  # type: ignore[no-untyped-call]
-            copy, event, then = self._flying.pop(0)
+            copies, event, then = self._flying.pop(0)
             if wait:
                 event.synchronize()
-            then(copy.tolist())
+            then(*copies)

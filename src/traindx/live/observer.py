@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from traindx.live.brief import BriefStep
     from traindx.live.hub import Hub
+    from traindx.live.values import Number
 
 
 Handler = TypeVar("Handler", bound=Callable[..., None])
@@ -103,8 +104,8 @@ class Observer:
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         """The optimiser has updated the weights; `hub.step` is the number of updates before this one."""
 
-    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[float]) -> None:
-        """Several updates like those before, with finite losses, of one optimiser, and the losses since the last of them. Told
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[Number]) -> None:
+        """Several updates like those before, with finite losses as far as they are known yet, of one optimiser, and the losses since the last of them. Told
         instead of `on_backward` and `on_updated` where all who hear those at every step are told `briefly`."""
 
     def on_depth(self, deep: bool) -> None:

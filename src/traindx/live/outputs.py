@@ -15,7 +15,7 @@ from traindx.live.findings import Finding
 from traindx.live.handmade import ABSOLUTE, SQUARED
 from traindx.live.nodes import Ending, ending, written
 from traindx.live.observer import Criterion
-from traindx.live.rows import Rows, measure
+from traindx.live.rows import Rows, measure, near
 
 REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", SQUARED, ABSOLUTE})
 CLASSIFYING = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
@@ -266,12 +266,12 @@ def _reach(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
             "targets-beyond-output-range", False, f"The output given to {call.name} has no activation that bounds it."
         )
         return
-    target = call.target.detach().float()
+    target = near(call.target).float()
     below = (target < low - SLACK).float().mean() if low is not None else target.new_zeros(())
     over = (target > high + SLACK).float().mean() if high is not None else target.new_zeros(())
     lowest, highest = target.aminmax()
     under, beyond, least, most = torch.stack([below, over, lowest, highest]).tolist()
-    count = call.target.numel()
+    count = target.numel()
     site.below += under * count
     site.over += beyond * count
     site.targets += count
@@ -307,7 +307,7 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     name = "classes-regressed"
     target = call.target.detach()
     if target.dim() == 2 and target.shape == call.input.shape and target.shape[1] > 1 and target.shape[0] >= 4:
-        target = target[:4096]
+        target = target[:4096].cpu()
         marks = (
             ((target == 0) | (target == 1)).all() & (target.sum(1) == 1).all() & (target.amax(0) > target.amin(0)).any()
         )
@@ -323,8 +323,8 @@ def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
     single = target.dim() > 0 and target.numel() == target.shape[0] == call.input.numel()
     if not single or target.numel() < LEAST_CODED:  # a toy such as the four rows of XOR says nothing
         return
-    target = target.reshape(-1)[:4096]
-    found = (target.unsqueeze(1) == torch.arange(MOST_CLASSES + 1, device=target.device)).sum(0).tolist()
+    target = target.reshape(-1)[:4096].cpu()
+    found = (target.unsqueeze(1) == torch.arange(MOST_CLASSES + 1)).sum(0).tolist()
     if sum(found) < target.numel():
         site.open = False
         yield Finding(name, False, f"The targets of {call.name} are no class codes.")

@@ -32,6 +32,20 @@ def watchable(tensor: torch.Tensor) -> bool:
     return not (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
+def few(tensor: torch.Tensor) -> torch.Tensor:
+    """Of a large tensor on a device the first samples only: it is to be brought from there."""
+    tensor = tensor.detach()
+    if tensor.is_cpu or not tensor.dim() or tensor.numel() <= SAMPLE:
+        return tensor
+    return tensor[: max(1, SAMPLE * len(tensor) // tensor.numel())]
+
+
+def near(tensor: torch.Tensor) -> torch.Tensor:
+    """The numbers in host memory, on deep steps only, since that waits for the device. A GPU would have to load every kind of
+    operation that the look needs and the training does not."""
+    return few(tensor).cpu()
+
+
 def class_rows(scores: torch.Tensor, dim: int = 1) -> torch.Tensor:
     """(N, C, …) as rows of C; of a large tensor the first samples only."""
     scores = scores.detach()
@@ -43,8 +57,8 @@ def class_rows(scores: torch.Tensor, dim: int = 1) -> torch.Tensor:
 
 
 def measure(scores: torch.Tensor, dim: int = 1) -> Rows:
-    """What the rows look like, with one transfer from the device."""
-    rows = class_rows(scores, dim)
+    """What the rows look like."""
+    rows = class_rows(scores, dim).cpu()
     near = ROUGH if rows.dtype in _HALF else EXACT
     rows = rows.float()
     log_sum = rows.logsumexp(1)

@@ -10,7 +10,7 @@ import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 TOGETHER = 64  # numbers of one device that travel together
-SEND_SECONDS = 0.1  # and how long the first of them waits for the others
+SEND_SECONDS = 0.3  # and how long the first of them waits for the others
 # Results of these are written again by the next step: a CUDA graph is replayed into the same memory.
 _REUSED = ("CompiledFunction", "Graphed")
 
@@ -145,7 +145,7 @@ class Values:
             return
         index, raw = key
         stream = torch.cuda.ExternalStream(raw, device=index) if raw else torch.cuda.default_stream(index)  # type: ignore[no-untyped-call]
-        with torch.cuda.stream(stream), torch.no_grad():  # where the numbers were made, so that they are there
+        with torch.cuda.stream(stream):  # where the numbers were made, so that they are there
             alike = len({tensor.dtype for tensor in tensors}) == 1
             stacked = torch.stack(tensors if alike else [tensor.double() for tensor in tensors]).double()
             copy = torch.empty(len(numbers), dtype=torch.float64, device="cpu", pin_memory=True)

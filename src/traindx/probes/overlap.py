@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from traindx.live.observers.leaks import ALL, EXPECTED, LEAK, LEAST_EVALUATED, row_hashes
+from traindx.live.observers.leaks import ALL, EXPECTED, LEAK, LEAST_EVALUATED, row_hashes, some_of
 from traindx.probes.base import Deadline
 from traindx.probes.checks import Answer
 from traindx.probes.held_out import readable, reread
@@ -95,5 +95,5 @@ def _hashes(loader: DataLoader[Any], most: int, deadline: Deadline) -> set[int]:
 
 def _rows(batch: Any) -> list[int]:
     data = next((tensor for tensor in tensors(batch) if tensor.dim() >= 2), None)
-    hashes = row_hashes(data) if isinstance(data, torch.Tensor) else None
-    return [] if hashes is None else hashes.tolist()
+    some = some_of(data) if isinstance(data, torch.Tensor) else None
+    return [] if some is None else row_hashes(some)

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
+from statistics import mean, stdev
 from typing import Any
 
 import torch
 from torch.utils.data import RandomSampler, SequentialSampler
 
+from traindx.live.brief import BriefStep
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Criterion, Observer
-from traindx.live.rows import watchable
+from traindx.live.rows import few, watchable
 from traindx.live.tensors import columns, first_input, tensors_in
+from traindx.live.values import Number
 
 LARGE = 20.0  # |mean| or standard deviation of a feature; normalised data has 0 and 1, images in 0..1 stay below 1
 PLAIN = 300.0
@@ -43,6 +47,7 @@ USUAL_BATCH = 64  # what usual rates are made for
 STEEP_ADAM, STEEP_SGD = 0.03, 2.5  # rates for that batch which no training bears: several times the largest usual ones
 WILD = 50.0  # times the usual largest value of an input batch
 LEAST_ROWS = 8  # of a batch that has a usual sample
+LABELS = 4096  # of a batch that are looked at for their order
 RUN_BATCHES = 40  # batches whose labels are looked at for their order
 ONE_CLASS = 0.9  # of a batch belongs to one class
 SORTED = 0.6  # of the batches do
@@ -64,8 +69,8 @@ class Batches(Observer):
         self._tabular = False
         self._backwards = 0  # since the last update
         self._judged_size = False  # the batches are not small, or what they do is known
-        self._losses: deque[torch.Tensor] = deque(maxlen=TINY_STEPS)
-        self._first_losses: torch.Tensor | None = None  # their mean
+        self._losses: deque[Number] = deque(maxlen=TINY_STEPS)
+        self._first_losses: list[Number] = []
         self._size_due = TINY_STEPS  # the update at which small batches are judged next
         self._rate = ""  # that is too high for such batches,
         self._bearable = False  # and would not be for others
@@ -124,18 +129,18 @@ class Batches(Observer):
                 "inputs-unscaled", False, f"The data goes through {name} first, which normalises it.", where=name
             )
             return
+        self._later.bring(few(data), partial(self._sum_up, name, self.hub.step))
+
+    def _sum_up(self, name: str, step: int, data: torch.Tensor) -> None:
         table = columns(_without_wild(data)).float()
         means = table.mean(0)
         stds = table.std(0) if table.shape[0] > 1 else torch.zeros_like(means)
         scales = torch.maximum(means.abs(), stds)
         moving = torch.where(stds > 0, scales, torch.full_like(scales, math.inf))  # a constant feature has no scale
         top, column = scales.max(0)
-        summary = torch.stack(
+        values: list[float] = torch.stack(
             [top, moving.min(), column.float(), means[column], stds[column], data.abs().amax().float()]
-        )
-        self._later.ask(summary, partial(self._summed_up, name, self.hub.step))
-
-    def _summed_up(self, name: str, step: int, values: list[float]) -> None:
+        ).tolist()
         if not all(math.isfinite(value) for value in (values[0], *values[3:])):
             return
         self._scales.append(values)
@@ -195,7 +200,7 @@ class Batches(Observer):
         if call.target.is_floating_point() or call.target.dim() != 1:
             self._ordering = False
         elif self._ordering:
-            self._labels(call.target)
+            self._later.bring(call.target.detach()[:LABELS], self._labels)
 
     def _target(self, where: str, values: list[float]) -> None:
         if not all(map(math.isfinite, values)):
@@ -220,19 +225,13 @@ class Batches(Observer):
 
     def _labels(self, labels: torch.Tensor) -> None:
         """How much of each batch is of one class: in shuffled data about the share of the largest class."""
-        rows = labels.shape[0]
-        if rows < 8:
+        if len(labels) < LEAST_ROWS or not self._ordering:
             return
-        # the largest class of a batch that is nearly pure is one of these three; finding it exactly would wait for the GPU
-        flat = labels.reshape(-1)
-        some = torch.stack([flat[0], flat[len(flat) // 2], flat[-1]])
-        shares = (flat.reshape(-1, 1) == some).double().mean(0)
-        share, place = shares.max(0)
-        self._later.ask(torch.stack([some.gather(0, place.reshape(1))[0].double(), share]), self._majority)
-
-    def _majority(self, values: list[float]) -> None:
-        self._majorities.append(values[1])
-        self._classes.add(int(values[0]))
+        # the largest class of a batch that is nearly pure is one of these three
+        some = labels[[0, len(labels) // 2, -1]]
+        share, place = (labels.reshape(-1, 1) == some).double().mean(0).max(0)
+        self._majorities.append(float(share))
+        self._classes.add(int(some[place]))
         if len(self._majorities) != RUN_BATCHES:
             return
         self._ordering = False
@@ -255,10 +254,11 @@ class Batches(Observer):
 
     def on_backward(self, loss: torch.Tensor) -> None:
         self._backwards += 1
-        if not self._judged_size and 0 < self._samples <= TINY_BATCH and loss.numel() == 1:
-            self._losses.append(loss.detach())
-            if len(self._losses) == FIRST_STEPS and self._first_losses is None:  # later ones may have blown up already
-                self._first_losses = torch.stack([one.float().reshape(()) for one in self._losses]).mean()
+        number = self.hub.number_of(loss) if self._small and loss.numel() == 1 else None
+        if number is not None:
+            self._losses.append(number)
+            if len(self._first_losses) < FIRST_STEPS:  # later ones may have blown up already
+                self._first_losses.append(number)
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self._waited:
@@ -269,31 +269,45 @@ class Batches(Observer):
             self.hub.config(batch_size=self._rows)
         self._judged_size = self._judged_size or self._backwards > 1  # small batches that are accumulated are not small
         self._backwards = 0
-        if len(self._losses) == TINY_STEPS and not self._judged_size and self.hub.step >= self._size_due:
-            self._size_due = self.hub.step + TINY_AGAIN
+        if self._small:
             self._rate = self._rate or _steep(optimizer, self._samples)
             self._bearable = self._bearable or not _steep(optimizer, USUAL_BATCH // 4)
             self._look_at_noise()
 
-    def _look_at_noise(self) -> None:
-        if self._first_losses is None:
-            return
-        losses = torch.stack([loss.float().reshape(()) for loss in self._losses])
-        self._later.ask(torch.stack([losses.mean(), losses.std(), self._first_losses]), self._noise)
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[Number]) -> None:
+        if self._small:
+            self._judged_size = any(len(step.losses) > 1 for step in steps)
+            self._losses.extend(number for step in steps for number in step.losses)
+            self._look_at_noise()
 
-    def _noise(self, values: list[float]) -> None:
-        mean, std, first = values
-        if not math.isfinite(mean):
+    @property
+    def _small(self) -> bool:
+        """Updates see a sample or two, and it is not known yet what that does."""
+        return not self._judged_size and 0 < self._samples <= TINY_BATCH
+
+    def _look_at_noise(self, *, last: bool = False) -> None:
+        due = last or self.hub.step >= self._size_due
+        if not due or len(self._losses) < TINY_STEPS or self._judged_size:
+            return
+        self._size_due = self.hub.step + TINY_AGAIN
+        losses = [number.value for number in self._losses if number.value is not None]
+        firsts = [number.value for number in self._first_losses if number.value is not None]
+        if len(losses) >= TINY_STEPS // 2 and firsts:
+            self._noise(losses, mean(firsts))
+
+    def _noise(self, losses: list[float], first: float) -> None:
+        if not all(map(math.isfinite, losses)):
             self._blown_up()
             return
-        scatter = std / max(abs(mean), 1e-12)
-        failing = mean > DEAD * first or (scatter > NOISY and mean > STUCK * first)
+        middle, std = mean(losses), stdev(losses)
+        scatter = std / max(abs(middle), 1e-12)
+        failing = middle > DEAD * first or (scatter > NOISY and middle > STUCK * first)
         if self._rate and failing and self.hub.step >= TINY_AGAIN:
             self._judged_size = True
             self._tell(
                 "tiny-batches", True,
                 f"Each update sees {self._rows} sample{'s' if self._rows != 1 else ''} at {self._rate}; the loss of {TINY_STEPS} "
-                f"updates up to {self.hub.step} scatters by {scatter * 100:.0f} % of its mean, which is {mean / first * 100:.0f} % of what it "
+                f"updates up to {self.hub.step} scatters by {scatter * 100:.0f} % of its mean, which is {middle / first * 100:.0f} % of what it "
                 "was at first.", clarity=0.9 if self._tabular else 0.7,
             )  # fmt: skip
 
@@ -309,9 +323,8 @@ class Batches(Observer):
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
-        if len(self._losses) == TINY_STEPS and not self._judged_size:
-            self._look_at_noise()
-            self._later.poll(wait=True)
+        self.hub.values.poll(wait=True)
+        self._look_at_noise(last=True)
         self._rule_out_size()
 
     def _rule_out_size(self) -> None:
@@ -333,12 +346,12 @@ class Batches(Observer):
 
 def _without_wild(data: torch.Tensor) -> torch.Tensor:
     """The batch with one of its usual samples in place of those far out of their range: a few spoilt ones do not make the scale of
-    the data. No device is waited for."""
+    the data."""
     if data.dim() < 2 or data.shape[0] < LEAST_ROWS:
         return data
     reach = data.abs().flatten(1).amax(1).float()
     middle, usual = reach.median(0)
-    return data[torch.where(reach > WILD * middle, usual, torch.arange(len(reach), device=data.device))]
+    return data[torch.where(reach > WILD * middle, usual, torch.arange(len(reach)))]
 
 
 def _by_position(data: torch.Tensor, output: Any) -> bool:

@@ -37,6 +37,7 @@ class Causality(Observer):
         self._findings = Findings(hub)
         self._targets: list[torch.Tensor] = []
         self._call: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any], torch.Tensor] | None = None
+        self._half: torch.autocast | None = None  # that the call was made under
         self._done = False
 
     @on_deep_steps
@@ -57,6 +58,8 @@ class Causality(Observer):
         )
         if tokens is not None and whole and tokens.shape[1] >= LEAST_TOKENS and tokens.numel() <= MOST_TOKENS:
             self._call = (getattr(model, "_orig_mod", model), args, kwargs, tokens)
+            kind = tokens.device.type
+            self._half = torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -68,8 +71,9 @@ class Causality(Observer):
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             return  # one rank must not call a model that others wait for
         model, args, kwargs, tokens = call
-        if any(shifted(tokens, target) for target in targets):
-            changed = _future_seen(model, args, kwargs, tokens)
+        if self._half is not None and any(shifted(tokens.cpu(), target.cpu()) for target in targets):
+            with self._half:  # as it was called: the GPU knows those operations already
+                changed = _future_seen(model, args, kwargs, tokens)
             if changed is not None:
                 self._tell(type(model).__name__, tokens, changed)
 

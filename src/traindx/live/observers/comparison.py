@@ -13,7 +13,7 @@ from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
-from traindx.live.rows import watchable
+from traindx.live.rows import few, watchable
 from traindx.live.tensors import first_input, wants_gradients
 
 SAMPLES = 12  # batches of each side that are summed up
@@ -174,15 +174,18 @@ class Comparison(Observer):
         self._looks = self._looks + 1 if not training else 0
         if self._looks > LOOKS:
             return
-        counted = _confusion(call)
-        if counted is None:
+        classes = _classes(call)
+        if not classes:
             return
-        classes, flat = counted
         side = self._train_labels if training else self._held_labels
         self._plain = self._plain and not any(call.options.get(name) is not None for name in WEIGHTED)
-        self._later.ask(flat, partial(self._counted, side, classes))
+        scores = few(call.input)
+        self._later.bring_all(
+            (scores, call.target.detach()[: len(scores)]), partial(self._counted, side, call.name, classes)
+        )
 
-    def _counted(self, side: _Confusion, classes: int, flat: list[float]) -> None:
+    def _counted(self, side: _Confusion, name: str, classes: int, scores: torch.Tensor, labels: torch.Tensor) -> None:
+        flat = _confusion(name, classes, scores, labels)
         side.add(classes, flat, keep=0.8 if side is self._train_labels else 1.0)
         if side is self._train_labels:
             self._balance.add(classes, flat, keep=1.0)
@@ -274,28 +277,26 @@ def scale_distance(batch: tuple[float, float], mean: float, std: float) -> float
     return max(ratio, 1 / ratio, abs(batch[0] - mean) / least)
 
 
-def _confusion(call: Criterion) -> tuple[int, torch.Tensor] | None:
-    """Counts by label and prediction, flat, on the device of the output."""
+def _classes(call: Criterion) -> int:
+    """How many classes a sample is told from; 0 where there are none, or too many."""
     scores, labels = call.input, call.target
     if call.name in ("cross_entropy", "nll_loss"):
-        if (
-            scores.dim() != 2
-            or labels.dim() != 1
-            or labels.is_floating_point()
-            or not 1 < scores.shape[1] <= MOST_CLASSES
-        ):
-            return None
-        classes, guesses = scores.shape[1], scores.argmax(1)
+        plain = scores.dim() == 2 and labels.dim() == 1 and not labels.is_floating_point()
+        return scores.shape[1] if plain and 1 < scores.shape[1] <= MOST_CLASSES else 0
+    return 2 if scores.dim() and scores.shape == labels.shape and scores.numel() == scores.shape[0] else 0
+
+
+def _confusion(name: str, classes: int, scores: torch.Tensor, labels: torch.Tensor) -> list[float]:
+    """Counts by label and prediction, flat."""
+    if name in ("cross_entropy", "nll_loss"):
+        guesses = scores.argmax(1)
     else:
-        if scores.shape != labels.shape or scores.numel() != scores.shape[0]:
-            return None
-        classes, guesses = 2, (scores.reshape(-1) > (0.5 if call.name == "binary_cross_entropy" else 0.0)).long()
+        guesses = (scores.reshape(-1) > (0.5 if name == "binary_cross_entropy" else 0.0)).long()
         labels = (labels.reshape(-1) > 0.5).long()
     known = (labels >= 0) & (labels < classes)
     pairs = torch.where(known, labels.long() * classes + guesses, classes * classes)
-    flat = torch.zeros(classes * classes + 1, device=scores.device)
-    flat.scatter_add_(0, pairs, torch.ones_like(pairs, dtype=flat.dtype))
-    return classes, flat[:-1]
+    counts: list[float] = pairs.bincount(minlength=classes * classes + 1)[:-1].double().tolist()
+    return counts
 
 
 OBSERVER = Comparison

@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 
 from traindx.live.hub import Hub
 from traindx.live.later import Later
+from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
@@ -37,11 +38,15 @@ class Decay(Observer):
         if known is None:
             decay, matrices = _decayed(optimizer)
             self._watched[id(optimizer)] = (decay, matrices, [])
-            if matrices:
-                self._later.ask(_norms(matrices), self._watched[id(optimizer)][2].extend)
-        elif known[1]:
-            self._later.ask(_norms(known[1]), self._judge(known[0], known[2]))
+            self._ask(matrices, self._watched[id(optimizer)][2].extend)
+        else:
+            self._ask(known[1], self._judge(known[0], known[2]))
         self._later.poll()
+
+    def _ask(self, matrices: list[torch.Tensor], then: Callable[[list[float]], None]) -> None:
+        norms = norms_of([p.detach() for p in matrices])
+        if norms is not None:
+            self._later.ask(norms, then)
 
     def _judge(self, decay: float, first: list[float]) -> Callable[[list[float]], None]:
         def judge(now: list[float]) -> None:
@@ -64,8 +69,8 @@ class Decay(Observer):
 
     def on_farewell(self) -> None:
         for decay, matrices, first in self._watched.values():
-            if matrices and self.hub.step >= 3:
-                self._later.ask(_norms(matrices), self._judge(decay, first))
+            if self.hub.step >= 3:
+                self._ask(matrices, self._judge(decay, first))
         self._watched.clear()
 
     def on_end(self) -> None:
@@ -82,12 +87,6 @@ def _decayed(optimizer: Optimizer) -> tuple[float, list[torch.Tensor]]:
             strongest = max(strongest, float(decay))
             matrices += [p for p in group["params"] if p.dim() >= 2 and p.requires_grad and watchable(p)]
     return strongest, matrices[:MOST]
-
-
-def _norms(matrices: list[torch.Tensor]) -> torch.Tensor:
-    return torch.stack(
-        [torch.linalg.vector_norm(p.detach(), dtype=torch.float32).to(matrices[0].device) for p in matrices]
-    )
 
 
 OBSERVER = Decay

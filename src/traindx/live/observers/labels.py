@@ -10,7 +10,7 @@ import torch
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps
-from traindx.live.rows import watchable
+from traindx.live.rows import near, watchable
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
@@ -101,7 +101,7 @@ class Labels(Observer):
             return
         ids = alike[0]
         few = max(1, MOST_TOKENS // ids.shape[1])
-        ids, targets = ids[:few], call.target.detach().reshape(ids.shape)[:few]
+        ids, targets = ids[:few].cpu(), call.target.detach().reshape(ids.shape)[:few].cpu()
         if call.options.get("reduction", "mean") != "none":
             yield from _padding(call, ids, targets, call.options.get("ignore_index", -100), tags=True)
 
@@ -142,7 +142,7 @@ def _beside(ids: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torc
     if wide * rows != target.numel() or wide not in (length, length - 1):
         return None
     few = max(1, MOST_TOKENS // length)
-    return ids[:few], target.detach().reshape(rows, wide)[:few]
+    return ids[:few].cpu(), target.detach().reshape(rows, wide)[:few].cpu()
 
 
 def _agreement(ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> list[float]:
@@ -161,7 +161,7 @@ def _agreement(ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> list[f
 
 def _range(call: Criterion) -> Iterator[Finding]:
     name, codes = "labels-out-of-range", "codes-out-of-range"
-    target = call.target.detach().float()
+    target = near(call.target).float()
     low, high = target.aminmax()
     least, most, coded = torch.stack([low, high, ((target == low) | (target == high)).float().mean()]).tolist()
     if least < -1e-3 or most > 1 + 1e-3:
@@ -180,7 +180,7 @@ def _range(call: Criterion) -> Iterator[Finding]:
 
 
 def _signs(call: Criterion) -> Iterator[Finding]:
-    target = call.target.detach()
+    target = near(call.target)
     zeros, ones = torch.stack([(target == 0).sum(), (target == 1).sum()]).tolist()
     wrong = zeros + ones == target.numel() >= LEAST_CODES and zeros > 0 and ones > 0
     text = f"Of {target.numel()} targets of {call.name} {zeros} are 0 and {ones} are 1; it is defined for -1 and 1."
@@ -189,10 +189,10 @@ def _signs(call: Criterion) -> Iterator[Finding]:
 
 def _distribution(call: Criterion) -> Iterator[Finding]:
     name = "targets-no-distribution"
-    target = call.target.detach()
+    target = call.target
     if target.dim() < 2 or target.shape != call.input.shape:
         return
-    share = float((target.float().sum(1) >= SEVERAL_LABELS).float().mean())
+    share = float((near(target).float().sum(1) >= SEVERAL_LABELS).float().mean())
     if share >= SEVERAL_ROWS:
         yield Finding(
             name,

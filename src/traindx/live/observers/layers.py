@@ -14,7 +14,7 @@ from traindx.live.rows import watchable
 from traindx.live.tensors import tensors_in
 
 MOST = 40  # layers with series of their own
-SAMPLE = 1 << 15  # numbers of one output
+SAMPLE = 1 << 14  # numbers of one output
 STATISTICS = ("mean", "std", "min", "max")
 _SILENT = (torch.nn.modules.dropout._DropoutNd, torch.nn.Flatten, torch.nn.Unflatten, torch.nn.Identity)
 
@@ -24,6 +24,7 @@ class Layers(Observer):
         super().__init__(hub)
         self._later = Later()
         self._names: set[str] = set()
+        self._taken: dict[str, torch.Tensor] = {}  # some numbers of each output since the last update
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         if not self.hub.grad or isinstance(module, _SILENT) or next(module.children(), None) is not None:
@@ -38,17 +39,22 @@ class Layers(Observer):
         values = given.detach().flatten()
         if len(values) > SAMPLE:
             values = values[:: (len(values) // SAMPLE + 1) | 1]  # an odd stride does not fall in step with the features
-        values = values.float()
-        low, high = torch.aminmax(values)
-        statistics = torch.stack([values.mean(), values.std(correction=0), low, high])
-        self._later.ask(statistics, partial(self._record, name, self.hub.step))
+        # a copy, since the layer behind may write over its input
+        self._taken[name] = values.to(torch.float32, copy=True)
 
-    def _record(self, name: str, step: int, statistics: list[float]) -> None:
-        for statistic, value in zip(STATISTICS, statistics, strict=True):
-            self.hub.values.add(step, f"activation_{statistic}/{name}", value)
+    def _record(self, step: int, lengths: dict[str, int], values: torch.Tensor) -> None:
+        for name, part in zip(lengths, torch.split_with_sizes(values, list(lengths.values())), strict=True):
+            statistics = torch.stack([part.mean(), part.std(correction=0), *torch.aminmax(part)]).tolist()
+            for statistic, value in zip(STATISTICS, statistics, strict=True):
+                self.hub.values.add(step, f"activation_{statistic}/{name}", value)
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        taken, self._taken = self._taken, {}
+        for device in {values.device for values in taken.values()}:
+            here = {name: values for name, values in taken.items() if values.device == device}
+            record = partial(self._record, self.hub.step, {name: len(values) for name, values in here.items()})
+            self._later.bring(torch.cat(list(here.values())), record)
         self._later.poll()
 
     def on_end(self) -> None:

@@ -125,22 +125,24 @@ class Leaks(Observer):
 
     def _take(self, rows: _Rows, data: torch.Tensor, group: int | None) -> None:
         """Remember rows: trained on without a group, else evaluated as part of this one."""
-        hashes = row_hashes(data) if len(rows.trained) < MOST_ROWS else None
-        if hashes is not None:
-            self._later.ask(hashes, partial(self._hashed, rows, group, _told_by_a_feature(data, hashes)))
+        some = some_of(data) if len(rows.trained) < MOST_ROWS else None
+        if some is not None:
+            self._later.bring(some, partial(self._seen, rows, group))
 
     def _take_whole(self, loader: DataLoader[Any]) -> None:
         """Know all rows of a small training set that is drawn from as a whole, without asking it for samples: that would run
         the user's code."""
         drawn = getattr(loader.batch_sampler, "sampler", loader.sampler)
         data = _held(loader.dataset) if type(drawn) is RandomSampler else None
-        hashes = row_hashes(data) if data is not None and len(data) <= ROWS_A_CALL else None
-        if hashes is not None:
-            self._later.ask(hashes, self._whole.update)
+        some = some_of(data) if data is not None and len(data) <= ROWS_A_CALL else None
+        if some is not None:
+            self._later.bring(some, lambda here: self._whole.update(row_hashes(here)))
 
-    def _hashed(self, rows: _Rows, group: int | None, telling: bool, hashes: list[int]) -> None:
-        if len(set(hashes)) < DISTINCT * len(hashes) and not telling:  # few distinct rows: equal ones mean nothing
-            return
+    def _seen(self, rows: _Rows, group: int | None, some: torch.Tensor) -> None:
+        hashes = row_hashes(some)
+        different = len(set(hashes))
+        if different < DISTINCT * len(hashes) and not _told_by_a_feature(some, different):
+            return  # few distinct rows: equal ones mean nothing
         if group is None:
             if self._whole.issuperset(hashes):
                 rows.trained, rows.again = self._whole, 1.0
@@ -250,15 +252,11 @@ def _held(dataset: Any) -> torch.Tensor | None:
     return next((tensor for tensor in dataset.tensors if tensor.dim() >= 2), None)
 
 
-def _told_by_a_feature(data: torch.Tensor, hashes: torch.Tensor) -> bool:
+def _told_by_a_feature(rows: torch.Tensor, different: int) -> bool:
     """Whether rows that occur several times are copies: some feature alone has as many values as there are rows that differ."""
-    if not data.is_cpu or not data.is_floating_point() or data.dim() != 2:
+    if not rows.is_floating_point():
         return False
-    different = len(set(hashes.tolist()))
-    if different >= DISTINCT * len(hashes):
-        return False  # nobody asks
-    some = data.detach()[:ROWS_A_CALL, :FEATURES]
-    return any(len(set(column.tolist())) >= DISTINCT * different for column in some.T)
+    return any(len(set(column.tolist())) >= DISTINCT * different for column in rows[:, :FEATURES].T)
 
 
 def _run_on(batches: list[dict[int, bool]]) -> bool:
@@ -277,8 +275,8 @@ def _scatter(rows: _Rows, group: int) -> float:
     return SIGMAS * math.sqrt(max(0.0, 1 - rows.again) / (rows.again * len(rows.sets[group])))
 
 
-def row_hashes(data: torch.Tensor) -> torch.Tensor | None:
-    """One 64-bit number for each row, the same wherever the row comes from."""
+def some_of(data: torch.Tensor) -> torch.Tensor | None:
+    """Rows of data, and of each some values that tell it from others."""
     if not watchable(data) or data.is_complex() or data.layout != torch.strided:
         return None
     rows = data.detach()[:ROWS_A_CALL].flatten(1)
@@ -286,10 +284,16 @@ def row_hashes(data: torch.Tensor) -> torch.Tensor | None:
         return None
     if rows.shape[1] > VALUES_A_ROW:
         rows = rows[:, :: rows.shape[1] // VALUES_A_ROW]
+    return rows
+
+
+def row_hashes(rows: torch.Tensor) -> list[int]:
+    """One 64-bit number for each row, the same wherever the row comes from."""
     numbers = rows.float().contiguous().view(torch.int32).long() if rows.is_floating_point() else rows.long()
-    places = torch.arange(1, numbers.shape[1] + 1, device=data.device)
+    places = torch.arange(1, numbers.shape[1] + 1)
     mixed = (numbers + places) * (places * GOLDEN)
-    return (mixed ^ (mixed >> 29)).sum(1)
+    hashes: list[int] = (mixed ^ (mixed >> 29)).sum(1).tolist()
+    return hashes
 
 
 OBSERVER = Leaks

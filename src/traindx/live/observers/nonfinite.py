@@ -35,7 +35,7 @@ from traindx.live.source import line_of
 from traindx.live.tensors import spoilt_values, tensors_in
 from traindx.live.values import Number
 
-STEPS = 64  # held until the news of their loss has come, as far as SAVED goes
+STEPS = 96  # held until the news of their loss has come, as far as SAVED goes
 LOSSES = 50
 GROWTH = 1e3  # times the loss before, and
 HUGE = 1e12  # or this large outright: no loss of a working training is
@@ -178,15 +178,14 @@ class NonFinite(Observer):
         if self.hub.resting and not self._routes.steep and self._steps[-1].batch is None:
             self._steps[-1].number = self.hub.step + 1  # nothing is held of it
             return
-        if self._late:
-            self._hold()
-            self._steps.append(HeldStep(self.hub.step + 1))
-            return
         self._turn(self.hub.step + 1)
 
     def _turn(self, number: int) -> None:
-        """To another step, where losses are known at once: the step before is all that can be asked for."""
-        if len(self._steps) == 1:
+        """To another step. Where losses are known at once, the step before is all that can be asked for."""
+        if self._late:
+            self._hold()
+            self._steps.append(HeldStep(number))
+        elif len(self._steps) == 1:
             self._steps.append(HeldStep(0))
         else:
             self._steps.rotate(1)
@@ -197,9 +196,18 @@ class NonFinite(Observer):
     def briefly(self) -> bool:
         return self._done or not self._routes.steep
 
-    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[float]) -> None:
-        self._losses.extend(Number(step.loss) for step in steps)
-        self._losses.extend(map(Number, losses))
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[Number]) -> None:
+        if self._done:
+            return
+        for update, noted in (*((step.step, step.losses) for step in steps), (self.hub.step, losses)):
+            self._losses.extend(noted)
+            late = [number for number in noted if number.value is None]
+            if late:
+                self._late = True
+                held = next((step for step in self._steps if step.number == update), HeldStep(update))
+                self._unheard.extend((update, held, number) for number in late)
+        if self._late:
+            self._hear()
         if steps and self._steps[-1].batch is None:
             self._steps[-1].number = steps[-1].step + 1
 

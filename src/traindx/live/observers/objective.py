@@ -69,16 +69,11 @@ class Objective(Observer):
         number = self._optimizers.get(identity)  # one that is built anew over the same parameters is the same one
         if number is None:
             number = self._optimizers[identity] = self._gone + len(self._optimizers)
-        suffix = self._suffix = f"/optimizer{number}" if number else ""
+        self._suffix = f"/optimizer{number}" if number else ""
         hub, now = self.hub, time.perf_counter()
         losses = self._losses
         if losses:
-            # several backward calls before one step accumulate; what the step saw is their sum or their mean: the mean
-            # is what a log would show
-            if len(losses) == 1:
-                hub.record(f"train_loss{suffix}", losses[0])
-            else:
-                hub.values.add_mean(hub.step, f"train_loss{suffix}", [(loss, 1.0) for loss in losses])
+            self._add_loss(hub.step, losses)
             self._first = self._first or losses
             if len(self._start) < FEW_UPDATES:
                 self._start.append(losses)
@@ -90,6 +85,15 @@ class Objective(Observer):
             hub.record("step_time", now - self._last)
         self._last = now
 
+    def _add_loss(self, step: int, losses: Sequence[Number]) -> None:
+        """Several backward calls before one step accumulate; what the step saw is their sum or their mean: the mean is what a log
+        would show."""
+        name = f"train_loss{self._suffix}"
+        if len(losses) == 1:
+            self.hub.values.add(step, name, losses[0])
+        else:
+            self.hub.values.add_mean(step, name, [(loss, 1.0) for loss in losses])
+
     def _rate_of(self, group: int) -> str:
         return f"lr{self._suffix}/group{group}" if group else f"lr{self._suffix}"
 
@@ -97,9 +101,9 @@ class Objective(Observer):
     def briefly(self) -> bool:
         return True
 
-    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[float]) -> None:
+    def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[Number]) -> None:
         for one in steps:
-            row = {f"train_loss{self._suffix}": one.loss}
+            row: dict[str, float] = {}
             for index, rate in enumerate(one.rates):
                 if rate is not None:
                     row[self._rate_of(index)] = float(rate)
@@ -107,8 +111,9 @@ class Objective(Observer):
                 row["step_time"] = one.ended - self._last
             self._last = one.ended
             self.hub.values.add_row(one.step, row)
-            self._latest = [Number(one.loss)]
-        self._losses.extend(map(Number, losses))
+            self._add_loss(one.step, one.losses)
+            self._latest = list(one.losses)
+        self._losses.extend(losses)
 
     def on_farewell(self) -> None:
         self._gone += len(self._optimizers)

@@ -106,7 +106,6 @@ class Phases(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._watched: dict[int, _Watched] = {}
-        self._between = False  # after an update and before the next backward
         self._batch: tuple[int, tuple[int, ...]] | None = None  # what the last training call was given
         self._criterion_in_gap = False
         self._breaks = _Breaks()
@@ -120,7 +119,7 @@ class Phases(Observer):
 
     def _around_enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __enter__(context: Any) -> Any:
-            if self._between and not self.hub.inside and self._breaks.unusual(self.hub.step):
+            if self.hub.between and not self.hub.inside and self._breaks.unusual(self.hub.step):
                 self.hub.glance(evaluation=True)
             return original(context)
 
@@ -128,7 +127,7 @@ class Phases(Observer):
 
     def _around_train(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def train(module: torch.nn.Module, mode: bool = True) -> Any:
-            if self._between and not mode and not self.hub.inside:
+            if self.hub.between and not mode and not self.hub.inside:
                 self.hub.glance(evaluation=True)
             return original(module, mode)
 
@@ -146,7 +145,7 @@ class Phases(Observer):
             self._breaks.met = self.hub.glanced()
         if self.hub.grad and wants_gradients(output):
             self._batch = given
-        elif self._between and not self.hub.grad and seen.trained and (seen.dropouts or seen.batchnorms):
+        elif self.hub.between and not self.hub.grad and seen.trained and (seen.dropouts or seen.batchnorms):
             self._evaluated(seen, given)
 
     on_glance = on_forward
@@ -160,19 +159,17 @@ class Phases(Observer):
 
     @on_deep_steps_and_evaluation
     def on_criterion(self, call: Criterion) -> None:
-        if self._between and not self.hub.grad:
+        if self.hub.between and not self.hub.grad:
             if not self._criterion_in_gap:
                 self.hub.glance(evaluation=True)
             self._criterion_in_gap = True
 
     def on_backward(self, loss: torch.Tensor) -> None:
-        self._between = False
         for seen in self._watched.values():
             self._close_gap(seen)
         self._criterion_in_gap = False
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
-        self._between = True
         if self.hub.step == 0 and self._layer_calls:
             most = max(self._layer_calls.values())
             self.hub.config(model_layers=len(self._layer_calls), model_recurrent=most >= MANY)

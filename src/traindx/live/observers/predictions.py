@@ -88,7 +88,8 @@ class Predictions(Observer):
             return
         if not training:
             if self.hub.step and self._sites and not _dense(call):
-                predicted, true, counted = _answers(call, 4096)
+                asked = _Asked(call, 4096)
+                predicted, true, counted = asked.answers(*asked.tensors)
                 right = ((predicted == true) & counted).sum()
                 self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
             return
@@ -124,22 +125,27 @@ class Predictions(Observer):
             self.hub.config(mse_target_variance=sum(self._variances) / len(self._variances))
 
     def _look(self, call: Criterion, site: _Site) -> None:
+        asked = _Asked(call, 4096 if site.classes > COUNTED_CLASSES else max(16, COUNTS // site.classes))
+        self._later.bring_all(asked.tensors, partial(self._answered, site, self.hub.step, call.input.shape[0], asked))
+
+    def _answered(
+        self, site: _Site, step: int, rows: int, asked: _Asked, scores: torch.Tensor, target: torch.Tensor
+    ) -> None:
+        predicted, true, counted = asked.answers(scores, target)
+        right = ((predicted == true) & counted).sum().reshape(1)
         if site.classes > COUNTED_CLASSES:
-            predicted, true, counted = _answers(call, 4096)
-            self.hub.record("train_accuracy", ((predicted == true) & counted).sum() / counted.sum().clamp(min=1))
+            self.hub.values.add(step, "train_accuracy", float(right / counted.sum().clamp(min=1)))
             self._say_classes(site.classes)
             return
-        predicted, true, counted = _answers(call, max(16, COUNTS // site.classes))
-        codes = torch.arange(site.classes, device=true.device)
+        codes = torch.arange(site.classes)
         hits = (true.unsqueeze(1) == codes) & counted.unsqueeze(1)
         answers = ((predicted.unsqueeze(1) == codes) & counted.unsqueeze(1)).sum(0)
-        right = ((predicted == true) & counted).sum().reshape(1)
         numbers = torch.cat([right, answers, hits.sum(0)])
         if site.dense:  # shades of grey that are rebuilt are no labels
-            numbers = numbers * ((call.target == 0) | (call.target == 1)).all()
-        self._later.ask(numbers, partial(self._counted, site, call.input.shape[0]))
+            numbers = numbers * ((target == 0) | (target == 1)).all()
+        self._counted(site, step, rows, numbers.tolist())
 
-    def _counted(self, site: _Site, rows: int, numbers: list[float]) -> None:
+    def _counted(self, site: _Site, step: int, rows: int, numbers: list[float]) -> None:
         answers, true = numbers[1 : 1 + site.classes], numbers[1 + site.classes :]
         if rows >= CONTRASTED and site.classes in (rows, rows - 1) and max(true) <= 1:
             return  # each sample is to be told from the others of its batch: these are no classes
@@ -147,11 +153,11 @@ class Predictions(Observer):
             return
         site.looks += 1
         site.true = [old + new for old, new in zip(site.true or [0.0] * site.classes, true, strict=True)]
-        site.last.append((self.hub.step, answers, true))
+        site.last.append((step, answers, true))
         total = sum(true)
         several = not site.dense and sum(count > 0 for count in site.true) > 1
         if total and several and (site.name in CLASSIFICATION or sum(count > 0 for count in true) > 1):
-            self.hub.record("train_accuracy", numbers[0] / total)
+            self.hub.values.add(step, "train_accuracy", numbers[0] / total)
             self._say_classes(site.classes)
         if site.looks % 8 == 0:
             self._judge()
@@ -306,20 +312,25 @@ def _dense(call: Criterion) -> bool:
     )
 
 
-def _answers(call: Criterion, limit: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Predicted classes, true classes and whether they count, of the first samples."""
-    if call.name in BINARY:
-        scores, target = call.input.detach().reshape(-1)[:limit], call.target.detach().reshape(-1)[:limit]
-        squeezed = call.name == "binary_cross_entropy" or ending(call.input).kind == "Sigmoid"
-        return (
-            (scores > (0.5 if squeezed else 0.0)).long(),
-            (target > 0.5).long(),
-            torch.ones_like(target, dtype=torch.bool),
-        )
-    scores = class_rows(call.input)[:limit]
-    target = call.target.detach().reshape(-1)[: scores.shape[0]]
-    ignored: Any = call.options.get("ignore_index", -100)
-    return scores.argmax(1), target, target != ignored
+class _Asked:
+    """The first samples of what a loss is given, and how to read predicted classes, true ones and whether they count off it."""
+
+    def __init__(self, call: Criterion, limit: int) -> None:
+        self._threshold: float | None = None
+        if call.name in BINARY:
+            squeezed = call.name == "binary_cross_entropy" or ending(call.input).kind == "Sigmoid"
+            self._threshold = 0.5 if squeezed else 0.0
+            self.tensors = call.input.detach().reshape(-1)[:limit], call.target.detach().reshape(-1)[:limit]
+        else:
+            scores = class_rows(call.input)[:limit]
+            self.tensors = scores, call.target.detach().reshape(-1)[: scores.shape[0]]
+        self._ignored: Any = call.options.get("ignore_index", -100)
+
+    def answers(self, scores: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        if self._threshold is not None:
+            every = torch.ones_like(target, dtype=torch.bool)
+            return (scores > self._threshold).long(), (target > 0.5).long(), every
+        return scores.argmax(1), target, target != self._ignored
 
 
 OBSERVER = Predictions

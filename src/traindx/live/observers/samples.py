@@ -17,7 +17,7 @@ from traindx.live.later import Later
 from traindx.live.neighbours import distinct
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.pace import falls_steadily
-from traindx.live.rows import watchable
+from traindx.live.rows import few, watchable
 from traindx.live.tensors import first_input, names_of, wants_gradients
 from traindx.live.values import Number
 
@@ -25,6 +25,7 @@ BATCHES = 8  # looked at
 ENOUGH = 3
 ROWS = 1024  # of a batch
 LEAST_ROWS = 8
+FEATURES = 1024  # of a sample that are compared, spread over it
 LEAST_FEATURES = 4  # fewer make equal rows by chance
 REPEATED = 0.25  # of the rows of a batch
 OUTLIER = 50.0  # times the middle of its batch that the largest value of a sample is
@@ -60,25 +61,22 @@ class Samples(Observer):
         if not (self.hub.grad and wants_gradients(output)) or data.is_complex():
             return
         if data.is_floating_point() and len(data) >= LEAST_ROWS:
-            largest = data.detach().abs().flatten(1).amax(1).float()
-            self._later.ask(torch.stack([largest.amax(), largest.median()]), partial(self._ranged, self.hub.step + 1))
+            self._later.bring(data.detach().abs().flatten(1).amax(1).float(), partial(self._ranged, self.hub.step + 1))
         if self._lengths is None and self._last_loader is None and self.hub.step < ENOUGH and len(data) >= LEAST_DATA:
             self._later.ask(data.detach().double().sum().reshape(1), partial(self._summed, len(data)))
         if self._looks >= BATCHES or not self.hub.deep:
             return
         if not self._described:
             self._described = True
-            numbers = data.detach().float()
-            summary = torch.stack([numbers.amin(), numbers.amax(), numbers.mean(), numbers.std(correction=0)])
-            self._later.ask(summary, partial(self._describe, tuple(data.shape), str(data.dtype).removeprefix("torch.")))
-        if data.is_cpu and len(data) >= LEAST_ROWS and data.is_floating_point():
+            self._later.bring(few(data), partial(self._describe, tuple(data.shape)))
+        if len(data) >= LEAST_ROWS and data.is_floating_point():
             self._looks += 1
-            self._look(data.detach()[:ROWS])
+            self._later.bring(few(data[:ROWS]), self._look)
 
     on_glance = on_forward
 
-    def _ranged(self, update: int, ends: list[float]) -> None:
-        high, middle = ends
+    def _ranged(self, update: int, largest: torch.Tensor) -> None:
+        high, middle = float(largest.amax()), float(largest.median())
         # a spike it caused says more: which sample, and where the batch is kept
         if 0 < OUTLIER * middle < high < math.inf and "outlier-batch" not in self.hub.found:
             text = f"A sample in the batch of update {update} reaches {high:.3g}; the samples beside it reach {middle:.3g} in the middle."
@@ -92,7 +90,12 @@ class Samples(Observer):
         if same and len(self._sums) >= ENOUGH and self._last_loader is None:
             self._lengths = 1, rows
 
-    def _describe(self, shape: tuple[int, ...], kind: str, summary: list[float]) -> None:
+    def _describe(self, shape: tuple[int, ...], data: torch.Tensor) -> None:
+        kind = str(data.dtype).removeprefix("torch.")
+        numbers = data.detach().float()
+        summary: list[float] = torch.stack(
+            [numbers.amin(), numbers.amax(), numbers.mean(), numbers.std(correction=0)]
+        ).tolist()
         low, high, mean, std = summary
         whole = not kind.startswith(("float", "bfloat"))
         pixels = len(shape) >= 3 and low >= 0 and PIXELS < high <= 255
@@ -104,7 +107,10 @@ class Samples(Observer):
             )  # fmt: skip
 
     def _look(self, data: torch.Tensor) -> None:
+        if len(data) < LEAST_ROWS:
+            return
         rows = data.flatten(1)
+        rows = rows[:, :: math.ceil(rows.shape[1] / FEATURES)]
         if rows.shape[1] >= LEAST_FEATURES:
             repeated = 1 - len(distinct(rows.float())) / len(rows)
             varied = len(rows[0].float().unique()) > LEAST_FEATURES // 2  # type: ignore[no-untyped-call]
@@ -121,13 +127,12 @@ class Samples(Observer):
         if self._labelled or not call.output.requires_grad or not watchable(call.target) or call.target.is_complex():
             return
         self._labelled = True
-        low, high = torch.aminmax(call.target.detach())
-        kind = str(call.target.dtype).removeprefix("torch.")
-        shape = str(list(call.target.shape[1:]))
-        self._later.ask(
-            torch.stack([low, high]).double(),
-            lambda ends: self.hub.config(target_min=ends[0], target_max=ends[1], target_dtype=kind, target_shape=shape),
-        )
+        self._later.bring(few(call.target), partial(self._describe_target, str(list(call.target.shape[1:]))))
+
+    def _describe_target(self, shape: str, target: torch.Tensor) -> None:
+        kind = str(target.dtype).removeprefix("torch.")
+        low, high = (float(end) for end in torch.aminmax(target))
+        self.hub.config(target_min=low, target_max=high, target_dtype=kind, target_shape=shape)
 
     # --- what it amounts to -------------------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@ cancel each other show here whatever a single update looks like: after hundreds 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from functools import partial
 from statistics import median
 
 import torch
@@ -18,14 +19,14 @@ MOST = 40  # matrices
 SAMPLE = 1024  # elements of each; a sample of this size gives the relative distance within a few percent
 SEED = 20240501  # of our own generator: the training's random numbers are not touched
 
+Sampled = tuple[torch.Tensor, torch.Tensor]  # a matrix, and places in it
+
 
 class Travel(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
-        self._watched: dict[
-            int, list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]
-        ] = {}  # matrix, places, first values
+        self._watched: dict[int, tuple[list[Sampled], list[torch.Tensor]]] = {}  # by optimiser, with the first values
 
     @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:
@@ -33,27 +34,33 @@ class Travel(Observer):
             generator = torch.Generator().manual_seed(SEED)
             held = [p for group in optimizer.param_groups for p in group["params"]]
             matrices = [p for p in held if p.dim() >= 2 and p.requires_grad and watchable(p)][:MOST]
-            self._watched[id(optimizer)] = [_sample(p, generator) for p in matrices]
+            sampled = [_sample(p, generator) for p in matrices]
+            first: list[torch.Tensor] = []
+            self._watched[id(optimizer)] = sampled, first
+            if sampled:
+                self._later.bring(_values(sampled), lambda values: first.extend(_parts(values, sampled)))
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
         watched = self._watched.get(id(optimizer))
         if watched:
-            self._later.ask(_distances(watched), self._taker(self.hub.step))
+            self._look(*watched)
         self._later.poll()
 
-    def _taker(self, step: int) -> Callable[[list[float]], None]:
-        def take(distances: list[float]) -> None:
-            known = [distance for distance in distances if distance >= 0]
-            if known:
-                self.hub.values.add(step, "weight_travel", median(known))
+    def _look(self, sampled: list[Sampled], first: list[torch.Tensor]) -> None:
+        if sampled:
+            self._later.bring(_values(sampled), partial(self._take, self.hub.step, sampled, first))
 
-        return take
+    def _take(self, step: int, sampled: list[Sampled], first: list[torch.Tensor], now: torch.Tensor) -> None:
+        """The middle distance from the first values by their norm; a matrix that began at zero has none."""
+        pairs = zip(_parts(now, sampled), first, strict=False)
+        distances = [float((new - old).norm() / old.norm()) for new, old in pairs if old.any()]
+        if distances:
+            self.hub.values.add(step, "weight_travel", median(distances))
 
     def on_farewell(self) -> None:
         for watched in self._watched.values():
-            if watched:
-                self._later.ask(_distances(watched), self._taker(self.hub.step))
+            self._look(*watched)
         self._watched.clear()
 
     def on_end(self) -> None:
@@ -61,19 +68,18 @@ class Travel(Observer):
         self._later.poll(wait=True)
 
 
-def _sample(matrix: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    places = torch.randint(matrix.numel(), (min(SAMPLE, matrix.numel()),), generator=generator).to(matrix.device)
-    return matrix, places, matrix.detach().reshape(-1)[places].float()
+def _sample(matrix: torch.Tensor, generator: torch.Generator) -> Sampled:
+    places = torch.randint(matrix.numel(), (min(SAMPLE, matrix.numel()),), generator=generator)
+    return matrix, places.to(matrix.device)
 
 
-def _distances(watched: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]) -> torch.Tensor:
-    """The distance from the first values by their norm, for each matrix; -1 for one that began at zero."""
-    found = []
-    for matrix, places, first in watched:
-        size = first.norm()
-        moved = (matrix.detach().reshape(-1)[places].float() - first).norm()
-        found.append(torch.where(size > 0, moved / size.clamp(min=1e-30), torch.full_like(size, -1.0)))
-    return torch.stack(found)
+def _parts(values: torch.Tensor, sampled: list[Sampled]) -> Sequence[torch.Tensor]:
+    return torch.split_with_sizes(values, [len(places) for _, places in sampled])
+
+
+def _values(sampled: list[Sampled]) -> torch.Tensor:
+    device = sampled[0][0].device
+    return torch.cat([matrix.detach().reshape(-1)[places].float().to(device) for matrix, places in sampled])
 
 
 OBSERVER = Travel

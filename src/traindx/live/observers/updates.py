@@ -60,8 +60,10 @@ class Updates(Observer):
         changes = torch._foreach_sub([p.detach() for _, p in chosen], before)
         sizes, weights = norms_of(list(changes)), norms_of(before)
         if sizes is not None and weights is not None:
-            ratios = torch.where(weights > 0, sizes / weights.clamp(min=1e-30), torch.full_like(sizes, -1.0))
-            self._later.ask(ratios, self._taker("update_ratio", [name for name, _ in chosen]))
+            take = self._taker("update_ratio", [name for name, _ in chosen])
+            self._later.ask(
+                torch.stack([sizes, weights]), lambda both: take([_ratio(*pair) for pair in zip(*both, strict=True)])
+            )
         low = [
             (p, change) for (_, p), change in zip(chosen, changes, strict=True) if p.dtype in LOW and p.grad is not None
         ]
@@ -148,6 +150,10 @@ class Updates(Observer):
         self._chosen[id(optimizer)] = (self.hub.known.met, fitting)
         self._kinds |= {str(p.dtype).removeprefix("torch.") for _, p in fitting}
         return fitting
+
+
+def _ratio(change: float, weight: float) -> float:
+    return change / weight if weight > 0 else -1.0
 
 
 def _rate(optimizer: Optimizer) -> float:
