@@ -231,10 +231,10 @@ def with_cockpit(training: Training, steps: int, clock: Clock) -> float:
     return (clock() - began) / steps
 
 
-def turn(kind: str, training: Training, hub: Hub, steps: int, clock: Clock) -> float:
+def turn(kind: str, training: Training, hub: Hub | None, steps: int, clock: Clock) -> float:
     """The seconds of a step, of as many steps as it takes to see them."""
     few = max(5, steps // 5)
-    if kind == "traindx":
+    if hub is not None:
         resume(hub)
         try:
             return seconds_per_step(training, steps, clock)
@@ -262,8 +262,9 @@ def pause(hub: Hub) -> None:
 
 
 def resume(hub: Hub) -> None:
-    hub.ended = False
-    hub._clock.began += time.perf_counter() - _paused.pop(hub)
+    if hub in _paused:
+        hub.ended = False
+        hub._clock.began += time.perf_counter() - _paused.pop(hub)
 
 
 def measure(task: str, device: str, rounds: int, seconds: float, kinds: Sequence[str], clock: Clock) -> str:
@@ -271,28 +272,30 @@ def measure(task: str, device: str, rounds: int, seconds: float, kinds: Sequence
     for _ in range(2):
         once = seconds_per_step(training, 10, time.perf_counter)
     steps = max(10, min(2000, int(seconds / once)))
-    hub = recorder()
-    seconds_per_step(training, max(10, steps // 2), clock)  # the first close looks, once a training
-    pause(hub)
+    hub: Hub | None = None
     times: dict[str, list[float]] = {kind: [] for kind in kinds}
     for number in range(rounds):
         for kind in list(kinds)[:: 1 if number % 2 == 0 else -1]:
             if kind in times:
+                if kind == "traindx":
+                    hub = hub or recorder()
                 try:
-                    times[kind].append(turn(kind, training, hub, steps, clock))
+                    times[kind].append(turn(kind, training, hub if kind == "traindx" else None, steps, clock))
                 except Exception as error:  # a peer that cannot do this model
                     print(f"{task}: {kind} left out ({type(error).__name__}: {str(error)[:100]})", file=sys.stderr)
                     del times[kind]
-    resume(hub)
-    cost, spent = hub.cost, hub._clock.spent
-    hub.detach()
+    own = "–"
+    if hub is not None:
+        resume(hub)
+        own = f"{hub.cost:.2%} ({hub.spent:.2f} s)"
+        hub.detach()
     bare = statistics.median(times["bare"])
     quarters = statistics.quantiles(times["bare"], n=4)
     spread = (quarters[2] - quarters[0]) / bare
     ratios = [_ratio(times[kind], times["bare"]) if kind in times else "–" for kind in kinds if kind != "bare"]
     later = _ratio(times["traindx"][rounds // 2 :], times["bare"][rounds // 2 :]) if "traindx" in times else "–"
     return (
-        f"| {task} | {bare * 1000:.2f} ms | {' | '.join(ratios)} | {later} | {cost:.2%} ({spent:.2f} s) | {spread:.1%} |"
+        f"| {task} | {bare * 1000:.2f} ms | {' | '.join(ratios)} | {later} | {own} | {spread:.1%} |"
         f" {identical(task, device)} | {synchronisations(task, device)} |"
     )
 
