@@ -15,7 +15,9 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
 
+from traindx.engine import diagnose  # noqa: E402
 from traindx.live import recorder  # noqa: E402
+from traindx.readers.find import find_runs  # noqa: E402
 from traindx.trials import inside, setting  # noqa: E402
 from traindx.trials.measure import Measured, Metric, metric_for  # noqa: E402
 from traindx.trials.yardstick import Reference  # noqa: E402
@@ -405,6 +407,36 @@ def test_samples_are_kept_unless_they_are_drawn_anew(tmp_path: Path) -> None:
     assert measured(tmp_path / "fixed", over(fixed), "cache").acted["cache"] > 0
     assert measured(tmp_path / "drawn", over(drawn), "cache").acted["cache"] == 0  # augmentation is not frozen
     assert fixed.read < drawn.read
+
+
+def test_a_loop_that_cuts_its_own_batches_learns_as_from_larger_ones(tmp_path: Path) -> None:
+    x, y = values()
+    found: list[torch.Tensor] = []
+
+    def over(size: int) -> Callable[[], None]:
+        def loop() -> None:
+            model = nn.Linear(8, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+            schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+            for _ in range(3):
+                for start in range(0, len(x), size):
+                    optimizer.zero_grad()
+                    F.mse_loss(model(x[start : start + size]), y[start : start + size]).backward()
+                    optimizer.step()
+                schedule.step()
+            found.append(model.weight.detach().clone())
+
+        return loop
+
+    small = measured(tmp_path / "small", over(8), "batch_size=x4")
+    large = measured(tmp_path / "large", over(32))
+    assert torch.allclose(found[0], found[1], atol=1e-5)
+    assert (small.steps, small.acted) == (large.steps, {"batch_size=x4": small.steps})
+    assert measured(tmp_path / "fixed", over(8), "batch_size=32").acted == {
+        "batch_size=32": 0
+    }  # times what is not known
+    page = diagnose(find_runs([tmp_path / "small"])[0])
+    assert not {"accumulation-unscaled", "gradients-not-cleared"} & {symptom.id for symptom in page.present()}
 
 
 def test_settings_without_a_case_are_few() -> None:

@@ -147,6 +147,51 @@ def test_an_edit_changes_what_it_should(tmp_path: Path, setting: str) -> None:
     assert edited(tmp_path, _written(tmp_path, "pass\n"), combined(setting), Evidence()) is None
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("loss = -torch.log(torch.softmax(z, dim=-1))", "loss = -torch.log_softmax(z, dim=-1)"),
+        ("a = F.softmax(z, 1)[rows, y].log()", "a = F.log_softmax(z, 1)[rows, y]"),
+        ("a = torch.log(z.softmax(-1).gather(1, y[:, None]))", "a = z.log_softmax(-1).gather(1, y[:, None])"),
+        ("a = torch.log(1 - torch.sigmoid(a + b))", "a = torch.nn.functional.logsigmoid(-(a + b))"),
+        ("a = F.sigmoid(z).log()", "a = F.logsigmoid(z)"),
+        (
+            "p = torch.softmax(z, dim=-1)\nloss = -torch.log(p.gather(1, y[:, None])).mean()",
+            "log_p = torch.log_softmax(z, dim=-1)\nloss = -log_p.gather(1, y[:, None]).mean()",
+        ),
+        (
+            "def bce(z, y):\n    p = z.sigmoid()\n    return -(y * p.log() + (1 - y) * torch.log(1 - p)).mean(), p",
+            "def bce(z, y):\n    p = z.sigmoid()\n    log_p = torch.nn.functional.logsigmoid(z)\n"
+            "    log_not_p = torch.nn.functional.logsigmoid(-z)\n    return -(y * log_p + (1 - y) * log_not_p).mean(), p",
+        ),
+    ],
+)
+def test_logarithms_of_shares_are_written_in_log_space(tmp_path: Path, source: str, expected: str) -> None:
+    script = _written(tmp_path, f"import torch\n{source}\n")
+    edits = edited(tmp_path, script, combined("log_space"), Evidence())
+    assert edits == {script.name: f"import torch\n{expected}\n"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a = torch.log(p)",
+        "a = torch.log(torch.softmax(z, 1) + 1e-8)",
+        "p = torch.softmax(z, 1)\np = p / 2\na = torch.log(p)",  # not the shares any more
+        "def f(p):\n    return torch.log(p)\np = torch.softmax(z, 1)",  # another p
+        "a = torch.log(1 - torch.softmax(z, 1))",
+    ],
+)
+def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str) -> None:
+    script = _written(tmp_path, f"import torch\n{source}\n")
+    assert edited(tmp_path, script, combined("log_space"), Evidence()) is None
+
+
+def test_batches_that_a_function_hands_out_are_made_larger_where_their_size_is_written(tmp_path: Path) -> None:
+    source = "def batches(x, size=2):\n    for i in range(0, len(x), size):\n        yield x[i : i + size]\n"
+    assert changed(tmp_path, source, "batch_size=x4") == ["def batches(x, size=8):"]
+
+
 def _written(folder: Path, source: str) -> Path:
     (folder / "other.py").write_text(source)
     return folder / "other.py"

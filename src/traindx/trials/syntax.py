@@ -124,6 +124,15 @@ def calls_in(node: cst.CSTNode) -> list[cst.Call]:
     return [found for found in m.findall(node, m.Call()) if isinstance(found, cst.Call)]
 
 
+def logarithm_of(call: cst.Call) -> cst.BaseExpression | None:
+    """What the logarithm is taken of: `torch.log(x)` or `x.log()`."""
+    if dotted(call.func) == "torch.log" and len(call.args) == 1:
+        return call.args[0].value
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "log" and not call.args:
+        return call.func.value
+    return None
+
+
 def is_optimizer(call: cst.Call) -> bool:
     return called(call) in OPTIMIZERS and bool(call.args)
 

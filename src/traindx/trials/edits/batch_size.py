@@ -35,16 +35,16 @@ def _of_loader(module: cst.Module, setting: Setting) -> cst.Module | None:
 
 
 def _of_slices(module: cst.Module, setting: Setting) -> cst.Module | None:
-    """`for i in range(0, n, 25): … order[i:i + 25]`: both numbers are one."""
+    """`for i in range(0, n, 25): … order[i:i + 25]`: both numbers are one. In the loop itself, or in a function that hands batches out."""
     for loop in m.findall(
         module, m.For(target=m.Name(), iter=m.Call(func=m.Name("range"), args=[m.Arg(), m.Arg(), m.Arg()]))
     ):
         assert isinstance(loop, cst.For)
         assert isinstance(loop.iter, cst.Call)
-        if "backward" not in {syntax.called(call) for call in syntax.calls_in(loop)}:
+        if "backward" not in {syntax.called(call) for call in syntax.calls_in(loop)} and not m.findall(loop, m.Yield()):
             continue
         size = loop.iter.args[2].value
-        if isinstance(size, cst.Name):
+        if isinstance(size, cst.Name | cst.Attribute):
             return set_value(module, size, setting, lambda value: None)
         number = syntax.number_of(size)
         name = syntax.last_name(loop.target) if isinstance(loop.target, cst.Name) else ""

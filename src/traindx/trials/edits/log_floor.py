@@ -13,7 +13,7 @@ LEAST = 1e-7
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     """Those on the line that the recording names; without one, all of them where they stand on one line."""
-    logs = [call for call in syntax.calls_in(module) if _argument(call) is not None]
+    logs = [call for call in syntax.calls_in(module) if syntax.logarithm_of(call) is not None]
     lines = syntax.lines_of(module, logs)
     at = evidence.places.get("nan-from-log")
     here = [call for call in logs if at is None or lines.get(call) == at[1]]
@@ -22,7 +22,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     least = syntax.number(setting.number_or(LEAST))
 
     def change(call: cst.Call) -> cst.Call | None:
-        value = _argument(call)
+        value = syntax.logarithm_of(call)
         if value is None or not any(call.deep_equals(one) for one in here):
             return None
         if syntax.called(value) in ("clamp", "clamp_min"):
@@ -36,12 +36,3 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return call.with_changes(func=call.func.with_changes(value=clamped))
 
     return syntax.rewrite_calls(module, change)
-
-
-def _argument(call: cst.Call) -> cst.BaseExpression | None:
-    """What the logarithm is taken of: `torch.log(x)` or `x.log()`."""
-    if syntax.dotted(call.func) == "torch.log" and len(call.args) == 1:
-        return call.args[0].value
-    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "log" and not call.args:
-        return call.func.value
-    return None

@@ -8,16 +8,10 @@ from typing import Any
 
 import torch
 
+from traindx.trials.picking import PICKING
 from traindx.trials.treatment import Treatment
 
 Logs = Callable[[], torch.Tensor]
-# what picks, orders or shapes values and computes none: done to the shares, it is done to their logarithms as well
-PICKING = frozenset(
-    {
-        "gather", "__getitem__", "index_select", "take_along_dim", "masked_select", "select", "narrow", "squeeze", "unsqueeze", "view", "reshape",
-        "flatten", "permute", "transpose", "t", "movedim", "contiguous", "clone", "float", "double",
-    }
-)  # fmt: skip
 
 
 class Shares(torch.Tensor):
