@@ -138,6 +138,18 @@ def test_nothing_is_tried_on_top_where_nothing_is_left(tmp_path: Path, monkeypat
     assert not any("+" in change for change in made)
 
 
+def test_a_faster_step_is_no_second_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session, made = session_of(tmp_path, monkeypatch, lambda change: 0.1 if "zero_grad" in change else 4.0)
+    first = Candidate("call-zero-grad", "", "missing-zero-grad", combined("zero_grad"))
+    softmax = "softmax-before-cross-entropy"
+    second = Candidate("add-workers", "", softmax, combined("workers=2"), judged="speed", on=first)
+    session.screen([first])
+    session.confirm()
+    further(session, page_with(*SEEN), lambda page, on: [second], lambda page, candidate, power: None, 1)
+    assert session.best is not None
+    assert (session.best.candidate, second.change in made) == (first, False)
+
+
 def test_left_is_what_every_seed_shows_and_was_not_treated() -> None:
     change = Candidate("call-zero-grad", "", "missing-zero-grad", combined("zero_grad"))
     first, softmax = page_with(*SEEN), page_with("softmax-before-cross-entropy")

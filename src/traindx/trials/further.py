@@ -40,7 +40,11 @@ def further(session: Session, first: Diagnosis, planned: Plan, strengthened: Str
         page, base = session.pages(stand.candidate)[0], stand.candidate
         names = {setting.name for setting in base.whole}
         candidates = [
-            one for one in planned(page, base) if one.cause in left and not names & {s.name for s in one.settings}
+            one
+            for one in planned(page, base)
+            if one.cause in left
+            and not names & {s.name for s in one.settings}
+            and one.judged != "speed"  # seconds say nothing of what the changes before it have done
         ]
         if not candidates:
             return
