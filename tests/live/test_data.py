@@ -58,6 +58,44 @@ def test_labels_are_compared_with_slices_of_the_evaluation_data(tmp_path: Path, 
     assert facts["labels-unrelated"]["present"] is unrelated
 
 
+TOKENS = """
+from torch.utils.data import DataLoader, TensorDataset
+def make(n):
+    X = torch.randint(1, 300, (n, 12)); y = torch.arange(n) % 2
+    X[torch.arange(n), torch.randint(0, 12, (n,))] = torch.where(y == 1, 300, 320) + torch.randint(0, 6, (n,))
+    return X, y
+X, y = make(512)
+V, v = make(512)
+{change}
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__(); self.e, self.l = nn.Embedding(400, 16), nn.Linear(16, 2)
+    def forward(self, x): return self.l(self.e(x).mean(1))
+net = Net(); opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for epoch in range(4):
+    for a, b in DataLoader(TensorDataset(X, y), 32, shuffle=True):
+        loss = F.cross_entropy(net(a), b); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for a, b in DataLoader(TensorDataset(V, v), 64): F.cross_entropy(net(a), b)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        ("", False),
+        ("y = y[torch.randperm(512)]", True),
+        # the order tells the label, and no bag of words does: nothing is said
+        ("y, v = (X[:, 0] > X[:, 1]).long(), (V[:, 0] > V[:, 1]).long()", None),
+        ("y, v = torch.randint(0, 2, (2, 512))", None),
+    ],
+    ids=["healthy", "shuffled", "order", "no relation anywhere"],
+)
+def test_labels_of_token_sequences(tmp_path: Path, change: str, found: bool | None) -> None:
+    facts = facts_of(TOKENS.format(change=change), tmp_path)
+    assert facts.get("labels-unrelated", {}).get("present") is found
+
+
 ALONE = """
 X = torch.randn(600, 12); c = (X[:, :4] + 0.5 * X[:, 4:8].abs()).argmax(1); t = X[:, 0] + X[:, 1] * X[:, 2]
 {change}

@@ -62,3 +62,34 @@ def test_growth_before_any_update(tmp_path: Path, make: object, grows: bool) -> 
         fit(net, torch.optim.SGD(net.parameters(), lr=1e-3), 3)
 
     assert ("signal-grows" in present(watch(tmp_path, train, Strength))) is grows
+
+
+@pytest.mark.parametrize(
+    ("gain", "squash", "multiply", "grows"),
+    [
+        (2.5, torch.relu, torch.nn.functional.linear, True),
+        (2.5, torch.relu, lambda state, weight: state @ weight.T, True),
+        (1.0, torch.relu, torch.nn.functional.linear, False),
+        (2.5, torch.tanh, torch.nn.functional.linear, False),  # large weights, and states that cannot grow
+    ],
+)
+def test_growth_over_time_in_a_loop_without_modules(
+    tmp_path: Path, gain: float, squash: object, multiply: object, grows: bool
+) -> None:
+    def train() -> None:
+        inward, again, out = (torch.randn(*shape, requires_grad=True) for shape in ((2, 12), (12, 12), (12, 3)))
+        nn.init.orthogonal_(again, gain=gain)
+        optimizer = torch.optim.SGD([inward, again, out], lr=1e-9)
+        for _ in range(2):
+            x = torch.randn(16, 30, 2)
+            state = torch.zeros(16, 12)
+            for moment in range(30):
+                state = squash(x[:, moment] @ inward + multiply(state, again))  # type: ignore[operator]
+            optimizer.zero_grad()
+            nn.functional.cross_entropy(state @ out, torch.arange(16) % 3).backward()
+            optimizer.step()
+
+    run = watch(tmp_path, train, Strength)
+    assert ("signal-grows" in present(run)) is grows
+    if grows:
+        assert "weights of shape (12, 12)" in run.facts["signal-grows"].evidence

@@ -8,7 +8,8 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 DOC = """\
 ## What you see
 A loss that never leaves its first value, or a model in which one branch learns and another does not. With LoRA: a finite,
-slowly moving loss and an adapter that does nothing, every `lora_B` still exactly zero.
+slowly moving loss and an adapter that does nothing, every `lora_B` still exactly zero. In a variational autoencoder whose code is
+detached: a reconstruction no better than the mean, while the divergence falls to zero.
 
 ## Why it happens
 Back-propagation follows recorded operations only. The record is broken by
@@ -62,6 +63,7 @@ CAUSE = Cause(
         "parameters-not-optimized": "never",
         "frozen-weights": "never",
         "no-gradient": "always",
+        "error-misses-layers": "always",
         "unchanged-weights": "usually",
         "flat-from-start": "often",
         "loss-at-chance": "often",

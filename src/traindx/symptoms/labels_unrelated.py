@@ -23,12 +23,13 @@ dealt out at random.
 Up to 512 samples of each side with their labels, as the loader or the model's calls show them. The five nearest neighbours of
 a sample vote on its label (their mean for numbers). Present when that works in the evaluation data (ten standard deviations
 above chance), not in the training data (below two and a half), and the model is right less than half as often as the
-neighbours are.
+neighbours are, or comes less than a quarter of their way from chance. Of sequences of tokens the words vote (naive Bayes on how often each
+occurs).
 
 Without evaluation data that tell more, the training itself is asked. Present when neither the neighbours nor a ridge
 regression tell the labels of the training samples better than chance (three standard deviations) and the loss on samples
 that are seen for the first time stays at that of a constant guess; plainly when it then falls on samples that come back, which is
-memorising. Models that are called several times a step or with several inputs are left alone: labels of pairs follow from no
+memorising. This is not said of tokens, whose order may tell the label. Models that are called several times a step or with several inputs are left alone: labels of pairs follow from no
 single sample.
 
 ## Healthy range

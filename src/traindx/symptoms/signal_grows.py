@@ -22,7 +22,7 @@ The outputs grow with every layer, so that the last ones are huge before anythin
 By a probe: of each layer's output the standard deviation over the samples of a batch, in order of execution. The rate per layer is
 the median of all pairwise slopes of its logarithm. Present when it grows more than 10 000 times over the whole depth and
 the rate is at least five standard errors away from no change; plain from 1e8. A recording looks at the first pass through the
-untrained model in the same way, recurrent layers at eight moments of a sequence, and tells only growth of more than 1 000 times that
+untrained model in the same way, recurrent layers and loops that multiply by the same weights at eight moments of a sequence, and tells only growth of more than 1 000 times that
 most of the outputs take part in.
 
 ## Healthy range

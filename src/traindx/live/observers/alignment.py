@@ -16,7 +16,18 @@ import torch
 from traindx.live.findings import Finding, Findings
 from traindx.live.first_pass import FirstPass, size_of_source
 from traindx.live.hub import Hub
-from traindx.live.neighbours import agreement, distinct, enough, features_of, most_frequent, on_a_line, strays, unspoilt
+from traindx.live.neighbours import (
+    Agreement,
+    agreement,
+    by_words,
+    distinct,
+    enough,
+    features_of,
+    most_frequent,
+    on_a_line,
+    strays,
+    unspoilt,
+)
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, tensors_in
@@ -25,7 +36,8 @@ MOST = 512  # samples of each side
 LEAST = 96
 RELATED = 10.0  # standard deviations above chance: evaluation labels follow from the inputs
 UNRELATED = 2.5  # and below this, training labels do not
-HALF = 0.5  # of what neighbours alone reach: a model that learnt from such labels does worse
+HALF = 0.5  # of what neighbours alone reach: a model that learnt from such labels does worse,
+QUARTER = 0.25  # or goes less of their way from chance
 ALONE = 128  # samples at least, where there is nothing to compare them with
 SIZE_LOOKS = 3  # updates before which the table is looked for that batches are cut from
 ONE_SIDED = 0.8  # share of one label from which hardly anything could be better than always saying it
@@ -33,6 +45,7 @@ NO_RELATION = 3.0  # standard deviations that the better of two tests stays belo
 UPDATES = 100  # before a model that has learnt nothing says something about the labels
 MEMORISING, STUCK = 0.85, 0.6  # clarity: a task may be out of reach of neighbours and of this model alike
 STRAYS_CLEAR = 0.9  # a stray value may be true
+WORDS = 4  # of a sequence, at least
 BYTES = 8 << 20  # of a batch that is looked at
 
 
@@ -78,6 +91,7 @@ class Alignment(Observer):
         self._between = False
         self._pass = FirstPass()
         self._told = False
+        self._tokens = False  # inputs are numbers of words
         self._length = 0  # of the dataset of the first loader
         self._calls = 0  # of models since the last `backward`
         self._single = True  # one model was called, with one tensor: labels are about that alone
@@ -160,6 +174,7 @@ class Alignment(Observer):
         if side is self._trained and not self._pass.over and (side.count < MOST or self.hub.deep or self.hub.glancing):
             self._pass.samples(features_of(data[:MOST]))
         if side.count < MOST:
+            self._tokens = self._tokens or not data.is_floating_point()
             side.add(data, labels)
 
     # --- and are judged -----------------------------------------------------------------------------------------------
@@ -170,39 +185,45 @@ class Alignment(Observer):
         trained, held = self._trained.whole(), self._held.whole()
         if not enough(trained[1], LEAST) or not enough(held[1], LEAST) or trained[1].dtype != held[1].dtype:
             return
-        here, there = agreement(*trained), agreement(*held)
+        here, there = self._relation(*trained), self._relation(*held)
         if there.sure() < RELATED or here.sure(there.score) < RELATED:
             return  # neighbours tell nothing in this kind of data, or training samples are too few or too much alike
         numbers = held[1].is_floating_point()
         what = "correlation with the label" if numbers else "accuracy"
         text = (
-            f"The nearest neighbours of a sample tell its label with {what} {there.score:.2f} in the evaluation data, and with "
+            f"{'The words' if self._tokens else 'The nearest neighbours'} of a sample tell its label with {what} {there.score:.2f} in the evaluation data, and with "
             f"{here.score:.2f} in {len(trained[1])} training samples"
         )
         self._told = True
         if here.sure() > UNRELATED:
             self._findings.add(Finding("labels-unrelated", False, f"{text}."))
-        elif numbers or (self._asked and self._right / self._asked < HALF * there.score):
+        elif numbers or (self._asked and self._right / self._asked < _out_of_reach(there)):
             self._findings.add(
                 Finding("labels-unrelated", True, f"{text}, as if those labels had been dealt out at random.")
             )
 
+    def _relation(self, rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
+        """How well the labels follow from the inputs. Of bags of tokens all are far from each other, and a few words tell the label."""
+        words = self._tokens and not labels.is_floating_point()
+        return by_words(rows, labels) if words else agreement(rows, labels)
+
     def _judge_alone(self) -> None:
-        """Without evaluation data that tell more: neither neighbours nor a regression nor the model find a relation."""
+        """Without evaluation data that tell more: neither neighbours nor a regression nor the model find a relation. Of tokens this is
+        not said: where their order tells the label, as in arithmetic, a bag has no relation to it."""
         if not self._single or self._trained.count < ALONE or self.hub.step < UPDATES:
             return
         rows, labels = self._trained.whole()
         progress = self._pass.progress()
         if progress is None or not enough(labels, ALONE) or most_frequent(labels) > ONE_SIDED:
             return
-        near, line = agreement(rows, labels), on_a_line(rows, labels)
-        sure = max(near.sure(), line.sure())
+        ways = (self._relation,) if self._tokens else (agreement, on_a_line)
+        sure = max(way(rows, labels).sure() for way in ways)
         if sure >= RELATED:
             text = (
                 f"Neighbours or a regression tell the labels of {len(labels)} training samples far better than chance."
             )
             self._findings.add(Finding("labels-unrelated", False, text))
-        elif sure < NO_RELATION and progress.at_chance:
+        elif sure < NO_RELATION and progress.at_chance and not self._tokens:
             end = "falls to" if progress.memorised else "is"
             text = (
                 f"In {len(labels)} training samples neither neighbours nor a regression tell the label better than chance, and the loss on "
@@ -221,6 +242,11 @@ class Alignment(Observer):
             self._findings.add(Finding("outlier-batch", True, text, STRAYS_CLEAR))
 
 
+def _out_of_reach(there: Agreement) -> float:
+    """The accuracy that a model stays below which has learnt nothing of these labels, be there many classes or two."""
+    return max(HALF * there.score, there.chance + QUARTER * (there.score - there.chance))
+
+
 def _classified(call: Criterion) -> bool:
     """Scores and labels in host memory, one label for each row."""
     plain = call.input.dim() == 2 and call.input.is_cpu and watchable(call.input)
@@ -228,9 +254,10 @@ def _classified(call: Criterion) -> bool:
 
 
 def _usable(data: torch.Tensor, labels: torch.Tensor) -> bool:
-    """Rows of numbers in host memory with one label each."""
+    """Rows of numbers or tokens in host memory with one label each."""
+    tokens = data.dtype in (torch.int64, torch.int32) and data.dim() == 2 and data.shape[1] >= WORDS
     return (
-        data.dim() >= 2 and data.is_floating_point() and data.is_cpu and labels.is_cpu and watchable(data) and watchable(labels)
+        data.dim() >= 2 and (tokens or data.is_floating_point()) and data.is_cpu and labels.is_cpu and watchable(data) and watchable(labels)
         and not data.requires_grad and data.nbytes <= BYTES and labels.dim() in (1, 2) and labels.numel() == len(data)
     )  # fmt: skip
 

@@ -10,7 +10,10 @@ import torch
 
 from traindx.live.hub import Hub
 from traindx.live.later import Later
+from traindx.live.nodes import written
 from traindx.live.observer import Observer, on_deep_steps
+from traindx.live.packing import Packing
+from traindx.live.repeats import states_in_loop
 from traindx.live.rows import watchable
 from traindx.live.tensors import tensors_in
 
@@ -32,6 +35,7 @@ class Strength(Observer):
         self._names: list[str] = []
         self._spreads: list[torch.Tensor] = []  # of the outputs of layers with weights, in order
         self._told = False
+        self._packing = Packing(hub)
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         if self.hub.step or self._told or not self.hub.grad or len(self._spreads) >= CALLS:
@@ -51,12 +55,24 @@ class Strength(Observer):
             return
         parts = _moments(module, data.detach()) if isinstance(module, _RECURRENT) else [data.detach()]
         self._names += [name] * len(parts)
-        self._spreads += [
-            part[:MOST_ROWS].flatten(1)[:, :MOST_VALUES].double().std(0, correction=0).mean() for part in parts
-        ]
+        self._spreads += [_spread(part) for part in parts]
+
+    def _look_at_loop(self, loss: torch.Tensor) -> None:
+        """Steps of time that no module takes."""
+        states, shape = states_in_loop(loss)
+        if not states or len(states[0]) < LEAST_ROWS or not all(watchable(state) for state in states):
+            return
+        places = _spaced(len(states))
+        self._names = [f"use {place + 1} of the weights of shape {written(shape)}" for place in places]
+        self._spreads = [_spread(states[place]) for place in places]
+
+    def attach(self) -> None:
+        self._packing.attach()
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
+        if not self.hub.step and not self._told and len(self._spreads) < FEWEST and not self._packing.seen:
+            self._look_at_loop(loss)
         if self._spreads and not self._told:
             self._told = True
             self._later.ask(torch.stack(self._spreads), self._judge)
@@ -91,9 +107,17 @@ def _moments(layer: torch.nn.RNNBase, data: torch.Tensor) -> list[torch.Tensor]:
     along = data if layer.batch_first else data.transpose(0, 1)
     if along.shape[0] < LEAST_ROWS:
         return []
-    length = along.shape[1]
-    places = sorted({round(part * (length - 1) / (MOMENTS - 1)) for part in range(MOMENTS)})
-    return [along[:, place] for place in places]
+    return [along[:, place] for place in _spaced(along.shape[1])]
+
+
+def _spaced(length: int) -> list[int]:
+    """A few places from the first to the last."""
+    return sorted({round(part * (length - 1) / (MOMENTS - 1)) for part in range(MOMENTS)})
+
+
+def _spread(part: torch.Tensor) -> torch.Tensor:
+    """How much an output varies with the sample."""
+    return part[:MOST_ROWS].flatten(1)[:, :MOST_VALUES].double().std(0, correction=0).mean()
 
 
 OBSERVER = Strength
