@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from live_scripts import facts_of, run
 
+from traindx.live.hub import Hub
+from traindx.live.observers import causality
+
 MODEL = """
 class Tiny(nn.Module):
     def __init__(self, causal):
@@ -49,3 +52,19 @@ def test_the_training_is_the_same_bit_for_bit(tmp_path: Path) -> None:
     bare = run(script, None)
     assert run(script, tmp_path / "run.traindx") == bare
     assert "8 0x" in bare
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9], ids=["there is room", "in the end"])
+def test_a_dear_call_waits_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    asked: list[int] = []
+
+    def room(hub: Hub) -> float:
+        asked.append(hub.step)
+        return 1.0 if hub.step > 4 else -1.0
+
+    monkeypatch.setattr(causality._Call, "dear", True)
+    monkeypatch.setattr(causality, "TRIAL_SECONDS", seconds)
+    monkeypatch.setattr(Hub, "room", property(room))
+    fact = facts_of(MODEL.format(model="Tiny(False)", target="y"), tmp_path, ended=True)["sees-the-future"]
+    assert fact["present"]
+    assert asked == list(range(2, 8 if seconds else 6))

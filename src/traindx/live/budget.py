@@ -48,6 +48,11 @@ class Budget:
         """The share of wall time that recording has taken so far."""
         return self.spent / max(time.perf_counter() - self.began, 1e-9)
 
+    @property
+    def room(self) -> float:
+        """The seconds that are left of what recording may take by now."""
+        return self.share * (time.perf_counter() - self.began) - self.spent
+
     def spend(self, seconds: float, kind: Kind) -> None:
         self.spent += seconds
         self._by_kind[kind] += seconds

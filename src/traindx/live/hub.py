@@ -108,6 +108,11 @@ class Hub(Records):
         """The seconds that recording has taken so far."""
         return self._clock.spent
 
+    @property
+    def room(self) -> float:
+        """The seconds that recording may take now without exceeding its budget."""
+        return self._clock.room
+
     def hush(self) -> None:
         """From now on no step is looked at closely."""
         self._hushed = True

@@ -10,7 +10,7 @@ import torch
 from torch._C._functorch import is_functorch_wrapped_tensor
 
 TOGETHER = 64  # numbers of one device that travel together
-SEND_SECONDS = 0.3  # and how long the first of them waits for the others
+SEND_SECONDS = 0.5  # and how long the first of them waits for the others
 # Results of these are written again by the next step: a CUDA graph is replayed into the same memory.
 _REUSED = ("CompiledFunction", "Graphed")
 

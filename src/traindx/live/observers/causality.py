@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import random
 import sys
+import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -28,7 +29,23 @@ SHIFTED = 0.95  # of the targets equal the next input
 LEAST_TOKENS = 4
 ROWS = 2  # samples that are tried
 LEAST_CHANGE = 1e-6  # of the outputs' size; also ten times what two equal calls differ by
+TRIAL_SECONDS = 0.5  # that the calls may take on a GPU; 0.1 to 0.9 were seen for GPT-2 on an H200
 MOST_TOKENS = 1 << 16  # in a batch, so that the three calls stay cheap
+
+
+class _Call(NamedTuple):
+    """A call of the model in training."""
+
+    model: weakref.ref[torch.nn.Module]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    tokens: torch.Tensor
+    half: torch.autocast  # that it was made under
+
+    @property
+    def dear(self) -> bool:
+        """To make it again with fewer samples: a GPU takes up to a second for operations of a size that is new to it."""
+        return not self.tokens.is_cpu
 
 
 class Causality(Observer):
@@ -36,8 +53,8 @@ class Causality(Observer):
         super().__init__(hub)
         self._findings = Findings(hub)
         self._targets: list[torch.Tensor] = []
-        self._call: tuple[torch.nn.Module, tuple[Any, ...], dict[str, Any], torch.Tensor] | None = None
-        self._half: torch.autocast | None = None  # that the call was made under
+        self._call: _Call | None = None
+        self._waiting: _Call | None = None  # to be tried when there is room for it
         self._done = False
 
     @on_deep_steps
@@ -57,25 +74,44 @@ class Causality(Observer):
             and watchable(tokens)
         )
         if tokens is not None and whole and tokens.shape[1] >= LEAST_TOKENS and tokens.numel() <= MOST_TOKENS:
-            self._call = (getattr(model, "_orig_mod", model), args, kwargs, tokens)
             kind = tokens.device.type
-            self._half = torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+            half = torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
+            self._call = _Call(weakref.ref(getattr(model, "_orig_mod", model)), args, kwargs, tokens, half)
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         call, targets = self._call, self._targets
         self._call, self._targets = None, []
-        if self._done or call is None or self.hub.step < UPDATES or not self.hub.deep:
+        if self._done or self.hub.step < UPDATES:
             return
-        self._done = True
         if torch.distributed.is_available() and torch.distributed.is_initialized():
-            return  # one rank must not call a model that others wait for
-        model, args, kwargs, tokens = call
-        if self._half is not None and any(shifted(tokens.cpu(), target.cpu()) for target in targets):
-            with self._half:  # as it was called: the GPU knows those operations already
-                changed = _future_seen(model, args, kwargs, tokens)
+            self._done = True  # one rank must not call a model that others wait for
+        elif self._waiting is not None:
+            self._try(self._waiting, last=False)
+        elif call is not None:
+            self._done = not any(shifted(call.tokens.cpu(), target.cpu()) for target in targets)
+            if not self._done:
+                self._try(call, last=False)
+
+    def _try(self, call: _Call, *, last: bool) -> None:
+        if call.dear and not last and self.hub.room < TRIAL_SECONDS:
+            self._waiting = call
+            return
+        self._done, self._waiting = True, None
+        model = call.model()
+        if model is not None:
+            with call.half:  # as it was called: the GPU knows those operations already
+                changed = _future_seen(model, call.args, call.kwargs, call.tokens)
             if changed is not None:
-                self._tell(type(model).__name__, tokens, changed)
+                self._tell(type(model).__name__, call.tokens, changed)
+
+    def on_farewell(self) -> None:
+        self._waiting = None
+
+    def on_end(self) -> None:
+        asked_for = self.hub.stop_after is not None and self.hub.step >= self.hub.stop_after
+        if self._waiting is not None and (asked_for or not self.hub.cut_short):
+            self._try(self._waiting, last=True)
 
     def _tell(self, name: str, tokens: torch.Tensor, changed: float) -> None:
         if changed:

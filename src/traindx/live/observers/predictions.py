@@ -137,10 +137,7 @@ class Predictions(Observer):
             self.hub.values.add(step, "train_accuracy", float(right / counted.sum().clamp(min=1)))
             self._say_classes(site.classes)
             return
-        codes = torch.arange(site.classes)
-        hits = (true.unsqueeze(1) == codes) & counted.unsqueeze(1)
-        answers = ((predicted.unsqueeze(1) == codes) & counted.unsqueeze(1)).sum(0)
-        numbers = torch.cat([right, answers, hits.sum(0)])
+        numbers = torch.cat([right, *(_histogram(codes[counted], site.classes) for codes in (predicted, true))])
         if site.dense:  # shades of grey that are rebuilt are no labels
             numbers = numbers * ((target == 0) | (target == 1)).all()
         self._counted(site, step, rows, numbers.tolist())
@@ -330,7 +327,11 @@ class _Asked:
         if self._threshold is not None:
             every = torch.ones_like(target, dtype=torch.bool)
             return (scores > self._threshold).long(), (target > 0.5).long(), every
-        return scores.argmax(1), target, target != self._ignored
+        return scores.float().argmax(1), target, target != self._ignored
+
+
+def _histogram(codes: torch.Tensor, classes: int) -> torch.Tensor:
+    return codes[(codes >= 0) & (codes < classes)].long().bincount(minlength=classes)
 
 
 OBSERVER = Predictions
