@@ -103,7 +103,7 @@ X = torch.randn(640, 1, 8, 8) + y.view(-1, 1, 1, 1) / 10
 loader = DataLoader(TensorDataset(X, y), 16, shuffle={shuffle})
 net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
 opt = torch.optim.SGD(net.parameters(), lr=0.01)
-for x, t in loader:
+for x, t in (batch for epoch in range(2) for batch in loader):
     loss = F.cross_entropy(net(x), t); opt.zero_grad(); loss.backward(); opt.step()
 """
 
@@ -113,4 +113,27 @@ for x, t in loader:
 )
 def test_order(tmp_path: Path, ordered: bool, shuffle: bool, found: bool) -> None:
     facts = facts_of(ORDER.format(sorted=ordered, shuffle=shuffle), tmp_path)
+    assert facts["data-in-order"]["present"] is found
+
+
+TWO_CLASSES = """
+y = torch.arange(640) // 320
+X = torch.randn(640, 8) + y.view(-1, 1)
+net = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2)); opt = torch.optim.SGD(net.parameters(), lr=0.01)
+for b in {batches}:
+    loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("batches", "found"),
+    [
+        ("torch.arange(640).repeat(2).split(16)", True),
+        ("torch.randperm(640).repeat(2).split(16)", False),
+        # steps of one kind and of the other in turns, as a discriminator takes them
+        ("(b + 320 * (i % 2) for i, b in enumerate(torch.randperm(320).repeat(4).split(16)))", False),
+    ],
+)
+def test_order_of_two_classes_without_a_loader(tmp_path: Path, batches: str, found: bool) -> None:
+    facts = facts_of(TWO_CLASSES.format(batches=batches), tmp_path)
     assert facts["data-in-order"]["present"] is found

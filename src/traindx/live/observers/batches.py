@@ -10,6 +10,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
+from itertools import pairwise
 from statistics import mean, stdev
 from typing import Any
 
@@ -51,6 +52,9 @@ LABELS = 4096  # of a batch that are looked at for their order
 RUN_BATCHES = 40  # batches whose labels are looked at for their order
 ONE_CLASS = 0.9  # of a batch belongs to one class
 SORTED = 0.6  # of the batches do
+LONG_RUN = (
+    5  # batches of one class, one behind the other, before the other of two comes: steps that take turns are shorter
+)
 
 
 class Batches(Observer):
@@ -77,6 +81,7 @@ class Batches(Observer):
         self._tops: list[tuple[int, float]] = []  # update, largest input value
         self._majorities: list[float] = []
         self._classes: set[int] = set()
+        self._turns: list[int] = []  # the classes of nearly pure batches, in order
         self._ordering = True  # labels are still looked at
         self._sequential: bool | None = None
         self._findings = Findings(hub)
@@ -232,11 +237,15 @@ class Batches(Observer):
         share, place = (labels.reshape(-1, 1) == some).double().mean(0).max(0)
         self._majorities.append(float(share))
         self._classes.add(int(some[place]))
+        if share >= ONE_CLASS:
+            self._turns.append(int(some[place]))
         if len(self._majorities) != RUN_BATCHES:
             return
         self._ordering = False
-        pure = sum(share >= ONE_CLASS for share in self._majorities) / RUN_BATCHES
-        if pure > SORTED and len(self._classes) >= (2 if self._sequential else 3):
+        pure = len(self._turns) / RUN_BATCHES
+        runs = 1 + sum(before != after for before, after in pairwise(self._turns))
+        in_runs = len(set(self._turns)) == 2 and len(self._turns) >= LONG_RUN * runs
+        if pure > SORTED and len(self._classes) >= (2 if self._sequential or in_runs else 3):
             how = "; the loader does not shuffle" if self._sequential else ""
             self._tell(
                 "data-in-order", True,
