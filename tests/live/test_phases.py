@@ -111,6 +111,29 @@ def test_validation_against_training(tmp_path: Path, change: str, found: set[str
     assert present(facts) & ABOUT == found
 
 
+NARROW = """
+X, V = torch.randn(256, 2), torch.randn(128, 2)
+{change}
+y, w = (X[:, 0] * X[:, 1] > 0).long(), (V[:, 0] * V[:, 1] > 0).long()
+net = nn.Sequential(nn.Linear(2, 16), nn.ReLU(), nn.Linear(16, 2)); opt = torch.optim.SGD(net.parameters(), 0.1)
+for epoch in range(3):
+    for b in torch.randperm(256).split(32):
+        loss = F.cross_entropy(net(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for v, t in zip(V.split(64), w.split(64)): F.cross_entropy(net(v), t)
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "leak"),
+    [("pass", False), ("V[::2] = X[:64]", True), ("X, V = X.round(decimals=1), V.round(decimals=1)", None)],
+    ids=["apart", "leaked", "equal by chance"],
+)
+def test_leak_of_samples_of_two_numbers(tmp_path: Path, change: str, leak: bool | None) -> None:
+    facts = facts_of(NARROW.format(change=change), tmp_path)
+    assert facts.get("validation-seen-in-training", {"present": None})["present"] is leak
+
+
 @pytest.mark.parametrize("change", ["V, w = X, y", "V[:80], w[:80] = X[:80], y[:80]"])
 def test_training_accuracy_is_no_leak(tmp_path: Path, change: str) -> None:
     """The training set evaluated as a whole, or a part of it beside the validation set."""

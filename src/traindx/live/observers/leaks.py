@@ -28,7 +28,8 @@ from traindx.live.tensors import first_input, tensors_in, wants_gradients
 MOST_ROWS = 200_000
 ROWS_A_CALL = 4096
 VALUES_A_ROW = 256  # spread over the row; enough to tell any two samples apart that are not made alike
-LEAST_VALUES = 4  # in a row: fewer make equal rows by chance
+LEAST_VALUES = 4  # in a row: fewer make equal rows by chance,
+NARROW, NARROW_ROWS, CONTINUOUS = 2, 16, 0.98  # unless each of two or three is a number that hardly ever comes twice
 LEAST_EVALUATED = 25
 LEAK = 0.2  # of the evaluated rows
 EXPECTED = (
@@ -136,13 +137,15 @@ class Leaks(Observer):
         data = _held(loader.dataset) if type(drawn) is RandomSampler else None
         some = some_of(data) if data is not None and len(data) <= ROWS_A_CALL else None
         if some is not None:
-            self._later.bring(some, lambda here: self._whole.update(row_hashes(here)))
+            self._later.bring(some, lambda here: self._whole.update(row_hashes(here) if _continuous(here) else ()))
 
     def _seen(self, rows: _Rows, group: int | None, some: torch.Tensor) -> None:
         hashes = row_hashes(some)
         different = len(set(hashes))
         if different < DISTINCT * len(hashes) and not _told_by_a_feature(some, different):
             return  # few distinct rows: equal ones mean nothing
+        if not _continuous(some):
+            return
         if group is None:
             if self._whole.issuperset(hashes):
                 rows.trained, rows.again = self._whole, 1.0
@@ -275,12 +278,19 @@ def _scatter(rows: _Rows, group: int) -> float:
     return SIGMAS * math.sqrt(max(0.0, 1 - rows.again) / (rows.again * len(rows.sets[group])))
 
 
+def _continuous(rows: torch.Tensor) -> bool:
+    """Whether each feature of these few tells the samples apart by itself: then a row does not come twice by chance."""
+    if rows.shape[1] >= LEAST_VALUES:
+        return True
+    return len(rows) >= NARROW_ROWS and all(len(set(column.tolist())) >= CONTINUOUS * len(rows) for column in rows.T)
+
+
 def some_of(data: torch.Tensor) -> torch.Tensor | None:
     """Rows of data, and of each some values that tell it from others."""
     if not watchable(data) or data.is_complex() or data.layout != torch.strided:
         return None
     rows = data.detach()[:ROWS_A_CALL].flatten(1)
-    if rows.shape[1] < LEAST_VALUES:
+    if rows.shape[1] < (NARROW if rows.is_floating_point() else LEAST_VALUES):
         return None
     if rows.shape[1] > VALUES_A_ROW:
         rows = rows[:, :: rows.shape[1] // VALUES_A_ROW]
