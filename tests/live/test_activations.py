@@ -85,6 +85,14 @@ def faint(layer: nn.Linear) -> None:
     nn.init.normal_(layer.weight, std=0.058 / math.sqrt(layer.in_features))
 
 
+def faint_cells() -> None:
+    model = Recurrent(nn.LSTM)
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(0.1)
+    train(model)
+
+
 def zero_ends(layer: nn.Linear) -> None:
     if layer.out_features == 3:
         nn.init.zeros_(layer.weight)
@@ -98,6 +106,7 @@ FAULTS = {
     "std 3": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=3.0)), "initial-weights-large"),
     "std 1e-4": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=1e-4)), "initial-weights-small"),
     "a signal that three layers let fade": (lambda: train(Net(), faint), "initial-weights-small"),
+    "a signal that the cells of an LSTM let fade": (faint_cells, "initial-weights-small"),
 }
 TWINS = {
     "modules": lambda: train(mlp()),

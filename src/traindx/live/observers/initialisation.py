@@ -14,6 +14,7 @@ from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
+RECURRENT = (torch.nn.RNNBase, torch.nn.RNNCellBase)
 NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
 MOST = 200  # matrices looked at
 SAMPLE = 1 << 16  # numbers of one matrix
@@ -54,6 +55,13 @@ class Initialisation(Observer):
             for layer in model.modules()
             if isinstance(layer, LAYERS)
         }
+        recurrent = {
+            id(p)
+            for model in self.hub.models.values()
+            for layer in model.modules()
+            if isinstance(layer, RECURRENT)
+            for p in layer.parameters(recurse=False)
+        }
         norms = {
             id(p)
             for m in self.hub.models.values()
@@ -68,7 +76,8 @@ class Initialisation(Observer):
             own = identity in owners and not owners_transposed(owners[identity])
             raw = identity not in owners and parameter.dim() == 2 and min(parameter.shape) >= 2
             if (own or raw) and not _ON_PURPOSE.search(name):
-                fan_in = parameter[0].numel() if own else max(parameter.shape)
+                known = own or identity in recurrent  # of others it is not known on which side their units lie
+                fan_in = parameter[0].numel() if known else max(parameter.shape)
                 found.append((name, parameter.detach(), fan_in))
         return found[:MOST]
 
