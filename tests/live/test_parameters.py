@@ -90,6 +90,21 @@ def early_frozen_trained() -> None:
     fit(model, sgd(model))
 
 
+class Words(nn.Module):
+    """Vectors that are looked up and never learnt."""
+
+    def __init__(self, learnt_elsewhere: bool) -> None:
+        super().__init__()
+        self.table, self.head = nn.Embedding(120, 8, padding_idx=0), nn.Linear(8, 3)
+        if learnt_elsewhere:  # longer for frequent words, and leaning to a common direction
+            with torch.no_grad():
+                self.table.weight.mul_(torch.linspace(0.3, 2.0, 120)[:, None]).add_(torch.linspace(-1, 1, 8))
+        self.table.weight.requires_grad_(False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.table((x[:, :4] * 30).long().abs() % 120).mean(1))
+
+
 def fine_tuned() -> None:
     model = mlp()
     model.load_state_dict(mlp().state_dict())
@@ -245,6 +260,7 @@ FAULTS = {
     "head replaced after the optimiser": (head_replaced_after, "parameters-not-optimized"),
     "only the last bias learns": (frozen, "frozen-weights"),
     "early layers frozen": (early_frozen, "frozen-weights"),
+    "word vectors frozen as they were dealt out": (lambda: train(Words(False)), "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
     "a sign in the middle": (lambda: train(Binary(torch.sign)), "no-gradient"),
     "a function without a slope": (lambda: train(Binary(lambda x: Steps.apply(x, 0.0))), "no-gradient"),
@@ -256,6 +272,7 @@ FAULTS = {
     "scheduler in the batch loop": (lambda: scheduled(True), "schedule-per-batch"),
     "clipped to nothing": (lambda: clipped(1e-3), "clipped-hard"),
     "clipped to a part": (lambda: clipped(0.02), "clipped-hard"),
+    "clipped to a larger part": (lambda: clipped(0.035), "clipped-hard"),
     "decayed away": (lambda: fit(m := mlp(), sgd(m, weight_decay=5.0), steps=20), "weights-decayed-away"),
 }
 TWINS = {
@@ -265,6 +282,7 @@ TWINS = {
     "trained again from the start": lambda: resumed(False),
     "frozen with loaded weights": fine_tuned,
     "early layers frozen after training elsewhere": early_frozen_trained,
+    "word vectors learnt elsewhere": lambda: train(Words(True)),
     "zero_grad on the model": lambda: fit(m := mlp(), sgd(m), clear=m.zero_grad),
     "cleared by hand": by_hand,
     "accumulated and divided": lambda: accumulate(4),

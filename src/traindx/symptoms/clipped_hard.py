@@ -22,7 +22,7 @@ length at every step.
 
 ## How it is measured
 The norm that clip_grad_norm_ found before it cut, by the norm it was given: above it in 95 % of the steps, thirty at
-least, and twenty times above it in the middle, or ten times, as a less clear sign, for SGD with a rate below 1: there
+least, and twenty times above it in the middle, or six times, as a less clear sign, for SGD with a rate below 1: there
 the update is as short as what is left of the gradient. Clipping by value counts when it leaves a twentieth of the norm or less.
 
 ## Healthy range

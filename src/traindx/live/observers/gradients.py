@@ -18,7 +18,7 @@ from traindx.live.values import Number
 SHARE = 0.2  # of the budget
 CLIPPED_SHARE = 0.95
 CLIPPED_BY = 20.0  # the norm is this many times what clipping leaves of it
-CLIPPED_PLAIN = 10.0  # for SGD, whose updates are as long as what is left,
+CLIPPED_PLAIN = 6.0  # for SGD, whose updates are as long as what is left,
 MADE_UP = 1.0  # unless its rate makes up for it, as language models with rates of 20 and norms of 0.25 do
 BORDERLINE = 0.5  # clarity between the two
 SAMPLES = 30

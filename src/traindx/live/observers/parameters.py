@@ -3,6 +3,7 @@ or that are given to an optimiser and never receive a gradient."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -18,12 +19,15 @@ from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.observers.optimizers import built
 from traindx.live.ranks import is_sharded
+from traindx.live.rows import watchable
 
 LOOKS = 3  # deep steps before anything is said
 SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.RNNBase, torch.nn.MultiheadAttention)
 FROZEN = 0.5  # of the weights in layers
 FROZEN_PLAIN = 0.9
+NOISE_ROWS, NOISE_WIDTH = 4096, 64  # of a table that are asked whether they are plain noise
+NOISE_SIGMAS = 4.0  # by which its moments may differ from those of noise
 UNIFORM = 0.15  # by which the spread of weights may differ from that of an even distribution: small layers scatter
 SILENT = 0.2  # of the trainable weights: less is a head or a pooler that nobody uses
 SAMPLE = 64  # numbers of a parameter that are compared to see it move
@@ -200,7 +204,8 @@ class Parameters(Observer):
             if all(not p.requires_grad for p in inside) or not any(id(p) in self._reached for p in inside):
                 continue  # a teacher or a copy that is never trained
             for layer in model.modules():
-                if not isinstance(layer, LAYERS):
+                table = isinstance(layer, torch.nn.Embedding) and _dealt_out(layer)
+                if not isinstance(layer, LAYERS) and not table:
                     continue
                 for parameter in layer.parameters(recurse=False):
                     if parameter.dim() < 2 or id(parameter) not in self._called:
@@ -209,7 +214,7 @@ class Parameters(Observer):
                     layers += 1
                     if not parameter.requires_grad:
                         frozen += parameter.numel()
-                        fresh = fresh and _untrained(parameter)
+                        fresh = fresh and (table or _untrained(parameter))
                         names.append(named[id(parameter)][0] if id(parameter) in named else "")
         if not total:
             return
@@ -279,6 +284,31 @@ def _untrained(weight: torch.Tensor) -> bool:
     limit = (weight.numel() / weight.shape[0]) ** -0.5
     most, spread = torch.stack([few.abs().max(), few.std()]).tolist()
     return bool(0.9 * limit < most <= 1.001 * limit and abs(spread * 3**0.5 / limit - 1) < UNIFORM)
+
+
+def _dealt_out(table: torch.nn.Embedding) -> bool:
+    """Frozen with the numbers a new embedding has."""
+    return not table.weight.requires_grad and watchable(table.weight) and _noise(table.weight)
+
+
+def _noise(table: torch.Tensor) -> bool:
+    """Normal or evenly spread numbers without any order, as a new embedding has them: vectors that were learnt somewhere differ
+    in length and lean to some directions. Nothing has to be loaded by torch for those, so they are told by what they are."""
+    few = table.detach()[:NOISE_ROWS, :NOISE_WIDTH].float()
+    few = few[few.abs().amax(1) > 0]  # the row of the padding
+    rows, width = few.shape
+    if rows < 8 or width < 2:
+        return False
+    z = (few - few.mean()) / few.std()
+    fourth, lengths, leaning = torch.stack(
+        [z.pow(4).mean(), z.square().mean(1).var(), z.mean(0).square().mean()]
+    ).tolist()
+    like = min((3.0, 1.8), key=lambda kurtosis: abs(kurtosis - fourth))  # of the normal and of the even distribution
+    near = NOISE_SIGMAS * (math.sqrt(24 / few.numel()) if like == 3.0 else 2.4 / math.sqrt(few.numel()))
+    scatter = NOISE_SIGMAS * math.sqrt(2 / rows)
+    even = lengths * width / (like - 1)  # one, where all numbers are drawn alike
+    upright = leaning * rows <= 1 + NOISE_SIGMAS * math.sqrt(2 / width)
+    return bool(abs(fourth - like) < near and 1 - scatter < even < 1 + 1.5 * scatter and upright)
 
 
 OBSERVER = Parameters
