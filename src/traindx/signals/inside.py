@@ -88,9 +88,19 @@ def learned(curve: Curve | None) -> bool | None:
         return None
     if curve.sign < 0:
         return curve.progress > 5 * max(curve.level_noise, 1e-300) and curve.rise < 0.5 * curve.progress
-    # a run that explodes in its first steps comes back from very high up: only what lies below the start is learned
-    start = min(curve.initial, float(curve.y[0]))
+    start = _start(curve)
     return start - curve.best >= LEARNED * abs(start) and curve.rise < 0.5 * (start - curve.best)
+
+
+def left_over(curve: Curve) -> float:
+    """The share of its first value that a loss ends at."""
+    start = _start(curve)
+    return curve.now / start if curve.sign > 0 and start > 0 else 0.0
+
+
+def _start(curve: Curve) -> float:
+    """A run that explodes in its first steps comes back from very high up: only what lies below the start is learned."""
+    return min(curve.initial, float(curve.y[0]))
 
 
 @dataclass(frozen=True)

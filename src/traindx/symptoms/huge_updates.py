@@ -9,7 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.inside import OPENING, START, learned, objective, opening_ratio, ratio_curves, travel
+from traindx.signals.inside import OPENING, START, learned, left_over, objective, opening_ratio, ratio_curves, travel
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
@@ -20,6 +20,9 @@ HELD = 0.1  # of the run it must last
 UPDATES = 10
 FAR = 10.0  # times the size of the initial weights; small networks that learn end within 3
 LOST = 100.0
+OVERWRITTEN = 0.3  # of the weights, in each of the first updates: what the initialisation gave is gone at once,
+GONE = 3.0  # and the weights end this many times their initial size away,
+UNFITTED = 0.1  # with this much of the loss left: whatever was learnt was learnt in spite of it
 
 
 def detect(signals: Signals) -> Observation:
@@ -51,7 +54,8 @@ def detect(signals: Signals) -> Observation:
     if size < HUGE:
         return Observation(ID, "absent", f"{summary}.")
     curve = objective(signals)
-    if learned(curve):
+    overwritten = opening >= OVERWRITTEN and way is not None and way[0] > GONE
+    if learned(curve) and not (overwritten and curve is not None and left_over(curve) > UNFITTED):
         assert curve is not None
         return Observation(
             ID, "absent", f"{summary}, yet {curve.name} lost {percent(max(curve.reduction, 0))} of its value."
@@ -89,6 +93,9 @@ Biases and normalisation gains are left out: they begin at or near zero, where a
 updates matter because the weights then grow until the same step is a small share: in small networks that Adam
 destroyed at a rate of 0.3 the ratio went from 0.98 to 0.16 within five steps, and healthy ones began below 0.025.
 
+Where a recording sees the first updates change the weights by 0.3 of their size or more and the weights end more than three
+times their initial size from where they began, half of the loss is not enough to rule this out: a tenth of it must be left or less.
+
 A recording also measures how far the weights are from where they began: ten times their initial size without learning is
 present, a hundred times plain.
 
@@ -110,6 +117,12 @@ step.
              lambda: {"update_ratio": falling(200, 0.98, 1e-3, pace=60), "loss": flat(200, 2.3, 0.05)}),
         Case("the weights were thrown far away", "present",
              lambda: {"update_ratio": flat(200, 1e-2, 0.3), "weight_travel": ramp(200, 0.0, 60.0), "loss": flat(200, 2.3, 0.05)}),
+        Case("the first steps throw everything away, half is learnt all the same", "present",
+             lambda: {"update_ratio": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)), "weight_travel": ramp(200, 0.0, 8.0),
+                      "loss": falling(200, 2.3, 0.5)}),
+        Case("the first steps throw everything away, all is learnt", "absent",
+             lambda: {"update_ratio": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)), "weight_travel": ramp(200, 0.0, 8.0),
+                      "loss": falling(200, 2.3, 0.02)}),
         Case("large at the start, learns", "absent",
              lambda: {"update_ratio": falling(200, 0.3, 1e-3, pace=60), "loss": falling(200, 2.3, 0.4)}),
         Case("one outlier", "absent", lambda: {"update_ratio": put(flat(200, 1e-3, 0.3), 100, 2.0), "loss": flat(200, 2.3, 0.05)}),

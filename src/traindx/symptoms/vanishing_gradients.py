@@ -9,7 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals
-from traindx.signals.inside import depth_profile, layers, learned, level, objective, printed_step
+from traindx.signals.inside import depth_profile, layers, learned, left_over, level, objective, printed_step
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -20,6 +20,8 @@ TINY = 1e-7  # the usual checklist figure for early layers, used here for any no
 FADED = 1e-4  # of its level at the beginning
 DEPTH_RATIO = 1e-3  # first layer by last layer; checklists ask for this factor between any two layers
 PLAIN_RATIO = 1e-6
+UNMOVED = 1e-5  # the first layers stay as they were dealt out even where the last ones learn,
+UNFITTED = 0.1  # as long as this much of the loss is left
 ORDERED = 0.6  # of all pairs of layers must stand in order of depth
 SAMPLE = 0.1  # the beginning and the end are medians over a tenth of the run
 
@@ -62,7 +64,9 @@ def _along_depth(signals: Signals, works: bool | None) -> Observation | None:
         return None
     if profile.ratio > DEPTH_RATIO or profile.order < ORDERED:
         return Observation(ID, "absent", f"Gradient norms along the depth: {profile.summary}.")
-    if works:
+    curve = objective(signals)
+    unmoved = profile.ratio < UNMOVED and curve is not None and left_over(curve) > UNFITTED
+    if works and not unmoved:
         return Observation(
             ID, "absent", f"Gradients fade towards the input ({profile.summary}), but the loss came down."
         )
@@ -91,7 +95,7 @@ first is below 1/1000 of the last and at least 80 % of all pairs stand in order;
 compare the largest with the smallest norm of any parameters by the same factor; biases, norms and embeddings reach it
 in good health, so they are left out, and the order along the depth is asked for. Altogether: the median of the last
 tenth of the run is below 1e-7 (the usual figure for early layers) or below 1/10 000 of the first tenth. Both only
-count while less than half of the first loss is gone.
+count while less than half of the first loss is gone; along the depth, below 1e-5, while a tenth of it is left.
 
 ## Healthy range
 Norms of neighbouring layers within one or two orders of magnitude. The absolute size says little: it scales with the
@@ -107,6 +111,10 @@ the first layers: it moves the last ones too far before.
     cases=(
         Case("fades along the depth", "present",
              lambda: {"loss": flat(60, 2.3, 0.004), **{f"grad_norm/layers.{i}.weight": flat(60, 10.0 ** (i - 6), 0.3, i) for i in range(7)}}),
+        Case("the last layers learn alone", "present",
+             lambda: {"loss": falling(60, 1.0, 0.3), **{f"grad_norm/layers.{i}.weight": flat(60, 10.0 ** (i - 6), 0.3, i) for i in range(7)}}),
+        Case("fades along the depth, all is learnt", "absent",
+             lambda: {"loss": falling(60, 1.0, 0.02), **{f"grad_norm/layers.{i}.weight": flat(60, 10.0 ** (i - 6), 0.3, i) for i in range(7)}}),
         Case("fades over time with the loss still high", "present",
              lambda: {"loss": flat(200, 0.69, 0.003), "grad_norm": falling(200, 1.0, 1e-9, 0.1, pace=30)}),
         Case("converged", "absent", lambda: {"loss": falling(200, 2.3, 1e-5, pace=12), "grad_norm": falling(200, 1.0, 1e-6, pace=14)}),
