@@ -54,6 +54,7 @@ CAUSE = Cause(
     prior="occasional",
     predicts={
         "underfitting": "always",
+        "narrow-bottleneck": "often",
         "plateau": "usually",
         "slow-convergence": "sometimes",
         "still-improving": "sometimes",
