@@ -266,11 +266,12 @@ for step in range(60):
     loss = F.cross_entropy(net(torch.randn(40, 4)), labels[torch.randperm(10).repeat(4)])
     opt.zero_grad(); loss.backward(); opt.step()
 """
-    weighted = script.replace("repeat(4)])", "repeat(4)], weight=torch.tensor([1.0, 2.0, 6.0]))")
+    weights = "weight=torch.tensor([1.0, 2.0, 6.0])"
     run(script, tmp_path / "plain.traindx")
-    run(weighted, tmp_path / "weighted.traindx")
     expected = -sum(share * math.log(share) for share in (0.6, 0.3, 0.1))
     (plain,) = find_runs([tmp_path / "plain.traindx"])
     assert plain.config["label_entropy"] == pytest.approx(expected)
-    (other,) = find_runs([tmp_path / "weighted.traindx"])
-    assert "label_entropy" not in other.config  # weights make another level of chance
+    for name, option in (("weighted", weights), ("padded", "ignore_index=0")):  # another level of chance
+        run(script.replace("repeat(4)])", f"repeat(4)], {option})"), tmp_path / f"{name}.traindx")
+        (other,) = find_runs([tmp_path / f"{name}.traindx"])
+        assert "label_entropy" not in other.config

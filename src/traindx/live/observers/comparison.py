@@ -179,6 +179,9 @@ class Comparison(Observer):
             return
         side = self._train_labels if training else self._held_labels
         self._plain = self._plain and not any(call.options.get(name) is not None for name in WEIGHTED)
+        self._plain = (
+            self._plain and call.options.get("ignore_index", -100) < 0
+        )  # padding is a label that does not count
         scores = few(call.input)
         self._later.bring_all(
             (scores, call.target.detach()[: len(scores)]), partial(self._counted, side, call.name, classes)
