@@ -21,7 +21,8 @@ SAMPLE = 1 << 16  # numbers of one matrix
 LARGE, LARGE_PLAIN = 3.5, 6.0  # std · √fan-in; 1.4 for He, 1 for Xavier, 0.6 for torch's own
 SMALL, SMALL_PLAIN = 0.05, 0.01
 SMALL_TOGETHER = 0.1  # in each layer, where no normalisation helps,
-FADED = -4.0  # and this power of ten through all of them
+FADED = -4.0  # and this power of ten through all of them,
+FADED_CLEAR = 0.6  # which is plainer than the size of one
 VANISHED = 1e-3  # smaller than what norm layers add under their root: they do not restore it
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
 GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
@@ -151,13 +152,14 @@ class Initialisation(Observer):
             "initial-weights-large", large, f"{text}{through}.", where=worst if large else None,
             clarity=max(_ramp(middle, LARGE, LARGE_PLAIN), _ramp(gain, GAIN, GAIN_PLAIN)),
         )  # fmt: skip
+        size = _ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN))
         rescued = normed and middle > VANISHED
         faded = middle < SMALL_TOGETHER and gain < FADED
         small = middle < SMALL or faded
         through = f", which leaves 1e{gain:.0f} of a signal on its way" if faded else ""
         self.hub.fact(
             "initial-weights-small", small, f"{text}{through}.", where=matrices[0][0] if small else None,
-            clarity=_ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN)) * (0.5 if rescued else 1.0),
+            clarity=max(size, FADED_CLEAR * faded) * (0.5 if rescued else 1.0),
         )  # fmt: skip
 
 
