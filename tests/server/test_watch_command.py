@@ -55,7 +55,8 @@ def test_on_a_terminal_keys_choose_open_and_end(terminal: str) -> None:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 110, 0, 0))
     before = termios.tcgetattr(theirs)
-    environment = {**os.environ, "TERM": terminal, "NO_COLOR": "1"}
+    measured = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment = {**measured, "TERM": terminal, "NO_COLOR": "1"}
     command = [sys.executable, "-m", "traindx", "watch", str(SICK)]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as watch:
         seen = ""
