@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.chance import variance_of_targets
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact
@@ -13,6 +15,7 @@ from traindx.symptoms.recipes import falling, then
 
 ID = "high-initial-loss"
 OVER_CHANCE = 1.6  # times ln K; twice that is plain
+OVER_REACH = 10.0  # times the square of the largest target: the untrained answers are far beyond all of them
 QUICK_FALL = 30.0  # where K is unknown: how many times the level after a twentieth of the run
 CLIFF = 10.0  # and how many times the next few values: a descent that takes its time is learning, not a bad start
 OVERCOME = 0.4  # how much a bad start counts that the score has left behind
@@ -46,6 +49,12 @@ def detect(signals: Signals) -> Observation:
                 place, curve.name, clarity(first / goal, OVER_CHANCE, 2 * OVER_CHANCE),
             )  # fmt: skip
         return Observation(ID, "absent", f"The first {curve.name} is {num(first)}; chance level is {num(goal)}.")
+    reach = _reach(signals)
+    if reach is not None and curve.series.meaning.scale != "epoch" and first > OVER_REACH * reach:
+        return Observation(
+            ID, "present", f"The first {curve.name} is {num(first)}; an answer of 0 would cost at most {num(reach)}, the square of the "
+            "largest target.", place, curve.name, clarity(first / reach, OVER_REACH, 10 * OVER_REACH),
+        )  # fmt: skip
     if len(curve) < 20:
         return Observation(ID, "unknown", "Neither the number of classes nor enough early values are known.")
     early = float(np.median(curve.y[len(curve) // 20 : len(curve) // 10 + 2]))
@@ -57,6 +66,15 @@ def detect(signals: Signals) -> Observation:
             place, curve.name, min(clarity(first / early, QUICK_FALL, 10 * QUICK_FALL), OVERCOME if _overcome(signals) else 1.0),
         )  # fmt: skip
     return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
+
+
+def _reach(signals: Signals) -> float | None:
+    """What the answer 0 costs at most in a regression by averaged squares, where a recording looked at the targets."""
+    variance, summed = variance_of_targets(signals), signals.run.facts.get("loss-summed")
+    ends = [signals.run.config.get(name) for name in ("target_min", "target_max")]
+    if variance is None or summed is None or summed.present:
+        return None
+    return max(variance, *(float(end) ** 2 for end in ends if isinstance(end, (int, float))))
 
 
 def _goes_on(curve: Curve, next_values: float) -> bool:
@@ -96,8 +114,9 @@ SYMPTOM = Symptom(
 The first value of the loss is far larger than that of a predictor that knows nothing.
 
 ## How it is measured
-With K classes known, the first batch loss against ln(K): present above 1.6 times, plain above 3.2 times. Without K, the
-first value must be 30 times the level reached after a twentieth of the run and ten times the values right after it: a
+With K classes known, the first batch loss against ln(K): present above 1.6 times, plain above 3.2 times. In a regression
+by averaged squares whose targets a recording has seen, ten times the square of the largest target, which is what the answer 0
+costs at most. Without either, the first value must be 30 times the level reached after a twentieth of the run and ten times the values right after it: a
 descent over many values is learning, however long, and so is one that goes on after it by at least the square root of
 that factor (a log with a row every hundred steps shows the first of them at once). A ratio above ten thousand counts
 either way. A loss that rests near
@@ -120,6 +139,10 @@ wrong: the model is confidently wrong before it has learnt anything.
         Case("several terms in one loss", "unknown",
              lambda: {"train_loss": falling(60, 10.0, 2.4), "val_acc": 1 - falling(60, 0.9, 0.02)}, {"num_classes": 14}),
         Case("starts at chance", "absent", lambda: {"train_loss": falling(100, 2.31, 0.5)}, {"num_classes": 10}),
+        Case("answers far beyond all targets", "present", lambda: {"train_loss": falling(200, 670.0, 5.0)},
+             {"mse_target_variance": 1.0, "target_min": -2.9, "target_max": 3.4}, facts=(Fact("loss-summed", False, "It is averaged."),)),
+        Case("answers near the targets", "absent", lambda: {"train_loss": falling(200, 9.0, 1.0)},
+             {"mse_target_variance": 1.0, "target_min": -2.9, "target_max": 3.4}, facts=(Fact("loss-summed", False, "It is averaged."),)),
         Case("starts in the middle", "unknown", lambda: {"train_loss": (range(5000, 6000, 10), falling(100, 9, 0.5))}),
     ),
 )  # fmt: skip
