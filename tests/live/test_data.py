@@ -239,19 +239,11 @@ for b in torch.randperm(900).split({batch}):
     [
         ("SGD(net.parameters(), lr=0.06)", 90, True),
         ("SGD(net.parameters(), lr=0.006)", 20, True),
-        ("SGD(net.parameters(), lr=0.003)", 9, True),
         ("SGD(net.parameters(), lr=0.1)", 20, False),
         ("LBFGS(net.parameters())", 90, False),
         ("SGD(net.parameters(), lr=0.06)", 5, False),
     ],
-    ids=[
-        "still falling",
-        "at the first pace",
-        "at the first pace for longer",
-        "settled",
-        "there at once",
-        "long enough",
-    ],
+    ids=["still falling", "at the first pace", "settled", "there at once", "long enough"],
 )
 def test_a_training_of_a_few_updates(tmp_path: Path, optimizer: str, batch: int, few: bool) -> None:
     facts = facts_of(SHORT.format(optimizer=optimizer, batch=batch), tmp_path, ended=True)

@@ -20,9 +20,8 @@ The script came to its own end after fewer than fifty optimiser updates, and the
 
 ## How it is measured
 A recording counts the updates themselves, so it cannot take epochs for steps. Present when the script ended without an error
-and without `--steps` after fewer than 50 updates with a last loss above 70 % of the first, or above 30 % where the last third of the
-updates still took a tenth off it; or after fewer than 150 with one above 90 %, or above 30 % where it fell to the end as fast as at
-first.
+and without `--steps` after fewer than 50 updates with a last loss above 70 % of the first, or above 30 % where it fell to the end as
+fast as at first, or after fewer than 150 with one above 90 %.
 
 ## Healthy range
 Hundreds of updates, even for small data. An epoch over few samples in large batches is only a few updates: two epochs of five

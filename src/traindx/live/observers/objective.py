@@ -19,12 +19,10 @@ from traindx.live.values import Number
 
 FEW_UPDATES = 50  # fewer are hardly a training
 STILL_HIGH = 0.7  # of the first loss
-HARDLY = 3  # times as many updates are few
-HARDLY_MOVED = 0.9  # where the loss is still this part of the first,
-UNFINISHED = 0.3  # or this one, and falls at the end as it did at first
+HARDLY_MOVED = 0.9  # the same for up to three times as many updates
 FEWEST = 20  # with fewer, a loss that still falls was not trained to its end
-STILL_FALLING = 0.9  # of the loss before: what the last third of them made of it,
-STILL_STEADY = 0.95  # and where that goes on as it began
+UNFINISHED = 0.3  # of the first loss, where up to fifty updates end at the pace at which they began
+STILL_FALLING = 0.9  # of the loss before: what the last third of them made of it
 
 
 class Objective(Observer):
@@ -77,7 +75,7 @@ class Objective(Observer):
         if losses:
             self._add_loss(hub.step, losses)
             self._first = self._first or losses
-            if len(self._start) < HARDLY * FEW_UPDATES:
+            if len(self._start) < FEW_UPDATES:
                 self._start.append(losses)
             self._latest, self._losses = losses, []
         for index, rate in enumerate(rates_of(optimizer)):
@@ -115,7 +113,7 @@ class Objective(Observer):
             self.hub.values.add_row(one.step, row)
             self._add_loss(one.step, one.losses)
             self._latest = list(one.losses)
-            if len(self._start) < HARDLY * FEW_UPDATES:
+            if len(self._start) < FEW_UPDATES:
                 self._start.append(self._latest)
         self._losses.extend(losses)
 
@@ -147,24 +145,20 @@ class Objective(Observer):
                 f"The training ended by itself after {self.hub.step} updates, while the loss was still falling fast "
                 f"({share:.0%} of its first value).", clarity=0.8,
             )  # fmt: skip
-        elif handful or (self.hub.step < HARDLY * FEW_UPDATES and share > HARDLY_MOVED):
+        elif handful or (self.hub.step < 3 * FEW_UPDATES and share > HARDLY_MOVED):
             self.hub.fact(
                 "few-updates", True,
                 f"The training ended by itself after {self.hub.step} updates; the loss is still {share:.0%} of its first value.",
             )  # fmt: skip
-        elif self.hub.step >= HARDLY * FEW_UPDATES:
+        elif self.hub.step >= 3 * FEW_UPDATES:
             self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
 
     def _still_falls(self, share: float) -> bool:
         values = [value for losses in self._start if (value := _mean(losses)) is not None]
+        if self.hub.step >= FEWEST:
+            return self.hub.step < FEW_UPDATES and share > UNFINISHED and falls_steadily(values)
         third = len(values) // 3
-        left = sum(values[-third:]) / sum(values[-2 * third : -third]) if third and all(values) else 1.0
-        if self.hub.step < FEWEST:
-            return left < STILL_FALLING
-        if self.hub.step >= HARDLY * FEW_UPDATES or share <= UNFINISHED:
-            return False
-        few = self.hub.step < FEW_UPDATES
-        return (few and left < STILL_FALLING) or (falls_steadily(values) and (few or left < STILL_STEADY))
+        return third > 0 and sum(values[-third:]) < STILL_FALLING * sum(values[-2 * third : -third])
 
 
 def _mean(losses: list[Number]) -> float | None:
