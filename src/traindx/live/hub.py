@@ -34,6 +34,7 @@ from traindx.live.records import Records
 from traindx.live.release import release
 from traindx.live.scaling import around_scale, unscaled
 from traindx.live.store import FLUSH_SECONDS, Store
+from traindx.live.threads import alone
 
 EVENT_SECONDS = 1e-6  # what an event costs beyond the observers' own time: the wrapper and the dispatch
 
@@ -69,6 +70,7 @@ class Hub(Records):
         self._losses_from: dict[int, int] = {}
         self._loss_due = 0  # the step from which training losses are told while the hub rests
         self._evaluated = False  # a loss without a gradient was told since the last `backward`
+        self._on_gpu: bool | None = None  # that is where the last loss was; None: there was none yet
         self.between = False  # after an update and before the next `backward`
         self._loader = 0  # that handed out a batch since the last `backward`
         self._training_loaders: set[int] = set()
@@ -168,11 +170,11 @@ class Hub(Records):
         if self.grad:
             torch._C._set_grad_enabled(False)
         try:
-            for observer, handle in handlers:
-                try:
-                    handle(*arguments)
-                except Exception as error:
-                    self._drop(observer, error)
+            if self.deep and self._beside_gpu():
+                with alone():
+                    self._hand(handlers, arguments)
+            else:
+                self._hand(handlers, arguments)
         finally:
             if self.grad:
                 torch._C._set_grad_enabled(True)
@@ -181,6 +183,19 @@ class Hub(Records):
             self.spend(now - began + EVENT_SECONDS)
             if now > self._next_write:
                 self.write()
+
+    def _hand(self, handlers: Handlers, arguments: tuple[Any, ...]) -> None:
+        for observer, handle in handlers:
+            try:
+                handle(*arguments)
+            except Exception as error:
+                self._drop(observer, error)
+
+    def _beside_gpu(self) -> bool:
+        """Whether the training runs on a GPU; before its first loss, whether anything does."""
+        if self._on_gpu is None:
+            return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
+        return self._on_gpu
 
     def spend(self, seconds: float) -> None:
         """Count time that recording has taken."""
@@ -271,6 +286,7 @@ class Hub(Records):
             self._tell_brief()
             given = [tensors] if isinstance(tensors, torch.Tensor) else tensors
             losses = [unscaled(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
+            self._on_gpu = any(loss.is_cuda for loss in losses)
             if self._loader:
                 self._training_loaders.add(self._loader)
                 self._loader = 0

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from traindx.live.threads import alone
+
 LIMIT = 64  # answers under way at most; more are dropped, for they are only samples
 
 
@@ -43,4 +45,5 @@ class Later:
             copies, event, then = self._flying.pop(0)
             if wait:
                 event.synchronize()
-            then(*copies)
+            with alone():
+                then(*copies)

@@ -17,3 +17,8 @@ def norms_of(tensors: list[torch.Tensor]) -> torch.Tensor | None:
     wide = [tensor.float() if tensor.dtype in LOW else tensor for tensor in dense]
     norms = torch._foreach_norm(wide)
     return torch.stack([norm.float() for norm in norms])
+
+
+def norm_of(norms: torch.Tensor) -> torch.Tensor:
+    """Of all of them together, by the same kind of operation: another one takes a GPU 60 ms to load."""
+    return torch._foreach_norm([norms])[0]

@@ -40,6 +40,14 @@ def few(tensor: torch.Tensor) -> torch.Tensor:
     return tensor[: max(1, SAMPLE * len(tensor) // tensor.numel())]
 
 
+def thinned(tensor: torch.Tensor) -> torch.Tensor:
+    """Every sample as a row; of a large tensor on a device every so many of its numbers only."""
+    rows = tensor.detach().flatten(1)
+    if rows.is_cpu or rows.numel() <= SAMPLE:
+        return rows
+    return rows[:, :: (rows.numel() // SAMPLE + 1) | 1]
+
+
 def near(tensor: torch.Tensor) -> torch.Tensor:
     """The numbers in host memory, on deep steps only, since that waits for the device. A GPU would have to load every kind of
     operation that the look needs and the training does not."""

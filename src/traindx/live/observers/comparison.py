@@ -13,7 +13,7 @@ from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
-from traindx.live.rows import few, watchable
+from traindx.live.rows import few, thinned, watchable
 from traindx.live.tensors import first_input, wants_gradients
 
 SAMPLES = 12  # batches of each side that are summed up
@@ -121,16 +121,15 @@ class Comparison(Observer):
         if side.asked < SAMPLES and len(self._train) <= 8:
             side.asked += 1
             side.rows = tuple(data.shape[1:])
-            values = data.float()
-            self._later.ask(
-                torch.stack([values.mean(), values.std(correction=0)]), partial(self._scaled, id(model), side)
-            )
+            self._later.bring(thinned(data), partial(self._scaled, id(model), side))
 
     on_glance = on_forward
 
-    def _scaled(self, model: int, side: _Scale, values: list[float]) -> None:
-        if all(map(math.isfinite, values)):
-            side.batches.append((values[0], values[1]))
+    def _scaled(self, model: int, side: _Scale, rows: torch.Tensor) -> None:
+        values = rows.float()
+        mean, std = float(values.mean()), float(values.std(correction=0))
+        if math.isfinite(mean) and math.isfinite(std):
+            side.batches.append((mean, std))
         train, held = self._train.get(model), self._held.get(model)
         if side is not held or train is None or held is None:
             return

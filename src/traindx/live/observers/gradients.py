@@ -11,7 +11,7 @@ import torch
 from torch.optim import Optimizer
 
 from traindx.live.hub import Hub, user_line
-from traindx.live.norms import norms_of
+from traindx.live.norms import norm_of, norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.values import Number
 
@@ -78,7 +78,7 @@ class Gradients(Observer):
         after = norms_of([gradient.clamp(-value, value) for gradient in gradients if not gradient.is_sparse])
         if before is None or after is None:
             return
-        pair = [self.hub.values.fetch(torch.linalg.vector_norm(norms)) for norms in (before, after)]
+        pair = [self.hub.values.fetch(norm_of(norms)) for norms in (before, after)]
         if pair[0] is not None and pair[1] is not None:
             self.hub.record("grad_norm", pair[0])
             self._by_value.append((pair[0], pair[1]))
@@ -109,7 +109,7 @@ class Gradients(Observer):
             return
         norms = norms_of([p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
         if norms is not None:
-            self.hub.record("grad_norm", torch.linalg.vector_norm(norms))
+            self.hub.record("grad_norm", norm_of(norms))
         self._spent += time.perf_counter() - now
 
     @on_deep_steps

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from statistics import median
 
 import torch
 
 from traindx.live.hub import Hub
+from traindx.live.later import Later
 from traindx.live.naming import listed, model_parameters, optimized
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
@@ -17,7 +19,9 @@ LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
 RECURRENT = (torch.nn.RNNBase, torch.nn.RNNCellBase)
 NORMS = (torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm)
 MOST = 200  # matrices looked at
-SAMPLE = 1 << 16  # numbers of one matrix
+SAMPLE = 1 << 16  # numbers of one matrix,
+FEW = 1 << 12  # or of one that lies on a device,
+UNITS = 256  # of so many units
 LARGE, LARGE_PLAIN = 3.5, 6.0  # std · √fan-in; 1.4 for He, 1 for Xavier, 0.6 for torch's own
 SMALL, SMALL_PLAIN = 0.05, 0.01
 SMALL_TOGETHER = 0.1  # in each layer, where no normalisation helps,
@@ -33,6 +37,7 @@ _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|b
 class Initialisation(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
+        self._later = Later()
         self._done = False
 
     @on_deep_steps
@@ -46,7 +51,14 @@ class Initialisation(Observer):
         held = {id(p) for group in optimizer.param_groups for p in group["params"]}
         matrices = self._matrices(held)
         if matrices:
-            self._judge(matrices)
+            self._look(matrices)
+
+    @on_deep_steps
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._later.poll()
+
+    def on_end(self) -> None:
+        self._later.poll(wait=True)
 
     def _matrices(self, held: set[int]) -> list[tuple[str, torch.Tensor, int]]:
         """The weight matrices that are about to be trained, with their fan-in, in the order of the model."""
@@ -99,12 +111,20 @@ class Initialisation(Observer):
             names = f" ({listed(equal)})" if equal else ""
             self.hub.fact("equal-initial-weights", not few, f"{text}{names}.", where=None if few else equal[0])
 
-    def _judge(self, matrices: list[tuple[str, torch.Tensor, int]]) -> None:
-        rows = []
-        for _, weight, _ in matrices:
-            flat = weight.flatten(1)
-            few = flat[:, : max(1, SAMPLE // len(flat))].float()
-            rows.append(torch.stack([few.std(unbiased=False), (few - few[:1]).abs().max(), few.abs().max()]))
+    def _look(self, matrices: list[tuple[str, torch.Tensor, int]]) -> None:
+        """Weights on a GPU are looked at in host memory: a look at each needs a dozen operations, of which some are new there."""
+        device = matrices[0][1].device
+        some = [_some(weight, SAMPLE if weight.is_cpu else FEW).to(device) for _, weight, _ in matrices]
+        shapes = [one.shape for one in some]
+        whole = torch.cat([one.reshape(-1) for one in some])
+        self._later.bring(whole, partial(self._judge, matrices, shapes))
+
+    def _judge(
+        self, matrices: list[tuple[str, torch.Tensor, int]], shapes: list[torch.Size], values: torch.Tensor
+    ) -> None:
+        parts = torch.split_with_sizes(values, [shape.numel() for shape in shapes])
+        tables = [part.view(shape) for part, shape in zip(parts, shapes, strict=True)]
+        rows = [torch.stack([one.std(unbiased=False), (one - one[:1]).abs().max(), one.abs().max()]) for one in tables]
         numbers = torch.stack(rows).tolist()
         self._judge_symmetry(matrices, numbers)
         self._judge_size(matrices, numbers)
@@ -161,6 +181,12 @@ class Initialisation(Observer):
             "initial-weights-small", small, f"{text}{through}.", where=matrices[0][0] if small else None,
             clarity=max(size, FADED_CLEAR * faded) * (0.5 if rescued else 1.0),
         )  # fmt: skip
+
+
+def _some(weight: torch.Tensor, most: int) -> torch.Tensor:
+    """A few weights of each unit."""
+    units = weight.flatten(1) if weight.is_cpu else weight.flatten(1)[:UNITS]
+    return units[:, : max(1, most // len(units))].float()
 
 
 def owners_transposed(layer: torch.nn.Module) -> bool:

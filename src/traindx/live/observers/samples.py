@@ -17,7 +17,7 @@ from traindx.live.later import Later
 from traindx.live.neighbours import distinct
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.pace import falls_steadily
-from traindx.live.rows import few, watchable
+from traindx.live.rows import few, thinned, watchable
 from traindx.live.tensors import first_input, names_of, wants_gradients
 from traindx.live.values import Number
 
@@ -61,7 +61,7 @@ class Samples(Observer):
         if not (self.hub.grad and wants_gradients(output)) or data.is_complex():
             return
         if data.is_floating_point() and len(data) >= LEAST_ROWS:
-            self._later.bring(data.detach().abs().flatten(1).amax(1).float(), partial(self._ranged, self.hub.step + 1))
+            self._later.bring(thinned(data), partial(self._ranged, self.hub.step + 1))
         if self._lengths is None and self._last_loader is None and self.hub.step < ENOUGH and len(data) >= LEAST_DATA:
             self._later.ask(data.detach().double().sum().reshape(1), partial(self._summed, len(data)))
         if self._looks >= BATCHES or not self.hub.deep:
@@ -75,7 +75,8 @@ class Samples(Observer):
 
     on_glance = on_forward
 
-    def _ranged(self, update: int, largest: torch.Tensor) -> None:
+    def _ranged(self, update: int, rows: torch.Tensor) -> None:
+        largest = rows.abs().amax(1).float()
         high, middle = float(largest.amax()), float(largest.median())
         # a spike it caused says more: which sample, and where the batch is kept
         if 0 < OUTLIER * middle < high < math.inf and "outlier-batch" not in self.hub.found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -21,7 +22,7 @@ GROWN = 1e3  # times, from the weakest output to the last; healthy networks stay
 PLAIN = 1e6
 CALLS = 64  # of layers in the first pass
 LEAST_ROWS = 4
-MOST_ROWS, MOST_VALUES = 64, 4096  # of an output that are looked at
+MOST_ROWS, MOST_VALUES = 64, 64  # of an output that are looked at
 FEWEST = 3  # outputs that must grow one after the other
 RISING = 0.8  # of the steps from one output to the next, which go up
 _RECURRENT = torch.nn.RNNBase
@@ -33,12 +34,12 @@ class Strength(Observer):
         super().__init__(hub)
         self._later = Later()
         self._names: list[str] = []
-        self._spreads: list[torch.Tensor] = []  # of the outputs of layers with weights, in order
+        self._parts: list[torch.Tensor] = []  # of the outputs of layers with weights, in order
         self._told = False
         self._packing = Packing(hub)
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
-        if self.hub.step or self._told or not self.hub.grad or len(self._spreads) >= CALLS:
+        if self.hub.step or self._told or not self.hub.grad or len(self._parts) >= CALLS:
             return
         weight = getattr(module, "weight", None)
         mixes = isinstance(weight, torch.Tensor) and weight.dim() >= 2 and not isinstance(module, torch.nn.Embedding)
@@ -55,7 +56,7 @@ class Strength(Observer):
             return
         parts = _moments(module, data.detach()) if isinstance(module, _RECURRENT) else [data.detach()]
         self._names += [name] * len(parts)
-        self._spreads += [_spread(part) for part in parts]
+        self._parts += [_some(part) for part in parts]
 
     def _look_at_loop(self, loss: torch.Tensor) -> None:
         """Steps of time that no module takes."""
@@ -64,19 +65,21 @@ class Strength(Observer):
             return
         places = _spaced(len(states))
         self._names = [f"use {place + 1} of the weights of shape {written(shape)}" for place in places]
-        self._spreads = [_spread(states[place]) for place in places]
+        self._parts = [_some(states[place]) for place in places]
 
     def attach(self) -> None:
         self._packing.attach()
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
-        if not self.hub.step and not self._told and len(self._spreads) < FEWEST and not self._packing.seen:
+        if not self.hub.step and not self._told and len(self._parts) < FEWEST and not self._packing.seen:
             self._look_at_loop(loss)
-        if self._spreads and not self._told:
+        if self._parts and not self._told:
             self._told = True
-            self._later.ask(torch.stack(self._spreads), self._judge)
-            self._spreads.clear()
+            parts, self._parts = self._parts, []
+            shapes = [part.shape for part in parts]
+            whole = torch.cat([part.reshape(-1).to(parts[0].device) for part in parts])
+            self._later.bring(whole, partial(self._judge, shapes))
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -85,8 +88,10 @@ class Strength(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
 
-    def _judge(self, spreads: list[float]) -> None:
+    def _judge(self, shapes: list[torch.Size], values: torch.Tensor) -> None:
         """Growth is told only where it is plain; that it is not there says nothing of what training makes of it."""
+        parts = torch.split_with_sizes(values, [shape.numel() for shape in shapes])
+        spreads = [_spread(part.view(shape)) for part, shape in zip(parts, shapes, strict=True)]
         sizes = [math.log10(min(one, 1e300)) for one in spreads if one > 0]
         ups = [after > before for before, after in pairwise(sizes)]
         grown = sizes[-1] - min(sizes) if sizes else 0.0
@@ -115,9 +120,17 @@ def _spaced(length: int) -> list[int]:
     return sorted({round(part * (length - 1) / (MOMENTS - 1)) for part in range(MOMENTS)})
 
 
-def _spread(part: torch.Tensor) -> torch.Tensor:
+def _some(output: torch.Tensor) -> torch.Tensor:
+    """A few samples and features of an output, copied: the layer behind may write over it."""
+    rows = output[:MOST_ROWS].flatten(1)
+    stride = max(1, rows.shape[1] // MOST_VALUES)
+    kind = torch.float64 if output.dtype == torch.float64 else torch.float32
+    return rows[:, :: stride | 1][:, :MOST_VALUES].to(kind, copy=True)
+
+
+def _spread(part: torch.Tensor) -> float:
     """How much an output varies with the sample."""
-    return part[:MOST_ROWS].flatten(1)[:, :MOST_VALUES].double().std(0, correction=0).mean()
+    return float(part.double().std(0, correction=0).mean())
 
 
 OBSERVER = Strength

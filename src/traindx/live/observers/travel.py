@@ -3,6 +3,7 @@ cancel each other show here whatever a single update looks like: after hundreds 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from statistics import median
@@ -17,28 +18,26 @@ from traindx.live.rows import watchable
 
 MOST = 40  # matrices
 SAMPLE = 1024  # elements of each; a sample of this size gives the relative distance within a few percent
-SEED = 20240501  # of our own generator: the training's random numbers are not touched
-
-Sampled = tuple[torch.Tensor, torch.Tensor]  # a matrix, and places in it
 
 
 class Travel(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
-        self._watched: dict[int, tuple[list[Sampled], list[torch.Tensor]]] = {}  # by optimiser, with the first values
+        self._watched: dict[
+            int, tuple[list[torch.Tensor], list[torch.Tensor]]
+        ] = {}  # matrices by optimiser, and their first values
 
     @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:
         if id(optimizer) not in self._watched and self.hub.step < 3:
-            generator = torch.Generator().manual_seed(SEED)
             held = [p for group in optimizer.param_groups for p in group["params"]]
             matrices = [p for p in held if p.dim() >= 2 and p.requires_grad and watchable(p)][:MOST]
-            sampled = [_sample(p, generator) for p in matrices]
             first: list[torch.Tensor] = []
-            self._watched[id(optimizer)] = sampled, first
-            if sampled:
-                self._later.bring(_values(sampled), lambda values: first.extend(_parts(values, sampled)))
+            self._watched[id(optimizer)] = matrices, first
+            if matrices:
+                taken = sampled(matrices)
+                self._later.bring(torch.cat(taken), lambda values: first.extend(_parts(values, taken)))
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
@@ -47,13 +46,13 @@ class Travel(Observer):
             self._look(*watched)
         self._later.poll()
 
-    def _look(self, sampled: list[Sampled], first: list[torch.Tensor]) -> None:
-        if sampled:
-            self._later.bring(_values(sampled), partial(self._take, self.hub.step, sampled, first))
+    def _look(self, matrices: list[torch.Tensor], first: list[torch.Tensor]) -> None:
+        if matrices:
+            self._later.bring(torch.cat(sampled(matrices)), partial(self._take, self.hub.step, first))
 
-    def _take(self, step: int, sampled: list[Sampled], first: list[torch.Tensor], now: torch.Tensor) -> None:
+    def _take(self, step: int, first: list[torch.Tensor], now: torch.Tensor) -> None:
         """The middle distance from the first values by their norm; a matrix that began at zero has none."""
-        pairs = zip(_parts(now, sampled), first, strict=False)
+        pairs = zip(_parts(now, first), first, strict=True) if first else ()
         distances = [float((new - old).norm() / old.norm()) for new, old in pairs if old.any()]
         if distances:
             self.hub.values.add(step, "weight_travel", median(distances))
@@ -68,18 +67,22 @@ class Travel(Observer):
         self._later.poll(wait=True)
 
 
-def _sample(matrix: torch.Tensor, generator: torch.Generator) -> Sampled:
-    places = torch.randint(matrix.numel(), (min(SAMPLE, matrix.numel()),), generator=generator)
-    return matrix, places.to(matrix.device)
+def sampled(matrices: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Elements of each, spread evenly, on the device of the first: a slice needs no operation that a GPU would have to load."""
+    device = matrices[0].device
+    return [one.detach().reshape(-1)[:: _stride(one)][:SAMPLE].float().to(device) for one in matrices]
 
 
-def _parts(values: torch.Tensor, sampled: list[Sampled]) -> Sequence[torch.Tensor]:
-    return torch.split_with_sizes(values, [len(places) for _, places in sampled])
+def _stride(matrix: torch.Tensor) -> int:
+    """From one element to the next, so that every column has its turn."""
+    stride = max(1, matrix.numel() // SAMPLE)
+    while math.gcd(stride, matrix.shape[-1]) > 1:
+        stride -= 1
+    return stride
 
 
-def _values(sampled: list[Sampled]) -> torch.Tensor:
-    device = sampled[0][0].device
-    return torch.cat([matrix.detach().reshape(-1)[places].float().to(device) for matrix, places in sampled])
+def _parts(values: torch.Tensor, like: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    return torch.split_with_sizes(values, [len(one) for one in like])
 
 
 OBSERVER = Travel
