@@ -69,7 +69,7 @@ CAUSE = Cause(
         "flat-from-start": "rarely",
         "high-initial-loss": "rarely",
         "vanishing-gradients": "never",
-        "nonfinite-loss": "never",
+        "nonfinite-loss": "rarely",
         "tiny-updates": "never",
         "no-gradient": "never",
         "unchanged-weights": "never",

@@ -63,7 +63,7 @@ CAUSE = Cause(
         "huge-updates": "sometimes",
         "val-noisy": "rarely",
         "val-spike": "rarely",
-        "divergence": "never",
+        "divergence": "rarely",
         "overfitting-gap": "rarely",
         "val-left-behind": "never",
         "nonfinite-loss": "rarely",

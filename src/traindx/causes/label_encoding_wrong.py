@@ -76,7 +76,7 @@ CAUSE = Cause(
         "loss-spike": "rarely",
         "suspiciously-good": "sometimes",
         "vanishing-gradients": "never",
-        "exploding-gradients": "never",
+        "exploding-gradients": "rarely",
         "tiny-updates": "never",
         "dead-units": "never",
         "saturated-units": "never",

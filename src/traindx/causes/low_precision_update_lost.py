@@ -85,7 +85,7 @@ CAUSE = Cause(
         "overfitting-gap": "rarely",
         "loss-scale-collapse": "never",
         "high-initial-loss": "rarely",
-        "prediction-collapse": "never",
+        "prediction-collapse": "rarely",
         "suspiciously-good": "never",
         "negative-loss": "never",
         "dead-units": "never",

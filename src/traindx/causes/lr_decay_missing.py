@@ -65,7 +65,7 @@ CAUSE = Cause(
         "tiny-updates": "never",
         "vanishing-gradients": "never",
         "loss-at-chance": "never",
-        "prediction-collapse": "never",
+        "prediction-collapse": "rarely",
         "high-initial-loss": "rarely",
         "flat-from-start": "never",
         "val-at-chance": "never",

@@ -69,7 +69,7 @@ CAUSE = Cause(
         "loss-spike": "rarely",
         "slow-convergence": "rarely",
         "divergence": "rarely",
-        "val-at-chance": "never",
+        "val-at-chance": "rarely",
         "high-initial-loss": "rarely",
         "vanishing-gradients": "never",
         "prediction-collapse": "never",

@@ -72,7 +72,7 @@ CAUSE = Cause(
         "tiny-updates": "sometimes",
         "prediction-collapse": "sometimes",
         "vanishing-gradients": "never",
-        "huge-updates": "never",
+        "huge-updates": "rarely",
         "overfitting-gap": "rarely",
         "divergence": "never",
         "loss-spike": "rarely",

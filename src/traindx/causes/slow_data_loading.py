@@ -62,6 +62,8 @@ CAUSE = Cause(
     prior="occasional",
     predicts={
         **LEARNING_UNAFFECTED,
+        "slow-convergence": "rarely",  # in the same time there are fewer updates
+        "underfitting": "rarely",
         "slow-input-pipeline": "always",
         "more-workers-help": "sometimes",
         "loader-at-its-limit": "usually",

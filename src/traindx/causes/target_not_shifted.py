@@ -67,7 +67,7 @@ CAUSE = Cause(
         "val-at-chance": "never",
         "val-noisy": "rarely",
         "slow-convergence": "rarely",
-        "oscillation": "never",
+        "oscillation": "rarely",
         "divergence": "never",
         "loss-spike": "rarely",
         "nonfinite-loss": "never",

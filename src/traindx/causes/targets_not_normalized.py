@@ -72,7 +72,7 @@ CAUSE = Cause(
         "oscillation": "sometimes",
         "loss-spike": "sometimes",
         "prediction-collapse": "sometimes",
-        "saturated-units": "never",
+        "saturated-units": "sometimes",
         "dead-units": "never",
         "flat-from-start": "rarely",
         "vanishing-gradients": "never",

@@ -66,7 +66,7 @@ CAUSE = Cause(
         "dead-units": "never",
         "prediction-collapse": "never",
         "huge-updates": "never",
-        "plateau": "never",
+        "plateau": "rarely",
         "flat-from-start": "never",
         "overfitting-gap": "never",
         "val-left-behind": "never",

@@ -21,6 +21,8 @@ LITTLE_BELOW, LITTLE_ABOVE = (
     0.06,
 )  # of it: a loss within this rests there, for it is known to a few percent itself
 NOISY = 0.05  # of it: what is less certain tells nothing
+NO_BETTER = 1.02  # times the variance of the targets, as the loss function itself gave it,
+WORSE = 1.3  # and from here on plainly worse than one answer for everything
 QUARTERS = 4
 SETTLED = 0.02  # a loss that rests on chance scatters little about it in the second half
 
@@ -35,6 +37,17 @@ def detect(signals: Signals) -> Observation:
     if variance is not None and (level := _at_variance(curve, variance)) is not None:
         says = f"{curve.name} rests at {num(level)}; one answer for everything would cost {num(variance)}, the variance of the targets."
         return Observation(ID, "present", says, (float(curve.x[0]), float(curve.x[-1])), curve.name)
+    by_variance = signals.run.config.get("mse_by_variance")
+    if isinstance(by_variance, float) and by_variance > NO_BETTER:
+        says = f"In the second half of the run the squared error is {num(by_variance)} times the variance of the targets: one answer for everything would do."
+        return Observation(
+            ID,
+            "present",
+            says,
+            (float(curve.x[0]), float(curve.x[-1])),
+            curve.name,
+            0.9 if by_variance > WORSE else 0.7,
+        )
     useless = _score_without_skill(signals)
     chance = chance_of(signals, curve)
     if chance is None:
@@ -108,7 +121,7 @@ SYMPTOM = Symptom(
 ## What is observed
 The loss rests at the value of a predictor that ignores its input: ln(K) for K balanced classes (0.693 for two, 2.303 for
 ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half), or a
-regression by squares rests at the variance of its targets, as a recording saw them.
+regression by squares rests at the variance of its targets, as a recording saw them, or is above it in the second half of the run.
 
 ## How it is measured
 K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted the
@@ -133,6 +146,8 @@ detached graph, labels that do not belong to the inputs, a wrong last activation
         Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)}, {"num_classes": 10}),
         Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)}, {"num_classes": 10}),
         Case("a regression at the variance of its targets", "present", lambda: {"train_loss": flat(200, 1.0, 0.15)}, {"mse_target_variance": 1.0}),
+        Case("a regression that comes down and ends worse than one answer", "present", lambda: {"train_loss": falling(200, 300.0, 1.4)},
+             {"mse_target_variance": 1.0, "mse_by_variance": 2.2}),
         Case("a regression that learns", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.3)}, {"mse_target_variance": 1.0}),
         Case("a little better than one answer", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.93)}, {"mse_target_variance": 1.0}),
         Case("falls below chance", "absent", lambda: {"train_loss": falling(100, 2.3, 0.5)}, {"num_classes": 10}),

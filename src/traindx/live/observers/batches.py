@@ -28,6 +28,8 @@ from traindx.live.values import Number
 
 LARGE = 20.0  # |mean| or standard deviation of a feature; normalised data has 0 and 1, images in 0..1 stay below 1
 PLAIN = 300.0
+ORDINARY = 2.0  # up to here nobody would call them unscaled; a gradient grows with the square of what is beyond
+DOUBTFUL = 0.3  # how much it counts that inputs just below what is called large are not
 UNEVEN = 1e3  # largest feature scale over the smallest: pressure in Pa beside a humidity in 0..1
 SAMPLES = 12  # deep steps whose inputs are summed up
 NORMALISING = (
@@ -164,12 +166,11 @@ class Batches(Observer):
                 "(normalised: 0 and 1).", where=name, clarity=min(1.0, 0.3 + 0.7 * size),
             )  # fmt: skip
         else:
+            far = max(0.0, math.log(max(top, 1e-12) / ORDINARY) / math.log(LARGE / ORDINARY))
             self._tell(
-                "inputs-unscaled",
-                False,
-                f"Data reaches layer {name} with means and deviations of at most {top:.3g}.",
-                where=name,
-            )
+                "inputs-unscaled", False, f"Data reaches layer {name} with means and deviations of at most {top:.3g}.", where=name,
+                clarity=1.0 - (1.0 - DOUBTFUL) * far,
+            )  # fmt: skip
         self._wild(values[5], name, step)
 
     def _wild(self, top: float, name: str, step: int) -> None:

@@ -30,6 +30,7 @@ LOOKS = 100  # at the labels of one evaluation
 EVERY = 20  # updates between two looks at training labels at least, beside deep steps
 GROWTH = 0.1  # of the updates so far
 IMBALANCE = 10.0  # share of the most frequent training class over the middle share
+DOMINANT = 0.8  # of the training labels: the others are too few to be told from each other as well
 RARE_SAMPLES = 10  # of other classes than the most frequent one in validation
 MISSED = 0.5  # of them,
 MISSED_TIMES = 3  # evaluations in a row
@@ -248,7 +249,11 @@ class Comparison(Observer):
         here, there = train.shares(), held.shares()
         top = here.index(max(here))
         rare = sum(count for (label, _), count in held.counts.items() if label != top)
-        taken = sum(count for (label, guess), count in held.counts.items() if guess == top != label)
+        wrong = "taken for it" if here[top] < DOMINANT else "not recognised"
+        taken = sum(
+            count for (label, guess), count in held.counts.items()
+            if label != top and (guess == top if here[top] < DOMINANT else guess != label)
+        )  # fmt: skip
         if here[top] <= 0.5:
             text = f"The most frequent class has {here[top]:.0%} of the training labels."
             self._findings.add(Finding("rare-classes-missed", False, text))
@@ -264,7 +269,7 @@ class Comparison(Observer):
                 self.hub.fact(
                     "rare-classes-missed", present,
                     f"Class {top} has {here[top]:.0%} of the training labels and {there[top]:.0%} of the validation labels, and "
-                    f"{missed:.0%} of the {rare:.0f} validation samples of other classes are taken for it.",
+                    f"{missed:.0%} of the {rare:.0f} validation samples of other classes are {wrong}.",
                 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ FADED = -4.0  # and this power of ten through all of them,
 FADED_CLEAR = 0.6  # which is plainer than the size of one
 VANISHED = 1e-3  # smaller than what norm layers add under their root: they do not restore it
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
+LOOP, LOOP_PLAIN = 1.4, 2.2  # of a recurrent matrix: 1 for an orthogonal one or the identity, 0.6 for torch's own
 GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
 CONSTANT_SHARE = 0.5  # of the hidden matrices
 _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
@@ -154,23 +155,28 @@ class Initialisation(Observer):
         )  # fmt: skip
 
     def _judge_size(self, matrices: list[tuple[str, torch.Tensor, int]], numbers: list[list[float]]) -> None:
-        scales = [
-            std * math.sqrt(fan_in)
-            for (_, _, fan_in), (std, apart, _) in zip(matrices, numbers, strict=True)
+        sized = [
+            (name, std * math.sqrt(fan_in))
+            for (name, _, fan_in), (std, apart, _) in zip(matrices, numbers, strict=True)
             if apart > 0
         ]
-        if not scales:
+        if not sized:
             return
+        names, scales = [name for name, _ in sized], [scale for _, scale in sized]
         middle = median(scales)
         normed = any(isinstance(layer, NORMS) for model in self.hub.models.values() for layer in model.modules())
         gain = 0.0 if normed else len(scales) * math.log10(max(middle, 1e-12) / HE)
-        large = middle > LARGE or gain > GAIN
+        loop = max((scale for name, scale in zip(names, scales, strict=True) if "weight_hh" in name), default=0.0)
+        large = middle > LARGE or gain > GAIN or loop > LOOP
         text = f"The initial weights have a standard deviation of {middle:.2g}/√fan-in in the middle of {len(scales)} layers (usual 0.3 to 1.5)"
         worst = matrices[max(range(len(matrices)), key=lambda i: numbers[i][0])][0]
         through = f", which multiplies a signal by 1e{gain:.0f} on its way" if large and gain > GAIN else ""
+        if loop > LOOP:
+            worst = names[max(range(len(names)), key=lambda i: scales[i] * ("weight_hh" in names[i]))]
+            through += f"; {worst} multiplies the state of a sequence by about {loop:.2g} at every step"
         self.hub.fact(
             "initial-weights-large", large, f"{text}{through}.", where=worst if large else None,
-            clarity=max(_ramp(middle, LARGE, LARGE_PLAIN), _ramp(gain, GAIN, GAIN_PLAIN)),
+            clarity=max(_ramp(middle, LARGE, LARGE_PLAIN), _ramp(gain, GAIN, GAIN_PLAIN), _ramp(loop, LOOP, LOOP_PLAIN)),
         )  # fmt: skip
         size = _ramp(-math.log10(max(middle, 1e-12)), -math.log10(SMALL), -math.log10(SMALL_PLAIN))
         rescued = normed and middle > VANISHED

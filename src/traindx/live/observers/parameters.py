@@ -26,6 +26,7 @@ SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.RNNBase, torch.nn.MultiheadAttention)
 FROZEN = 0.5  # of the weights in layers
 FROZEN_PLAIN = 0.9
+FROZEN_FRESH = 0.2  # of the layers, where they hold what torch dealt out
 NOISE_ROWS, NOISE_WIDTH = 4096, 64  # of a table that are asked whether they are plain noise
 NOISE_SIGMAS = 4.0  # by which its moments may differ from those of noise
 UNIFORM = 0.15  # by which the spread of weights may differ from that of an even distribution: small layers scatter
@@ -222,15 +223,16 @@ class Parameters(Observer):
         if fresh:  # early layers have few weights and matter all the same
             share = max(share, len(names) / layers)
         trainable = [name for name, p in named.values() if p.requires_grad]
-        if share < FROZEN or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
-            why = " (weights were loaded: fine-tuning)" if share >= FROZEN else ""
+        enough = FROZEN_FRESH if fresh else FROZEN
+        if share < enough or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
+            why = " (weights were loaded: fine-tuning)" if share >= enough else ""
             self._tell("frozen-weights", False, f"{share * 100:.0f} % of the weights in layers are frozen{why}.")
             return
         self._tell(
             "frozen-weights", True,
             f"{frozen / total * 100:.0f} % of the weights in layers have requires_grad=False ({listed(names)}), and no weights were "
             f"loaded: they stay at their random start. Trainable: {listed(trainable)}.",
-            names[0], 1.0 if share >= FROZEN_PLAIN else 0.9 if fresh else 0.7,
+            names[0], 1.0 if share >= FROZEN_PLAIN else 0.65 if share < FROZEN else 0.9 if fresh else 0.7,
         )  # fmt: skip
 
     def _without_gradient(self, named: dict[int, tuple[str, torch.nn.Parameter]], looks: int) -> None:

@@ -28,6 +28,7 @@ LAST = 5  # looks that must agree, at batches with more than one class
 KEPT = 25  # looks among which they are looked for: most batches hold no sample of a rare class
 SETTLED = 100  # steps before predictions are judged: at the start they are all alike in good runs too
 LEAST = 64  # predictions
+LATE = 0.5  # of the steps: what a regression reaches
 RECENT = 0.3  # of the steps so far: older looks do not tell what is predicted now
 SPREAD = 0.01  # spread of the outputs over that of the targets
 IMBALANCE = 10.0  # most frequent class over the rarest that occurs
@@ -61,6 +62,7 @@ class Predictions(Observer):
         # right and counted predictions since the last training step, and whether they are of training data
         self._right: list[tuple[tuple[torch.Tensor, torch.Tensor], bool]] = []
         self._variances: list[float] = []  # of the targets of a regression, by look
+        self._errors: deque[tuple[int, float, float]] = deque(maxlen=KEPT)  # step, mean square, variance of the targets
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
         self._classes = 0
@@ -123,6 +125,9 @@ class Predictions(Observer):
         self._judge()
         if self._variances and len(self._spreads) == 1:
             self.hub.config(mse_target_variance=sum(self._variances) / len(self._variances))
+            late = [(error, one) for step, error, one in self._errors if step >= LATE * self.hub.step]
+            if len(late) >= LAST and sum(one for _, one in late) > 0:
+                self.hub.config(mse_by_variance=sum(error for error, _ in late) / sum(one for _, one in late))
 
     def _look(self, call: Criterion, site: _Site) -> None:
         asked = _Asked(call, 4096 if site.classes > COUNTED_CLASSES else max(16, COUNTS // site.classes))
@@ -192,7 +197,12 @@ class Predictions(Observer):
         step = self.hub.step
         self._later.ask(torch.stack(spreads), lambda found: past.append((step, found[0], found[1])))
         if call.name == "mse_loss":
-            self._later.ask(target[:few].float().var(0).mean(), self._variances.append)
+            variance = target[:few].float().var(0).mean()
+            self._later.ask(variance, self._variances.append)
+            plain = call.options.get("reduction", "mean") == "mean" and call.options.get("weight") is None
+            if plain and call.output.numel() == 1 and output.shape == target.shape and few >= len(target):
+                both = torch.stack([call.output.detach().reshape(()).float(), variance])
+                self._later.ask(both, lambda found: self._errors.append((step, found[0], found[1])))
 
     def _judge(self) -> None:
         if self.hub.step < SETTLED or len(self._optimizers) > 1:
