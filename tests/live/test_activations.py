@@ -93,6 +93,13 @@ def faint_cells() -> None:
     train(model)
 
 
+def steep_cells(gain: float) -> None:
+    """A matrix that multiplies the state of a sequence at every step."""
+    model = Recurrent(nn.RNN)
+    nn.init.orthogonal_(model.rnn.weight_hh_l0, gain=gain)
+    train(model)
+
+
 def zero_ends(layer: nn.Linear) -> None:
     if layer.out_features == 3:
         nn.init.zeros_(layer.weight)
@@ -107,6 +114,7 @@ FAULTS = {
     "std 1e-4": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=1e-4)), "initial-weights-small"),
     "a signal that three layers let fade": (lambda: train(Net(), faint), "initial-weights-small"),
     "a signal that the cells of an LSTM let fade": (faint_cells, "initial-weights-small"),
+    "a state that grows at every step": (lambda: steep_cells(2.5), "initial-weights-large"),
 }
 TWINS = {
     "modules": lambda: train(mlp()),
@@ -119,6 +127,7 @@ TWINS = {
     "last layer starts at zero": lambda: train(mlp(), zero_ends),
     "LSTM": lambda: train(Recurrent(nn.LSTM)),
     "RNN": lambda: train(Recurrent(nn.RNN)),
+    "orthogonal RNN": lambda: steep_cells(1.0),
     "CNN with batch norm": lambda: train(Conv(F.relu)),
     "transformer": lambda: train(Transformer()),
     "He": lambda: train(mlp(), lambda layer: nn.init.kaiming_normal_(layer.weight)),

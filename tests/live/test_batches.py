@@ -36,6 +36,13 @@ def test_regression(tmp_path: Path, change: str, first: str, batch: int, found: 
     assert facts["config"]["batch_size"] == batch
 
 
+@pytest.mark.parametrize(("scale", "sure"), [("1", True), ("8", False)])
+def test_inputs_that_are_only_just_not_large(tmp_path: Path, scale: str, sure: bool) -> None:
+    fact = facts_of(REGRESSION.format(change=f"X *= {scale}", first="", batch=32), tmp_path)["inputs-unscaled"]
+    assert not fact["present"]
+    assert (fact.get("clarity", 1.0) == 1.0) is sure
+
+
 ONE_BY_ONE = """
 X = torch.randn(400, 8); y = ((X @ torch.randn(8, 12)).tanh() @ torch.randn(12, 4)).argmax(1)
 net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 4)); opt = {optimizer}

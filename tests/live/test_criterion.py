@@ -458,6 +458,16 @@ def test_one_number_for_everything(tmp_path: Path) -> None:
     assert present(run) == {"prediction-collapse"}
 
 
+@pytest.mark.parametrize(("beside", "worse"), [(0.0, False), (9.0, True)])
+def test_a_regression_by_what_one_answer_costs(tmp_path: Path, beside: float, worse: bool) -> None:
+    run = recorded(
+        tmp_path, train_with(lambda out, p: F.mse_loss(out.squeeze(1).tanh() + beside, REAL[p]), 1, steps=150)
+    )
+    ratio = run.config["mse_by_variance"]
+    assert isinstance(ratio, float)
+    assert (ratio > 1.02) is worse
+
+
 def test_a_custom_or_compiled_function_hides_its_graph_but_not_its_numbers(tmp_path: Path) -> None:
     class Hidden(torch.autograd.Function):
         @staticmethod

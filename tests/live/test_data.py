@@ -38,10 +38,25 @@ ABOUT = {"labels-unrelated", "rare-classes-missed", "duplicate-samples", "consta
         ("y = y.roll(1)", set()),  # every class follows another: a name for each class is all that changed
         ("X = X.sort(0).values", {"labels-unrelated"}),
         ("k = (y == 0) | (torch.rand(512) < 0.01); X, y = X[k].repeat(4, 1), y[k].repeat(4)", {"rare-classes-missed"}),
+        # three rare classes are told from the frequent one, but not from each other
+        (
+            "k = (y == 0) | (torch.rand(512) < 0.06); y[y > 0] = torch.randint(1, 4, (384,)); X[y > 0] = torch.randn(384, 12) + 3; "
+            "V[v > 0] = torch.randn(192, 12) + 3; X, y = X[k].repeat(4, 1), y[k].repeat(4)",
+            {"rare-classes-missed"},
+        ),
         ("X = X[:3].repeat(171, 1)[:512]", {"duplicate-samples"}),
         ("X[:, 5] = 2.0; V[:, 5] = 2.0", {"constant-features"}),
     ],
-    ids=["healthy", "shuffled labels", "renamed classes", "sorted inputs", "imbalance", "repeated", "constant"],
+    ids=[
+        "healthy",
+        "shuffled labels",
+        "renamed classes",
+        "sorted inputs",
+        "imbalance",
+        "too rare to be told apart",
+        "repeated",
+        "constant",
+    ],
 )
 def test_data(tmp_path: Path, change: str, found: set[str]) -> None:
     facts = facts_of(LEARNT.format(change=change, lr=5e-3, epochs=6, batch=32), tmp_path)

@@ -82,6 +82,14 @@ def early_frozen() -> None:
     fit(model, sgd(model))
 
 
+def first_frozen() -> None:
+    """One of three layers, as torch dealt it out."""
+    model = mlp()
+    for p in list(model.parameters())[:2]:
+        p.requires_grad_(False)
+    fit(model, sgd(model))
+
+
 def early_frozen_trained() -> None:
     """The same after training elsewhere, which leaves no weight evenly spread."""
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 30))
@@ -260,6 +268,7 @@ FAULTS = {
     "head replaced after the optimiser": (head_replaced_after, "parameters-not-optimized"),
     "only the last bias learns": (frozen, "frozen-weights"),
     "early layers frozen": (early_frozen, "frozen-weights"),
+    "the first layer frozen": (first_frozen, "frozen-weights"),
     "word vectors frozen as they were dealt out": (lambda: train(Words(False)), "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
     "a sign in the middle": (lambda: train(Binary(torch.sign)), "no-gradient"),
