@@ -237,3 +237,16 @@ def test_steps_that_are_dear_to_tell_are_told_less_often() -> None:
     assert set(range(FEWEST_LIGHT)) <= set(dear)
     assert not set(range(2 * FEWEST_LIGHT, FIRST_LIGHT)) & set(dear)
     assert 0 < len([step for step in dear if step > FIRST_LIGHT]) < 0.02 * 2000
+
+
+def test_what_was_spent_on_anything_is_paid_back_before_the_next_look() -> None:
+    budget = Budget(0.01)
+    now = budget.began + 100.0
+    budget.wants_rest(700, now, False)
+    assert budget.allows_deep(701, now)
+    assert not budget.wants_rest(707, now, False)
+    budget.spend(0.95, "glance")
+    assert not budget.allows_deep(701, now)
+    assert budget.wants_rest(714, now, False)
+    assert budget.allows_deep(701, now + 10.0)
+    assert not budget.wants_rest(721, now + 10.0, True)

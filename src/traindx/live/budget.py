@@ -9,6 +9,7 @@ DEEP_SHARE = 0.3  # of the budget for deep steps,
 GLANCE_SHARE = 0.1  # for glances,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
+HELD = 0.9  # of the budget: beyond this, whatever it went for, looks wait until it is paid back
 ALL = 1.0  # of the time: whoever allows this much wants every step looked at
 PLAIN_EVERY = 3  # steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
 # so that of two optimisers in turn both are seen
@@ -61,7 +62,8 @@ class Budget:
         if step < FIRST_DEEP:
             return True
         plain = self.share < ALL and step % PLAIN_EVERY == 0
-        return not plain and self._by_kind["deep"] < DEEP_SHARE * self.share * (now - self.began)
+        allowed = self.share * (now - self.began)
+        return not plain and self._by_kind["deep"] < DEEP_SHARE * allowed and self.spent < HELD * allowed
 
     def allows_glance(self, evaluation: bool) -> bool:
         """Whether a glance may be had. Evaluations are rare, so that looks at training steps must not use up theirs, and a
@@ -87,10 +89,11 @@ class Budget:
         light = self._by_kind["light"]
         if step <= FIRST_LIGHT and (step <= FEWEST_LIGHT or light < LIGHT_SECONDS):
             return False
-        allowed = LIGHT_SHARE * self.share * (now - self.began)
+        budget = self.share * (now - self.began)
+        allowed = LIGHT_SHARE * budget
         if step >= self._next_full:
             begins = not self._next_full
             far = light > max(LIGHT_SECONDS, FAR_OVER * allowed)
             self._next_full = step + (max(FAR_STEPS, step) if far else max(FULL_STEPS, step // 3))
             return begins and light > allowed
-        return light > allowed
+        return light > allowed or self.spent > HELD * budget
