@@ -179,7 +179,7 @@ def _expected(level: Level, cause: Cause, proven: bool, symptom: Symptom) -> flo
     """How often the cause shows this symptom. Where the cause was seen itself, problems it does not rule out may be its doing."""
     word = cause.predicts.get(symptom.id)
     rate = level.rate(cause.id, symptom, _told(word, symptom))
-    if proven and word not in words.AGAINST and symptom.severity == "problem" and symptom.background > words.DIRECT:
+    if proven and word != "never" and symptom.severity == "problem" and symptom.background > words.DIRECT:
         return max(rate or 0.0, words.STRENGTH["often"])
     return rate
 
