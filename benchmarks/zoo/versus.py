@@ -6,8 +6,9 @@ Every tool gets its own environment below DIR (made on the first run; that needs
 validation losses, learning rate, gradient norm. torchdiag looks at the live model instead. The published rules of four systems run here,
 from their thresholds (rules.py). The others do not name causes but findings that stand for several (MEANS), so a tool is near where the first
 thing it says stands for a set of causes with a right one in it; traindx is near where such a set holds both its answer and a right one. It is
-right where it names the cause itself, which the others do only where a finding stands for a single one. A tool raises a false alarm where it says anything about a healthy training. traindx's rows are predictions for tasks that were
-left out of its counts.
+right where it names the cause itself, which the others do only where a finding stands for a single one. A tool raises a false alarm where it says
+anything about a healthy training; how far it fires more often on faults than on those is what its firing tells. traindx's rows are predictions for
+tasks that were left out of its counts.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ def main() -> None:
     shown = known[:: max(1, len(known) // arguments.most)]
     print(f"{len(shown)} specimens, {sum(s.kind == 'fault' for s in shown)} with one fault\n")
     print(
-        "| tool | fires on faults | right cause first | near misses included | false alarms | calibration error |\n|---|---|---|---|---|---|"
+        "| tool | fires on faults | right cause first | near misses included | false alarms | fires beyond those | calibration error |\n"
+        "|---|---|---|---|---|---|---|"
     )
     for specimen in shown:
         specimen.evidence["trace"] = _of_trace(specimen.trace)
@@ -190,7 +192,7 @@ def row(title: str, shown: Sequence[Specimen], answers: dict[str, Answer]) -> st
     error = _error(said) if said else float("nan")
     fires, alarms = np.mean([a.fires for a in faults]), np.mean([a.fires for a in healthy])
     right, near = np.mean([a.fires and a.right for a in faults]), np.mean([a.fires and a.near for a in faults])
-    return f"| {title} | {fires:.0%} | {right:.0%} | {near:.0%} | {alarms:.0%} | {error:.2f} |"
+    return f"| {title} | {fires:.0%} | {right:.0%} | {near:.0%} | {alarms:.0%} | {fires - alarms:.0%} | {error:.2f} |"
 
 
 def _error(said: Sequence[tuple[float, bool]]) -> float:
