@@ -13,6 +13,7 @@ MIN_POINTS = 4
 SOLVED = 0.9  # of the first training loss gone
 BEHIND = 0.3  # of the first validation loss gone at most; small data sets with ordinary overfitting lose half
 PLAIN = 0.1
+HALF = 0.45  # of all answers still wrong: whatever was learnt, it does not carry over
 
 
 def detect(signals: Signals) -> Observation:
@@ -49,7 +50,7 @@ def _score_learnt(score: Curve | None) -> str:
         return ""
     first, now = score.logged(float(score.y[0])), score.logged(score.now)
     top = 100.0 if now > 1.5 else 1.0
-    if not 0 <= first < now <= top or top - now > (1 - BEHIND) * (top - first):
+    if not 0 <= first < now <= top or top - now > min((1 - BEHIND) * (top - first), HALF * top):
         return ""
     if score.rise > 0.1 * (now - first):
         return ""
@@ -72,7 +73,8 @@ creeps down.
 The share of its first value that each loss has lost by the end. Present when training lost nine tenths of its own and
 validation less than three tenths, plain below one tenth. The higher of the first values of the two losses is taken as
 validation's beginning, since the first evaluation comes after some learning. A validation score that lost three tenths of
-its mistakes and is still at its best speaks against it: the predictions carry over, only their confidence does not.
+its mistakes, gets more than half of all answers right and is still at its best speaks against it: the predictions carry over, only
+their confidence does not.
 
 ## Healthy range
 Both fall together. Over a small data set validation stops earlier than training, usually after half of its first value has
@@ -90,6 +92,8 @@ weights that are not those in training (an average that is too slow).
         Case("neither falls", "absent", lambda: {"train_loss": flat(60, 2.3, 0.01), "val_loss": flat(60, 2.3, 0.01)}),
         Case("the score carries over", "absent",
              lambda: {"train_loss": falling(60, 0.5, 0.02), "val_loss": flat(12, 0.28, 0.02), "val_accuracy": 1 - falling(12, 0.11, 0.05, 0.01)}),
+        Case("half of the answers are wrong all the same", "present",
+             lambda: {"train_loss": falling(60, 2.3, 0.01), "val_loss": falling(12, 2.4, 1.75), "val_accuracy": 1 - falling(12, 0.9, 0.52, 0.01)}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.04)}),
     ),
 )  # fmt: skip
