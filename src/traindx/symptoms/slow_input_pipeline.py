@@ -76,7 +76,7 @@ SYMPTOM = Symptom(
     title="steps wait for data",
     severity="problem",
     family="speed",
-    background=0.05,
+    background=0.015,
     needs=("data time", "step time"),
     doc="""
 ## What is observed
