@@ -30,6 +30,9 @@ CREEP_NOISE = 4.0  # by so many times the scatter between them
 CREEP_RISE = 0.01  # and by this share of the best, count a little
 CREEP_LEARNS = 0.05  # of the training loss gone since
 CREEP_CLEAR = 0.3
+FIRST_BEST = 1  # of the evaluations, counted from 0, is the best one: nothing that was learnt carried over,
+NEVER_Z, NEVER_RISE, NEVER_LEARNS = 3.0, 0.02, 0.03  # where they rise beyond doubt by this much while training learns
+NEVER_CLEAR = 0.5
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
@@ -71,6 +74,12 @@ def detect(signals: Signals) -> Observation:
             return Observation(
                 ID, "present", f"{summary} (+{since}), evaluation by evaluation, while the training loss went from "
                 f"{num(float(train[0]))} to {num(float(train[1]))}.", (float(val.x[lowest]), float(val.x[-1])), val.name, CREEP_CLEAR,
+            )  # fmt: skip
+        climbs_from_the_first = lowest <= FIRST_BEST and _climbs(val, float(val.x[lowest]), NEVER_Z)
+        if climbs_from_the_first and relative > NEVER_RISE and _fell(signals) and not _score_at_its_best(signals.score):
+            return Observation(
+                ID, "present", f"{summary} (+{since}): it rises from the first evaluations on while training learns.",
+                (float(val.x[lowest]), float(val.x[-1])), val.name, NEVER_CLEAR,
             )  # fmt: skip
         return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({since} off its best).")
     if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
@@ -138,12 +147,17 @@ def _best(val: Curve) -> tuple[float, float]:
     return float(val.x[index + 1]), float(smooth[index])
 
 
-def _climbs(val: Curve, best_at: float) -> bool:
+def _fell(signals: Signals) -> bool:
+    train = signals.train
+    return train is not None and train.x[0] < 0.2 * train.x[-1] and train.reduction > NEVER_LEARNS
+
+
+def _climbs(val: Curve, best_at: float, beyond: float = CLIMB_Z) -> bool:
     """Whether the evaluations since the best one rise beyond doubt, one by one, however they scatter."""
     since = val.y[val.x >= best_at]
     if len(since) > MAX_BINS:
         since = val.bins.median[val.bins.x >= best_at]
-    return len(since) >= CLIMB_POINTS and mann_kendall(since) > CLIMB_Z
+    return len(since) >= CLIMB_POINTS and mann_kendall(since) > beyond
 
 
 def _now(val: Curve) -> float:
@@ -209,7 +223,7 @@ enough, and half the rise where the training loss is below a twentieth of valida
 alone lies above the best counts only beyond half of what they fell. A rise below 25 % is excused while the validation score is
 still at its best: losses can grow through overconfidence on the same mistakes. Without a training loss a rise
 counts little, and so does one of 1 % or more that twelve evaluations since the best put beyond doubt (z above 4, four times
-the scatter) while training lost 5 % and the score is past its best. Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
+the scatter) while training lost 5 % and the score is past its best, or one of 2 % that begins with the first evaluations (z above 3). Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
 validation score that lost 4 % of its best while the training score rose.
 
 ## Healthy range
@@ -237,6 +251,8 @@ split instead: unshuffled tail splits, other preprocessing, other labels.
                       "val_accuracy": [0.60, 0.605, 0.6] * 4 + [0.603, 0.604]}),
         Case("creeps up beyond doubt", "present",
              lambda: {"train_loss": falling(55, 5.8, 2.9, 0.002, pace=2), "val_loss": then(falling(36, 5.8, 4.13, 0.001), ramp(19, 4.13, 4.22, 0.0008))}),
+        Case("rises a little from the first evaluation on", "present",
+             lambda: {"train_loss": falling(120, 0.693, 0.63, 0.01), "val_loss": ramp(12, 0.685, 0.717, 0.002)}),
         Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1), "val_loss": falling(50, 2.2, 0.4, 0.01)}),
         Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1), "val_loss": falling(30, 0.5, 0.02)}),
         Case("both rise", "absent", lambda: {"train_loss": ramp(20, 3.4, 4.4), "val_loss": ramp(20, 3.4, 4.6)}),
