@@ -93,6 +93,23 @@ def faint_cells() -> None:
     train(model)
 
 
+class Lookup(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.head = nn.Embedding(9, 4), nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.table((x > 0).sum(1)))
+
+
+def nothing() -> None:
+    """Zeros behind zeros, and no hidden layer whose units could be compared."""
+    model = Lookup()
+    for weight in (model.table.weight, model.head.weight):
+        nn.init.zeros_(weight)
+    train(model)
+
+
 def steep_cells(gain: float) -> None:
     """A matrix that multiplies the state of a sequence at every step."""
     model = Recurrent(nn.RNN)
@@ -114,6 +131,7 @@ FAULTS = {
     "std 1e-4": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=1e-4)), "initial-weights-small"),
     "a signal that three layers let fade": (lambda: train(Net(), faint), "initial-weights-small"),
     "a signal that the cells of an LSTM let fade": (faint_cells, "initial-weights-small"),
+    "nothing times nothing": (nothing, "equal-initial-weights"),
     "a state that grows at every step": (lambda: steep_cells(2.5), "initial-weights-large"),
 }
 TWINS = {
@@ -128,6 +146,8 @@ TWINS = {
     "LSTM": lambda: train(Recurrent(nn.LSTM)),
     "RNN": lambda: train(Recurrent(nn.RNN)),
     "orthogonal RNN": lambda: steep_cells(1.0),
+    "vectors that are looked up": lambda: train(Lookup()),
+    "a head of zeros behind them": lambda: train(Lookup(), lambda layer: nn.init.zeros_(layer.weight)),
     "CNN with batch norm": lambda: train(Conv(F.relu)),
     "transformer": lambda: train(Transformer()),
     "He": lambda: train(mlp(), lambda layer: nn.init.kaiming_normal_(layer.weight)),

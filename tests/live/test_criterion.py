@@ -468,6 +468,20 @@ def test_a_regression_by_what_one_answer_costs(tmp_path: Path, beside: float, wo
     assert (ratio > 1.02) is worse
 
 
+@pytest.mark.parametrize(("column", "found"), [(-1, True), (None, False)])
+def test_a_regression_whose_answer_goes_in(tmp_path: Path, column: int | None, found: bool) -> None:
+    def train() -> None:
+        model = nn.Linear(8, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+        for part in X.split(24) * 2:
+            target = part.sum(1) if column is None else part[:, column]
+            F.mse_loss(model(part).squeeze(1), target).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    assert present(recorded(tmp_path, train)) == ({"targets-not-next-token"} if found else set())
+
+
 def test_a_custom_or_compiled_function_hides_its_graph_but_not_its_numbers(tmp_path: Path) -> None:
     class Hidden(torch.autograd.Function):
         @staticmethod

@@ -263,6 +263,31 @@ def clipped(norm: float, optimizer_of: Callable[[nn.Module], torch.optim.Optimiz
         optimizer.step()
 
 
+class Muted(nn.Module):
+    """An encoder that runs without gradients, loaded or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.encoder, self.head = nn.Sequential(nn.Linear(8, 16), nn.ReLU()), nn.Linear(16, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        with torch.no_grad():
+            x = self.encoder(x)
+        return self.head(x)
+
+
+def muted(loaded: bool) -> None:
+    model = Muted()
+    if loaded:
+        model.load_state_dict(Muted().state_dict())
+    fit(model, sgd(model))
+
+
+def betas(first: float, second: float) -> None:
+    model = mlp()
+    fit(model, torch.optim.Adam(model.parameters(), betas=(first, second)))
+
+
 FAULTS = {
     "layers in a list": (lambda: train(Listed()), "parameters-not-optimized"),
     "head replaced after the optimiser": (head_replaced_after, "parameters-not-optimized"),
@@ -271,6 +296,8 @@ FAULTS = {
     "the first layer frozen": (first_frozen, "frozen-weights"),
     "word vectors frozen as they were dealt out": (lambda: train(Words(False)), "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
+    "encoder without gradients": (lambda: muted(False), "no-gradient"),
+    "betas swapped": (lambda: betas(0.999, 0.9), "momentum-extreme"),
     "a sign in the middle": (lambda: train(Binary(torch.sign)), "no-gradient"),
     "a function without a slope": (lambda: train(Binary(lambda x: Steps.apply(x, 0.0))), "no-gradient"),
     "optimiser built after each resumption": (lambda: resumed(True), "optimizer-rebuilt"),
@@ -290,6 +317,8 @@ TWINS = {
     "steps that let the gradient through": lambda: train(Binary(lambda x: Steps.apply(x, 1.0))),
     "trained again from the start": lambda: resumed(False),
     "frozen with loaded weights": fine_tuned,
+    "loaded encoder without gradients": lambda: muted(True),
+    "usual betas": lambda: betas(0.9, 0.95),
     "early layers frozen after training elsewhere": early_frozen_trained,
     "word vectors learnt elsewhere": lambda: train(Words(True)),
     "zero_grad on the model": lambda: fit(m := mlp(), sgd(m), clear=m.zero_grad),

@@ -206,8 +206,10 @@ def _machine(signals: Signals) -> Iterator[Hint]:
             yield Hint(cause, -4.0, "the training runs in a single process")
     kind = signals.run.config.get("input_kind")
     if isinstance(kind, str) and kind != "tokens":
+        copied = signals.run.facts.get("targets-not-next-token")
         for cause in ("causal-mask-missing", "target-not-shifted", "padding-not-masked", "weights-not-tied"):
-            yield Hint(cause, -3.0, f"the inputs are {kind}, not tokens")
+            if cause != "target-not-shifted" or copied is None or not copied.present:
+                yield Hint(cause, -3.0, f"the inputs are {kind}, not tokens")
     if signals.run.config.get("device") == "cpu":
         for cause in ("host-sync", "small-batch-underuse"):
             yield Hint(cause, -4.0, "the training runs on the CPU")

@@ -15,7 +15,9 @@ COUNTED_CLOSE = 0.04  # where the labels were counted on some batches
 CLOSE = 0.02  # share of ln K within which a known chance level counts as met
 LEARNT_NOISE = 4.0  # times its own scatter and
 LEARNT_SHARE = 0.05  # of its best: how far a score rises that did learn
-VARIANCE = "mse_target_variance"  # told by a recording
+VARIANCE = "mse_target_variance"  # told by a recording,
+BY_VARIANCE = "mse_by_variance"  # and so is this: the squared error by that variance in the second half of the run
+ONE_ANSWER = 0.97
 GUESS_CLOSE = 0.004  # the same where K itself is guessed
 
 
@@ -47,6 +49,12 @@ def variance_of_targets(signals: Signals) -> float | None:
     """What one answer for everything costs in a regression by squares, where a recording looked at the targets."""
     value = signals.run.config.get(VARIANCE)
     return float(value) if isinstance(value, (int, float)) and value > 0 else None
+
+
+def no_better_than_one_answer(signals: Signals) -> bool:
+    """A regression by squares that ends where one answer for everything would be, however far the loss has come down."""
+    ratio = signals.run.config.get(BY_VARIANCE)
+    return isinstance(ratio, float) and ratio > ONE_ANSWER
 
 
 def chance_of(signals: Signals, curve: Curve) -> Chance | None:

@@ -25,6 +25,7 @@ NOT_FINITE = 1e300  # MLflow's database stores Inf as ±1.797e308
 _RANK = re.compile(r"(?:^|[^a-z])(?:rank|replica|worker|gpu|device|proc|node)[ _./-]?(\d+)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 # sizes that do not compare with those of weight matrices: one value a channel, rows used by few samples
+_BIAS = re.compile(r"(^|\W)(bias|b\d*)(_\w+)?$")
 _SMALL_PARAMETER = re.compile(r"(bias|norm|(^|\W)(ln|bn)|embed|(^|\W)(wte|wpe|pos)|(^|\W)b\d*$)")
 
 
@@ -238,7 +239,10 @@ def update_ratios(run: Run) -> list[Series]:
 
 def ratio_curves(run: Run) -> list[Curve]:
     """Update by weight of the model or of its matrices, wherever a few values of it are known."""
-    return [Curve(one) for one in only_matrices(update_ratios(run)) if np.isfinite(one.values).sum() >= FEW]
+    found = only_matrices(update_ratios(run))
+    if all(one.meaning.where and _BIAS.search(one.meaning.where) for one in found):
+        return []  # they begin at zero, where any step is a large share
+    return [Curve(one) for one in found if np.isfinite(one.values).sum() >= FEW]
 
 
 def opening_ratio(curves: list[Curve]) -> float:

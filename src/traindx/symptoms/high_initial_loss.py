@@ -16,6 +16,8 @@ from traindx.symptoms.recipes import falling, then
 ID = "high-initial-loss"
 OVER_CHANCE = 1.6  # times ln K; twice that is plain
 OVER_REACH = 10.0  # times the square of the largest target: the untrained answers are far beyond all of them
+WIDE = 5.0  # times the scatter of the targets that of the first answers is,
+LARGE_ANSWERS = 3.0  # and itself: normalised inputs and usual weights give less than one
 QUICK_FALL = 30.0  # where K is unknown: how many times the level after a twentieth of the run
 CLIFF = 10.0  # and how many times the next few values: a descent that takes its time is learning, not a bad start
 OVERCOME = 0.4  # how much a bad start counts that the score has left behind
@@ -55,6 +57,12 @@ def detect(signals: Signals) -> Observation:
             ID, "present", f"The first {curve.name} is {num(first)}; an answer of 0 would cost at most {num(reach)}, the square of the "
             "largest target.", place, curve.name, clarity(first / reach, OVER_REACH, 10 * OVER_REACH),
         )  # fmt: skip
+    wide = _wide_answers(signals)
+    if wide is not None:
+        return Observation(
+            ID, "present", f"The first answers scatter {num(wide)} times as far as the targets, and the first {curve.name} is {num(first)}.",
+            place, curve.name, clarity(wide, WIDE, 2 * WIDE),
+        )  # fmt: skip
     if len(curve) < 20:
         return Observation(ID, "unknown", "Neither the number of classes nor enough early values are known.")
     early = float(np.median(curve.y[len(curve) // 20 : len(curve) // 10 + 2]))
@@ -66,6 +74,14 @@ def detect(signals: Signals) -> Observation:
             place, curve.name, min(clarity(first / early, QUICK_FALL, 10 * QUICK_FALL), OVERCOME if _overcome(signals) else 1.0),
         )  # fmt: skip
     return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
+
+
+def _wide_answers(signals: Signals) -> float | None:
+    """How much further than the targets the answers of the untrained model scatter, where they are large by themselves too."""
+    answers, targets = (signals.run.config.get(name) for name in ("first_output_std", "first_target_std"))
+    if not isinstance(answers, float) or not isinstance(targets, float) or targets <= 0:
+        return None
+    return answers / targets if answers > LARGE_ANSWERS and answers > WIDE * targets else None
 
 
 def _reach(signals: Signals) -> float | None:
@@ -116,7 +132,7 @@ The first value of the loss is far larger than that of a predictor that knows no
 ## How it is measured
 With K classes known, the first batch loss against ln(K): present above 1.6 times, plain above 3.2 times. In a regression
 by averaged squares whose targets a recording has seen, ten times the square of the largest target, which is what the answer 0
-costs at most. Without either, the first value must be 30 times the level reached after a twentieth of the run and ten times the values right after it: a
+costs at most, or first answers that scatter five times as far as the targets. Without either, the first value must be 30 times the level reached after a twentieth of the run and ten times the values right after it: a
 descent over many values is learning, however long, and so is one that goes on after it by at least the square root of
 that factor (a log with a row every hundred steps shows the first of them at once). A ratio above ten thousand counts
 either way. A loss that rests near
@@ -141,6 +157,8 @@ wrong: the model is confidently wrong before it has learnt anything.
         Case("starts at chance", "absent", lambda: {"train_loss": falling(100, 2.31, 0.5)}, {"num_classes": 10}),
         Case("answers far beyond all targets", "present", lambda: {"train_loss": falling(200, 670.0, 5.0)},
              {"mse_target_variance": 1.0, "target_min": -2.9, "target_max": 3.4}, facts=(Fact("loss-summed", False, "It is averaged."),)),
+        Case("answers that scatter far beyond the targets", "present", lambda: {"train_loss": falling(200, 150.0, 5.0)},
+             {"first_output_std": 12.0, "first_target_std": 1.1}),
         Case("answers near the targets", "absent", lambda: {"train_loss": falling(200, 9.0, 1.0)},
              {"mse_target_variance": 1.0, "target_min": -2.9, "target_max": 3.4}, facts=(Fact("loss-summed", False, "It is averaged."),)),
         Case("starts in the middle", "unknown", lambda: {"train_loss": (range(5000, 6000, 10), falling(100, 9, 0.5))}),

@@ -6,7 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.signals.chance import chance_of, variance_of_targets
+from traindx.signals.chance import BY_VARIANCE, chance_of, variance_of_targets
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -37,7 +37,7 @@ def detect(signals: Signals) -> Observation:
     if variance is not None and (level := _at_variance(curve, variance)) is not None:
         says = f"{curve.name} rests at {num(level)}; one answer for everything would cost {num(variance)}, the variance of the targets."
         return Observation(ID, "present", says, (float(curve.x[0]), float(curve.x[-1])), curve.name)
-    by_variance = signals.run.config.get("mse_by_variance")
+    by_variance = signals.run.config.get(BY_VARIANCE)
     if isinstance(by_variance, float) and by_variance > NO_BETTER:
         says = f"In the second half of the run the squared error is {num(by_variance)} times the variance of the targets: one answer for everything would do."
         return Observation(

@@ -27,7 +27,8 @@ next.
 A recording compares the integer targets of the loss with the tokens that went into the embedding: at least 99 % agree
 at offset 0 (or 2), in two looks, and the text does not repeat itself. Embeddings of another size, such as positions,
 are left out. Of an encoder and a decoder the one counts whose next tokens are the targets; where there is none, one that was fed
-the targets themselves.
+the targets themselves. In a regression: every target of a batch is one and the same number of its own input, in two looks (the last
+value of the window that is to be forecast, a column that was not taken out).
 
 ## Healthy range
 Offset 1: the target is the next token.

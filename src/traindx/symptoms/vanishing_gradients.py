@@ -9,6 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals
+from traindx.signals.chance import no_better_than_one_answer
 from traindx.signals.inside import depth_profile, layers, learned, left_over, level, objective, printed_step
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact
@@ -27,7 +28,7 @@ SAMPLE = 0.1  # the beginning and the end are medians over a tenth of the run
 
 
 def detect(signals: Signals) -> Observation:
-    works = learned(objective(signals))
+    works = False if no_better_than_one_answer(signals) else learned(objective(signals))
     by_depth = _along_depth(signals, works)
     if by_depth is not None and by_depth.state == "present":
         return by_depth

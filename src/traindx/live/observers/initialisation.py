@@ -12,6 +12,7 @@ import torch
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.naming import listed, model_parameters, optimized
+from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
 
@@ -31,6 +32,7 @@ VANISHED = 1e-3  # smaller than what norm layers add under their root: they do n
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
 LOOP, LOOP_PLAIN = 1.4, 2.2  # of a recurrent matrix: 1 for an orthogonal one or the identity, 0.6 for torch's own
 GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
+BOTH = 2  # matrices of zeros without a gradient
 CONSTANT_SHARE = 0.5  # of the hidden matrices
 _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
 
@@ -46,6 +48,7 @@ class Initialisation(Observer):
         if self._done:
             return
         self._done = True
+        self._look_for_nothing(optimizer)
         if not self.hub.models:
             self._judge_bare(optimizer)
             return
@@ -94,6 +97,29 @@ class Initialisation(Observer):
                 fan_in = parameter[0].numel() if known else max(parameter.shape)
                 found.append((name, parameter.detach(), fan_in))
         return found[:MOST]
+
+    def _look_for_nothing(self, optimizer: torch.optim.Optimizer) -> None:
+        """Matrices of zeros one behind the other: each keeps the gradient from the other, and none can begin to learn."""
+        tables = [p for p in optimized([optimizer]).values() if p.dim() >= 2 and p.grad is not None and watchable(p)][
+            :MOST
+        ]
+        gradients = [p.grad for p in tables if p.grad is not None]
+        weights, slopes = norms_of([p.detach() for p in tables]), norms_of(gradients)
+        if weights is None or slopes is None:
+            return
+        named = model_parameters(self.hub)
+        names = [named[id(p)][0] if id(p) in named else f"parameter {place}" for place, p in enumerate(tables)]
+
+        def take(both: list[list[float]]) -> None:
+            nothing = [name for name, *sizes in zip(names, *both, strict=True) if not any(sizes)]
+            if len(nothing) >= BOTH:
+                self.hub.fact(
+                    "equal-initial-weights", True,
+                    f"{listed(nothing)} hold zeros only when training begins and get a gradient of exactly zero: none of them can begin to learn.",
+                    where=nothing[0],
+                )  # fmt: skip
+
+        self._later.ask(torch.stack([weights, slopes]), take)
 
     def _judge_bare(self, optimizer: torch.optim.Optimizer) -> None:
         """Parameters without modules: which side of a matrix its units lie on is not known, but one number everywhere is."""

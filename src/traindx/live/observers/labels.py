@@ -11,6 +11,7 @@ from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.rows import near, watchable
+from traindx.live.tensors import first_input
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
@@ -20,6 +21,9 @@ SEVERAL_LABELS = 1.5  # sum of a target row: label smoothing and mixing of sampl
 SEVERAL_ROWS = 0.05
 LEAST_CODES = 8  # targets with two values: of fewer that says nothing
 LEAST_TOKENS = 64
+REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+LEAST_ROWS, LEAST_WIDTH, MOST_WIDTH = 16, 3, 1 << 13  # samples of a batch, and numbers of each
+VARIED = 0.5  # of the targets are different
 SAME = 0.99  # of the targets equal the input tokens at one offset
 REPEATING = 0.5  # neighbours that are equal: a text that repeats itself shows no offset
 PADDING = 0.3  # of all targets
@@ -36,6 +40,8 @@ class Labels(Observer):
             tuple[torch.Tensor, int]
         ] = []  # what went into embeddings since the last backward, and their size
         self._offsets: dict[str, list[int]] = {}  # by place: offsets at which targets were found among the inputs
+        self._given: torch.Tensor | None = None  # to the model, since the last backward
+        self._copies: dict[str, list[int]] = {}  # by place: which number of its input each target was
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         if not isinstance(module, torch.nn.Embedding) or not self.hub.grad or not args or len(self._tokens) >= 4:
@@ -43,6 +49,12 @@ class Labels(Observer):
         ids = args[0]
         if isinstance(ids, torch.Tensor) and ids.dim() == 2 and ids.shape[1] > 1:
             self._tokens.append((ids, module.num_embeddings))
+
+    @on_deep_steps
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        data = first_input(args, kwargs)
+        if self.hub.grad and data is not None and data.is_floating_point() and not data.requires_grad:
+            self._given = data
 
     @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
@@ -63,6 +75,7 @@ class Labels(Observer):
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         self._tokens.clear()
+        self._given = None
 
     def _check(self, call: Criterion) -> Iterator[Finding]:
         if call.name in BINARY:
@@ -73,6 +86,33 @@ class Labels(Observer):
             yield from _distribution(call)
         elif call.name in ("cross_entropy", "nll_loss"):
             yield from self._sequences(call)
+        elif call.name in REGRESSION and call.target.is_floating_point():
+            yield from self._copied(call)
+
+    def _copied(self, call: Criterion) -> Iterator[Finding]:
+        """One of the numbers that go in is the answer."""
+        data, target = self._given, call.target
+        if (
+            data is None
+            or not watchable(data)
+            or data.dim() < 2
+            or target.numel() != len(data)
+            or len(data) < LEAST_ROWS
+        ):
+            return
+        rows = near(data).flatten(1)
+        answers = near(target).reshape(-1)[: len(rows)].to(rows.dtype)
+        width = rows.shape[1]
+        if not LEAST_WIDTH <= width <= MOST_WIDTH or len(answers.unique()) < VARIED * len(answers):  # type: ignore[no-untyped-call]
+            return
+        same = (rows[: len(answers)] == answers.unsqueeze(1)).all(0).nonzero().flatten().tolist()
+        found = self._copies.setdefault(call.where, [])
+        found.append(same[-1] if same else -1)
+        if len(found) >= 2 and len(set(found)) == 1 and same:
+            yield Finding(
+                "targets-not-next-token", True,
+                f"Each target of {call.name} is number {same[-1] + 1} of the {width} that the model is given for it: it only has to copy.", 0.9,
+            )  # fmt: skip
 
     def _sequences(self, call: Criterion) -> Iterator[Finding]:
         """Targets beside the tokens that went in."""

@@ -16,6 +16,7 @@ from traindx.live.observer import Observer
 from traindx.live.rows import watchable
 
 REBUILT = 3  # times with unchanged settings: stages of a training are fewer
+LONG_MEAN = 0.98  # of Adam and its kin, whose usual first beta is 0.9; Lion has 0.9 and 0.99, some have two of 0.95
 EXTREME_MOMENTUM = 0.995  # 0.99 is in use with Nesterov's correction
 STATELESS = ("SGD",)  # without momentum there is nothing to lose
 GONE = 0.01  # of its peak: what is left of the rate
@@ -199,6 +200,24 @@ class Optimizers(Observer):
             extreme = EXTREME_MOMENTUM <= momentum < 1
             sums = f": each update adds up the gradients of about {1 / (1 - momentum):.0f} steps" if extreme else ""
             self.hub.fact("momentum-extreme", extreme, f"SGD has a momentum of {momentum:g}{sums}.")
+        betas = group.get("betas")
+        if (
+            isinstance(betas, tuple)
+            and len(betas) == 2
+            and all(isinstance(beta, float) for beta in betas)
+            and 0 < betas[1] < 1
+        ):
+            extreme = betas[0] > betas[1] and betas[0] >= LONG_MEAN
+            longer = (
+                ": gradients are remembered for longer than their squares, as if the two were swapped"
+                if extreme
+                else ""
+            )
+            self.hub.fact(
+                "momentum-extreme",
+                extreme,
+                f"{type(optimizer).__name__} has betas of {betas[0]:g} and {betas[1]:g}{longer}.",
+            )
 
     def on_farewell(self) -> None:
         self._steps.clear()

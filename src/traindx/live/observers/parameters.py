@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import torch
@@ -49,7 +49,8 @@ class Parameters(Observer):
         self._stops: set[str] = set()  # operations on the way to a loss that may let no gradient through
         self._zero: set[int] = set()  # parameters whose gradient was there, and zero
         self._later = Later()
-        self._called: set[int] = set()  # parameters of layers that ran with gradients on
+        self._called: set[int] = set()  # parameters of layers that ran with gradients on,
+        self._muted: set[int] = set()  # or with gradients off, in training mode
         self._loaded = False
         self._named: dict[int, tuple[str, torch.nn.Parameter]] = {}  # by id, for when the models themselves are gone
 
@@ -65,8 +66,9 @@ class Parameters(Observer):
         return load
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
-        if self.hub.grad and self.hub.step < 50:
-            self._called.update(id(p) for p in module._parameters.values() if p is not None)
+        if self.hub.step < 50 and (self.hub.grad or module.training):
+            ran = self._called if self.hub.grad else self._muted
+            ran.update(id(p) for p in module._parameters.values() if p is not None)
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -134,6 +136,7 @@ class Parameters(Observer):
             self._silent,
             self._heard,
             self._called,
+            self._muted,
             self._zero,
         )
         for ids in held:
@@ -240,9 +243,12 @@ class Parameters(Observer):
         if not (self._heard or self._silent) or max(self._looks.values(), default=0) < looks:
             return
         known = {i: named[i] for i in (*self._heard, *self._silent) if i in named}
+        ran = (
+            self._called if self._pretrained() else self._called | self._muted
+        )  # loaded weights may be left as they are
         silent = {
             name: p for i, (name, p) in known.items()
-            if self._silent.get(i, 0) >= looks and i in self._called and (i not in self._reached or i in self._zero)
+            if self._silent.get(i, 0) >= looks and i in ran and (i not in self._reached or i in self._zero)
         }  # fmt: skip
         share = sum(p.numel() for p in silent.values()) / max(sum(p.numel() for _, p in known.values()), 1)
         matrices = [name for name, p in named.values() if p.dim() > 1 and id(p) in known]
@@ -259,7 +265,9 @@ class Parameters(Observer):
             f"never receive a gradient: {listed(silent)}{self._why(silent.values())}.", next(iter(silent)), 1.0 if share >= 0.5 else 0.8,
         )  # fmt: skip
 
-    def _why(self, silent: Iterable[torch.Tensor]) -> str:
+    def _why(self, silent: Collection[torch.Tensor]) -> str:
+        if all(id(p) in self._muted - self._called for p in silent):
+            return "; their layers run with gradients turned off, and no weights were loaded into them"
         if not any(id(p) in self._zero for p in silent):
             return ""
         return f"; it is exactly zero behind {' and '.join(sorted(self._stops))}, which lets none through"

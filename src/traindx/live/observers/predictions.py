@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
@@ -195,7 +196,7 @@ class Predictions(Observer):
         ]
         past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
         step = self.hub.step
-        self._later.ask(torch.stack(spreads), lambda found: past.append((step, found[0], found[1])))
+        self._later.ask(torch.stack(spreads), partial(self._spread_found, past, step))
         if call.name == "mse_loss":
             variance = target[:few].float().var(0).mean()
             self._later.ask(variance, self._variances.append)
@@ -203,6 +204,11 @@ class Predictions(Observer):
             if plain and call.output.numel() == 1 and output.shape == target.shape and few >= len(target):
                 both = torch.stack([call.output.detach().reshape(()).float(), variance])
                 self._later.ask(both, lambda found: self._errors.append((step, found[0], found[1])))
+
+    def _spread_found(self, past: deque[tuple[int, float, float]], step: int, found: list[float]) -> None:
+        past.append((step, found[0], found[1]))
+        if not step and found[1] > 0 and math.isfinite(found[0]):
+            self.hub.config(first_output_std=found[0], first_target_std=found[1])
 
     def _judge(self) -> None:
         if self.hub.step < SETTLED or len(self._optimizers) > 1:
@@ -256,7 +262,13 @@ class Predictions(Observer):
             site.where,
         )
         rarest = min(count for count in site.true if count > 0)
-        if not site.weighted and share >= MAJORITY and site.true[only] == max(site.true) > IMBALANCE * rarest:
+        padded = "padding-in-loss" in self.hub.found  # then that is the class
+        if (
+            not site.weighted
+            and not padded
+            and share >= MAJORITY
+            and site.true[only] == max(site.true) > IMBALANCE * rarest
+        ):
             self._tell(
                 "labels-imbalanced",
                 True,
