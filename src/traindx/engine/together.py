@@ -78,8 +78,8 @@ def apart(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) ->
     """The ranking with what the other causes explain set apart, where they were seen too and only take from the first what is
     certain: faults that were seen are no rivals."""
     by_id = {entry.cause: entry.probability for entry in ranked}
-    seen = [one for one in others if _seen(one.cause, evidence.observations) and by_id[one.cause] > RIVAL]
-    if not seen:
+    seen = [one for one in others if _seen(one.cause, evidence.observations)]
+    if not any(by_id[one.cause] > RIVAL for one in seen):
         return ranked
     theirs = {observation.id for one in seen for observation in one.shown}
     rest = [o for o in evidence.observations if o.state != "unknown" and o.id not in theirs]
