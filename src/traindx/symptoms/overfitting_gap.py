@@ -22,7 +22,8 @@ MEMORISED = 0.05  # of the validation loss
 SCORE_STILL_RISING = 0.25  # a rise below this is excused by a validation score that is at its best now
 CLIMB_Z = 2.2  # z score of the rise since the best evaluation: once in seventy by chance
 CLIMB_POINTS = 8
-ALONE = 0.4  # how clear it can be without a training loss
+ALONE = 0.4  # how clear it can be without a training loss,
+DOUBLED, ALONE_PLAIN = 1.0, 0.75  # unless it rose so far that nothing is well, whichever of the two it is
 LEARNS_ON = 0.25  # of the training loss at the best evaluation gone since: the gap opens from both sides
 CREEP_POINTS = 12  # evaluations since the best,
 CREEP_Z = 4.0  # that rise beyond any doubt,
@@ -58,7 +59,7 @@ def detect(signals: Signals) -> Observation:
             return Observation(ID, "unknown", f"{summary}; no training loss to compare with.")
         return Observation(
             ID, "present", f"{summary} (+{since}); no training loss was logged beside it, so both may have risen.",
-            (float(val.x[lowest]), float(val.x[-1])), val.name, ALONE,
+            (float(val.x[lowest]), float(val.x[-1])), val.name, ALONE if relative < DOUBLED else ALONE_PLAIN,
         )  # fmt: skip
     train_fell = float(train[0] - train[1])
     memorised = 0 <= float(train[1]) < MEMORISED * now
