@@ -26,7 +26,7 @@ SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.RNNBase, torch.nn.MultiheadAttention)
 FROZEN = 0.5  # of the weights in layers
 FROZEN_PLAIN = 0.9
-FROZEN_FRESH = 0.2  # of the layers, where they hold what torch dealt out
+FROZEN_FRESH = 0.15  # of them, where they hold what torch dealt out
 NOISE_ROWS, NOISE_WIDTH = 4096, 64  # of a table that are asked whether they are plain noise
 NOISE_SIGMAS = 4.0  # by which its moments may differ from those of noise
 UNIFORM = 0.15  # by which the spread of weights may differ from that of an even distribution: small layers scatter
@@ -226,9 +226,9 @@ class Parameters(Observer):
         if fresh:  # early layers have few weights and matter all the same
             share = max(share, len(names) / layers)
         trainable = [name for name, p in named.values() if p.requires_grad]
-        enough = FROZEN_FRESH if fresh else FROZEN
-        if share < enough or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
-            why = " (weights were loaded: fine-tuning)" if share >= enough else ""
+        some = fresh and frozen >= FROZEN_FRESH * total
+        if (share < FROZEN and not some) or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
+            why = " (weights were loaded: fine-tuning)" if share >= FROZEN or some else ""
             self._tell("frozen-weights", False, f"{share * 100:.0f} % of the weights in layers are frozen{why}.")
             return
         self._tell(
