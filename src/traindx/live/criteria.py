@@ -20,6 +20,7 @@ from traindx.live.splits import Splits
 if TYPE_CHECKING:
     from traindx.live.hub import Hub
 
+REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 CRITERIA = (
     "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "kl_div", "poisson_nll_loss", "gaussian_nll_loss", "multi_margin_loss",

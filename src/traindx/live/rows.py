@@ -40,12 +40,15 @@ def few(tensor: torch.Tensor) -> torch.Tensor:
     return tensor[: max(1, SAMPLE * len(tensor) // tensor.numel())]
 
 
+def odd_stride(count: int, most: int) -> int:
+    """From one of so many numbers to the next that is looked at: odd, so that it does not fall in step with the features."""
+    return 1 if count <= most else (count // most + 1) | 1
+
+
 def thinned(tensor: torch.Tensor) -> torch.Tensor:
     """Every sample as a row; of a large tensor on a device every so many of its numbers only."""
     rows = tensor.detach().flatten(1)
-    if rows.is_cpu or rows.numel() <= SAMPLE:
-        return rows
-    return rows[:, :: (rows.numel() // SAMPLE + 1) | 1]
+    return rows if rows.is_cpu else rows[:, :: odd_stride(rows.numel(), SAMPLE)]
 
 
 def near(tensor: torch.Tensor) -> torch.Tensor:

@@ -18,6 +18,7 @@ import torch
 from torch.utils.data import RandomSampler, SequentialSampler
 
 from traindx.live.brief import BriefStep
+from traindx.live.criteria import REGRESSION
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
@@ -35,7 +36,6 @@ SAMPLES = 12  # deep steps whose inputs are summed up
 NORMALISING = (
     torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm, torch.nn.RMSNorm, torch.nn.LocalResponseNorm,
 )  # fmt: skip
-REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"})
 TARGET_LARGE = 20.0
 TARGET_PLAIN = 200.0
 SMALL_OUTPUT = 0.2  # of the targets' size, at the start

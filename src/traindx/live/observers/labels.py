@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from traindx.live.criteria import REGRESSION
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps
@@ -21,7 +22,6 @@ SEVERAL_LABELS = 1.5  # sum of a target row: label smoothing and mixing of sampl
 SEVERAL_ROWS = 0.05
 LEAST_CODES = 8  # targets with two values: of fewer that says nothing
 LEAST_TOKENS = 64
-REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 LEAST_ROWS, LEAST_WIDTH, MOST_WIDTH = 16, 3, 1 << 13  # samples of a batch, and numbers of each
 VARIED = 0.5  # of the targets are different
 SAME = 0.99  # of the targets equal the input tokens at one offset

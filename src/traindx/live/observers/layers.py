@@ -10,7 +10,7 @@ import torch
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Observer, on_deep_steps
-from traindx.live.rows import watchable
+from traindx.live.rows import odd_stride, watchable
 from traindx.live.tensors import tensors_in
 
 MOST = 40  # layers with series of their own
@@ -37,8 +37,7 @@ class Layers(Observer):
                 return
             self._names.add(name)
         values = given.detach().flatten()
-        if len(values) > SAMPLE:
-            values = values[:: (len(values) // SAMPLE + 1) | 1]  # an odd stride does not fall in step with the features
+        values = values[:: odd_stride(len(values), SAMPLE)]
         # a copy, since the layer behind may write over its input
         self._taken[name] = values.to(torch.float32, copy=True)
 

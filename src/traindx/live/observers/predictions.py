@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from traindx.live.criteria import REGRESSION
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.nodes import ending
@@ -18,7 +19,6 @@ from traindx.live.rows import class_rows, watchable
 
 CLASSIFICATION = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
-REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 CONTRASTED = 16  # samples at least, all with different targets
 MOST_CLASSES = 100_000  # beyond this it is no number of classes
 COUNTED_CLASSES = 1000

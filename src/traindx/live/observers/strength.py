@@ -15,7 +15,7 @@ from traindx.live.nodes import written
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.packing import Packing
 from traindx.live.repeats import states_in_loop
-from traindx.live.rows import watchable
+from traindx.live.rows import odd_stride, watchable
 from traindx.live.tensors import tensors_in
 
 GROWN = 1e3  # times, from the weakest output to the last; healthy networks stay within a hundred
@@ -123,9 +123,8 @@ def _spaced(length: int) -> list[int]:
 def _some(output: torch.Tensor) -> torch.Tensor:
     """A few samples and features of an output, copied: the layer behind may write over it."""
     rows = output[:MOST_ROWS].flatten(1)
-    stride = max(1, rows.shape[1] // MOST_VALUES)
     kind = torch.float64 if output.dtype == torch.float64 else torch.float32
-    return rows[:, :: stride | 1][:, :MOST_VALUES].to(kind, copy=True)
+    return rows[:, :: odd_stride(rows.shape[1], MOST_VALUES)].to(kind, copy=True)
 
 
 def _spread(part: torch.Tensor) -> float:
