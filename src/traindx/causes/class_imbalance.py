@@ -74,7 +74,7 @@ CAUSE = Cause(
         "val-left-behind": "sometimes",
         "flat-from-start": "rarely",
         "high-initial-loss": "rarely",
-        "divergence": "never",
+        "divergence": "rarely",
         "nonfinite-loss": "never",
         "negative-loss": "never",
         "no-gradient": "never",

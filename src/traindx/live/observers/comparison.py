@@ -9,11 +9,13 @@ from typing import Any
 
 import torch
 
+from traindx.live.class_shares import WEIGHTED, ClassShares, Evaluation
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.rows import few, thinned, watchable
+from traindx.live.shares import LABELS_A_CLASS
 from traindx.live.tensors import first_input, wants_gradients
 
 SAMPLES = 12  # batches of each side that are summed up
@@ -24,8 +26,6 @@ BEYOND = 1.5  # times farther than any of them
 PLAIN_SCALE = 10.0
 MOST_CLASSES = 200
 LEAST_LABELS = 40
-WEIGHTED = ("weight", "pos_weight")
-LABELS_A_CLASS = 20  # that tell how often each class occurs
 LOOKS = 100  # at the labels of one evaluation
 EVERY = 20  # updates between two looks at training labels at least, beside deep steps
 GROWTH = 0.1  # of the updates so far
@@ -34,6 +34,8 @@ DOMINANT = 0.8  # of the training labels: the others are too few to be told from
 RARE_SAMPLES = 10  # of other classes than the most frequent one in validation
 MISSED = 0.5  # of them,
 MISSED_TIMES = 3  # evaluations in a row
+MISSED_ID = "rare-classes-missed"
+CLEARER = 0.05  # change of the clarity that is worth another word
 OWN_CLASS = 0.6  # of a class's samples go to one predicted class: the model knows the class, whatever it is called
 CLASSIFIERS = {"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"}
 
@@ -95,7 +97,7 @@ class Comparison(Observer):
         self._later = Later()
         self._even = False  # no class has most of the training labels
         self._missed = 0
-        self._told_missed: bool | None = None
+        self._told_missed: Finding | None = None
         self._findings = Findings(hub)
         self._train: dict[int, _Scale] = {}
         self._held: dict[int, _Scale] = {}
@@ -103,6 +105,7 @@ class Comparison(Observer):
         self._balance = _Confusion()  # the same of all looks
         self._plain = True  # each label counts as often as it occurs
         self._held_labels = _Confusion()
+        self._shares = ClassShares(hub)
         self._looks = 0  # at the labels of this evaluation
         self._next_look = 0  # at the training labels
         self._judged = False
@@ -111,6 +114,8 @@ class Comparison(Observer):
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         data = first_input(args, kwargs)
+        if data is not None and self.hub.grad and wants_gradients(output):
+            self._shares.feed(model, data)
         if data is None or not data.is_floating_point() or data.requires_grad or not watchable(data) or data.dim() < 2:
             return
         if self.hub.grad and wants_gradients(output):
@@ -162,7 +167,8 @@ class Comparison(Observer):
     @on_every_step
     def on_criterion(self, call: Criterion) -> None:
         training = self.hub.grad and call.output.requires_grad
-        if (self._judged and self._even) or (training and not self.hub.deep and self.hub.step < self._next_look):
+        over = self._judged and self._even and self._shares.done
+        if over or (training and not self.hub.deep and self.hub.step < self._next_look):
             return
         if call.name not in CLASSIFIERS or not watchable(call.input) or not watchable(call.target):
             return
@@ -172,26 +178,42 @@ class Comparison(Observer):
         elif self.hub.grad or not self.hub.step:
             return
         self._looks = self._looks + 1 if not training else 0
-        if self._looks > LOOKS:
-            return
         classes = _classes(call)
         if not classes:
             return
-        side = self._train_labels if training else self._held_labels
+        if training:
+            self._shares.train(call, classes)
+        else:
+            self._shares.evaluation.asked += 1
+        if self._looks > LOOKS:
+            return
         self._plain = self._plain and not any(call.options.get(name) is not None for name in WEIGHTED)
         self._plain = (
             self._plain and call.options.get("ignore_index", -100) < 0
         )  # padding is a label that does not count
         scores = few(call.input)
-        self._later.bring_all(
-            (scores, call.target.detach()[: len(scores)]), partial(self._counted, side, call.name, classes)
-        )
+        if training:
+            then = partial(self._count_training, call.name, classes)
+        else:
+            evaluation, of_training = self._shares.evaluation, self.hub.criteria.splits.of_training(call)
+            evaluation.whole = evaluation.whole and len(scores) == len(call.input)
+            then = partial(self._count_held, self._held_labels, evaluation, of_training, call.name, classes)
+        self._later.bring_all((scores, call.target.detach()[: len(scores)]), then)
 
-    def _counted(self, side: _Confusion, name: str, classes: int, scores: torch.Tensor, labels: torch.Tensor) -> None:
-        flat = _confusion(name, classes, scores, labels)
-        side.add(classes, flat, keep=0.8 if side is self._train_labels else 1.0)
-        if side is self._train_labels:
-            self._balance.add(classes, flat, keep=1.0)
+    def _count_training(self, name: str, classes: int, scores: torch.Tensor, labels: torch.Tensor) -> None:
+        confusion = _confusion(name, classes, scores, labels)
+        flat = confusion.flatten().tolist()
+        self._train_labels.add(classes, flat, keep=0.8)
+        self._balance.add(classes, flat, keep=1.0)
+        self._shares.count(confusion, labels.numel())
+
+    def _count_held(
+        self, side: _Confusion, evaluation: Evaluation, of_training: bool, name: str, classes: int,
+        scores: torch.Tensor, labels: torch.Tensor,
+    ) -> None:  # fmt: skip
+        confusion = _confusion(name, classes, scores, labels)
+        side.add(classes, confusion.flatten().tolist(), keep=1.0)
+        self._shares.hold(evaluation, of_training, confusion)
 
     @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -200,6 +222,7 @@ class Comparison(Observer):
             self._compare_labels()
             self._held_labels = _Confusion()
         self._looks = 0
+        self._shares.end_batch()
 
     def on_farewell(self) -> None:
         self._later.poll(wait=True)
@@ -216,8 +239,9 @@ class Comparison(Observer):
 
     def _compare_labels(self) -> None:
         """The model knows the classes of the validation data, but by other names: a permutation, not confusion."""
-        if not self._even and "padding-in-loss" not in self.hub.found:  # that is what is most frequent then
-            self._compare_balance()
+        of_shares = self._shares.compare()
+        padded = "padding-in-loss" in self.hub.found  # that is what is most frequent then
+        self._tell_missed(of_shares, None if self._even or padded else self._compare_balance())
         train, held = self._train_labels, self._held_labels
         if self._judged or held.total() < LEAST_LABELS or held.classes != train.classes or train.accuracy() < OWN_CLASS:
             return
@@ -241,11 +265,21 @@ class Comparison(Observer):
                 "val-labels-differ", False, f"The model is right on {held.accuracy() * 100:.0f} % of the validation labels."
             ))  # fmt: skip
 
-    def _compare_balance(self) -> None:
+    def _tell_missed(self, *found: Finding | None) -> None:
+        """What is missed counts before what is not, and the last word before the others: rare classes may be learnt late."""
+        said = [finding for finding in found if finding is not None]
+        if not said:
+            return
+        best, told = max(said, key=lambda finding: (finding.present, finding.clarity)), self._told_missed
+        if told is None or told.present != best.present or abs(told.clarity - best.clarity) >= CLEARER:
+            self._told_missed = best
+            self.hub.fact(best.id, best.present, best.evidence, clarity=best.clarity)
+
+    def _compare_balance(self) -> Finding | None:
         """The class that nearly all training labels have is what the model answers for the others in validation."""
         train, held = self._train_labels, self._held_labels
         if min(train.total(), held.total()) < LEAST_LABELS or held.classes != train.classes:
-            return
+            return None
         here, there = train.shares(), held.shares()
         top = here.index(max(here))
         rare = sum(count for (label, _), count in held.counts.items() if label != top)
@@ -255,22 +289,20 @@ class Comparison(Observer):
             if label != top and (guess == top if here[top] < DOMINANT else guess != label)
         )  # fmt: skip
         if here[top] <= 0.5:
-            text = f"The most frequent class has {here[top]:.0%} of the training labels."
-            self._findings.add(Finding("rare-classes-missed", False, text))
             self._even = True
-        elif here[top] < IMBALANCE * _middle([share for label, share in enumerate(here) if label != top]):
-            return
-        elif rare >= RARE_SAMPLES:
-            missed = taken / rare
-            self._missed = self._missed + 1 if missed > MISSED else 0
-            present = self._missed >= MISSED_TIMES  # every training begins so
-            if present != self._told_missed and (present or not self._missed):
-                self._told_missed = present
-                self.hub.fact(
-                    "rare-classes-missed", present,
-                    f"Class {top} has {here[top]:.0%} of the training labels and {there[top]:.0%} of the validation labels, and "
-                    f"{missed:.0%} of the {rare:.0f} validation samples of other classes are {wrong}.",
-                )  # fmt: skip
+            return Finding(MISSED_ID, False, f"The most frequent class has {here[top]:.0%} of the training labels.")
+        others = _middle([share for label, share in enumerate(here) if label != top])
+        if here[top] < IMBALANCE * others or rare < RARE_SAMPLES:
+            return None
+        missed = taken / rare
+        self._missed = self._missed + 1 if missed > MISSED else 0
+        if 0 < self._missed < MISSED_TIMES:  # every training begins so
+            return None
+        return Finding(
+            MISSED_ID, self._missed > 0,
+            f"Class {top} has {here[top]:.0%} of the training labels and {there[top]:.0%} of the validation labels, and "
+            f"{missed:.0%} of the {rare:.0f} validation samples of other classes are {wrong}.",
+        )  # fmt: skip
 
 
 def _middle(values: list[float]) -> float:
@@ -293,8 +325,8 @@ def _classes(call: Criterion) -> int:
     return 2 if scores.dim() and scores.shape == labels.shape and scores.numel() == scores.shape[0] else 0
 
 
-def _confusion(name: str, classes: int, scores: torch.Tensor, labels: torch.Tensor) -> list[float]:
-    """Counts by label and prediction, flat."""
+def _confusion(name: str, classes: int, scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Counts by label and prediction."""
     if name in ("cross_entropy", "nll_loss"):
         guesses = scores.argmax(1)
     else:
@@ -302,8 +334,7 @@ def _confusion(name: str, classes: int, scores: torch.Tensor, labels: torch.Tens
         labels = (labels.reshape(-1) > 0.5).long()
     known = (labels >= 0) & (labels < classes)
     pairs = torch.where(known, labels.long() * classes + guesses, classes * classes)
-    counts: list[float] = pairs.bincount(minlength=classes * classes + 1)[:-1].double().tolist()
-    return counts
+    return pairs.bincount(minlength=classes * classes + 1)[:-1].double().reshape(classes, classes)
 
 
 OBSERVER = Comparison

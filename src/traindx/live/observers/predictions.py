@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections import deque
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,6 +35,7 @@ RECENT = 0.3  # of the steps so far: older looks do not tell what is predicted n
 SPREAD = 0.01  # spread of the outputs over that of the targets
 IMBALANCE = 10.0  # most frequent class over the rarest that occurs
 MAJORITY = 0.5  # and its least share: in text the blank leads by far and is no imbalance
+KINDS = 256  # targets of a regression that are looked at once, whether they are numbers or codes of classes
 ONE_LABEL_LOOKS, ONE_LABEL_TARGETS = 8, 100
 
 
@@ -64,6 +66,10 @@ class Predictions(Observer):
         self._right: list[tuple[tuple[torch.Tensor, torch.Tensor], bool]] = []
         self._variances: list[float] = []  # of the targets of a regression, by look
         self._errors: deque[tuple[int, float, float]] = deque(maxlen=KEPT)  # step, mean square, variance of the targets
+        self._losses: set[str] = set()  # that are trained on,
+        self._last_loss: weakref.ref[torch.Tensor] | None = None
+        self._nothing_else = True  # and are all that is
+        self._continuous: set[bool] = set()  # targets of a regression are numbers, not codes of classes
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
         self._classes = 0
@@ -74,6 +80,9 @@ class Predictions(Observer):
         training = call.output.requires_grad
         if training and not self.hub.deep and self.hub.step < self._next_look:
             return
+        if training and self.hub.deep:
+            self._losses.add(call.name)
+            self._last_loss = weakref.ref(call.output)
         if call.name in REGRESSION:
             if training and (self.hub.deep or self.hub.step >= self._next_spread) and watchable(call.input):
                 self._next_spread = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
@@ -115,6 +124,9 @@ class Predictions(Observer):
     @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
         self._flush()
+        if self.hub.deep:
+            self._nothing_else = self._nothing_else and self._last_loss is not None and self._last_loss() is loss
+            self._last_loss = None
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._optimizers.add(id(optimizer))
@@ -124,6 +136,7 @@ class Predictions(Observer):
         self._later.poll(wait=True)
         self._flush()
         self._judge()
+        self._say_no_classes()
         if self._variances and len(self._spreads) == 1:
             self.hub.config(mse_target_variance=sum(self._variances) / len(self._variances))
             late = [(error, one) for step, error, one in self._errors if step >= LATE * self.hub.step]
@@ -170,6 +183,13 @@ class Predictions(Observer):
             self._classes = classes
             self.hub.config(num_classes=classes)
 
+    def _say_no_classes(self) -> None:
+        """Of a regression there is no class that could be rare."""
+        if self._nothing_else and self._losses and self._losses <= set(REGRESSION) and self._continuous == {True}:
+            text = f"The targets of {' and '.join(sorted(self._losses))} are numbers, no classes."
+            for identifier in ("labels-imbalanced", "rare-classes-missed"):
+                self._tell(identifier, False, text, "")
+
     def _flush(self) -> None:
         """The validation accuracy since the last training step."""
         if self._right:
@@ -194,6 +214,8 @@ class Predictions(Observer):
             one[:few].float().flatten(1).std(0).mean() if one.dim() > 1 else one[:few].float().std()
             for one in (output, target)
         ]
+        if (call.name, call.where) not in self._spreads:
+            self._later.bring(_first_numbers(target), self._look_for_codes)
         past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
         step = self.hub.step
         self._later.ask(torch.stack(spreads), partial(self._spread_found, past, step))
@@ -204,6 +226,11 @@ class Predictions(Observer):
             if plain and call.output.numel() == 1 and output.shape == target.shape and few >= len(target):
                 both = torch.stack([call.output.detach().reshape(()).float(), variance])
                 self._later.ask(both, lambda found: self._errors.append((step, found[0], found[1])))
+
+    def _look_for_codes(self, targets: torch.Tensor) -> None:
+        values = set(targets.tolist())
+        broken = sum(value != round(value) for value in values if math.isfinite(value))
+        self._continuous.add(2 * broken > len(targets))
 
     def _spread_found(self, past: deque[tuple[int, float, float]], step: int, found: list[float]) -> None:
         past.append((step, found[0], found[1]))
@@ -308,6 +335,14 @@ def _telling(site: _Site) -> list[tuple[int, list[float], list[float]]]:
         if mixed == LAST:
             return list(site.last)[-back:]
     return []
+
+
+def _first_numbers(target: torch.Tensor) -> torch.Tensor:
+    """One of each of the first samples."""
+    target = target[:KINDS]
+    while target.dim() > 1:
+        target = target[:, 0]
+    return target
 
 
 def _classes(call: Criterion) -> int:

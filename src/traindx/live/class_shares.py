@@ -1,0 +1,139 @@
+"""The labels of a training beside those of its evaluations, as they come in, and what is said about them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+import torch
+
+from traindx.live.findings import Finding
+from traindx.live.hub import Hub
+from traindx.live.observer import Criterion
+from traindx.live.shares import OneSided, even, in_random_order, one_sided, worse_recognised
+
+ID = "rare-classes-missed"
+KEPT = 256  # batches of training labels
+WEIGHTED = ("weight", "pos_weight")
+WORSE, AS_WELL = 3.0, 1.0  # standard errors between how many of the rare samples and of the others are right
+IN_A_ROW = 3  # evaluations: every training begins with the frequent class
+PLAIN = 0.5  # of the rare samples more are missed than of the others
+FAINT = 0.7
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """The losses between two updates: labels and right answers by class, and whether they are of training data."""
+
+    asked: int = 0  # batches that there were
+    batches: list[tuple[torch.Tensor, bool]] = field(default_factory=list)
+    whole: bool = True  # all samples of those batches were counted
+
+    @property
+    def complete(self) -> bool:
+        return self.whole and self.asked == len(self.batches)
+
+
+class ClassShares:
+    """Speaks only of labels that there is one of for each sample, and that all count alike."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+        self._fed: set[int] = set()  # rows that a model was given since the last `backward`
+        self._tokens: set[int] = set()  # how many kinds of tokens there are
+        self._losses = 0  # since the last `backward`
+        self._single = False  # one label for each sample was seen
+        self._left_alone = False
+        self._batches: deque[torch.Tensor] = deque(maxlen=KEPT)
+        self._worse = 0
+        self._even = False
+        self.evaluation = Evaluation()
+
+    @property
+    def done(self) -> bool:
+        """Nothing is to be seen here any more."""
+        return self._left_alone or self._even
+
+    # --- training -----------------------------------------------------------------------------------------------------
+
+    def feed(self, model: torch.nn.Module, data: torch.Tensor) -> None:
+        """A model is given training data."""
+        if self.done or self._single:
+            return
+        self._fed.add(len(data))
+        if not data.is_floating_point():
+            parts = (part for part in model.modules() if isinstance(part, torch.nn.Embedding))
+            self._tokens.update(part.num_embeddings for part in parts)
+
+    def train(self, call: Criterion, classes: int) -> None:
+        """A loss of training labels."""
+        if self.done:
+            return
+        options = call.options
+        unequal = any(options.get(name) is not None for name in WEIGHTED) or options.get("reduction") == "none"
+        padded = options.get("ignore_index", -100) >= 0
+        self._losses += self._hub.deep  # between deep steps not all are told
+        several = self._losses > 1
+        sequences = bool(self._fed) and call.target.numel() not in self._fed
+        self._single = self._single or (bool(self._fed) and not sequences)
+        self._left_alone = unequal or padded or several or sequences or classes in self._tokens
+
+    def end_batch(self) -> None:
+        self._losses = 0
+        self._fed.clear()
+
+    def count(self, confusion: torch.Tensor, labels: int) -> None:
+        """Training labels and predictions, counted."""
+        counts = confusion.sum(1)
+        if self._batches and len(self._batches[0]) != len(counts):
+            self._batches.clear()
+        self._left_alone = self._left_alone or int(counts.sum()) != labels  # some are left out of the loss
+        self._batches.append(counts)
+
+    # --- evaluation ---------------------------------------------------------------------------------------------------
+
+    def hold(self, evaluation: Evaluation, of_training: bool, confusion: torch.Tensor) -> None:
+        """The same of a batch of an evaluation."""
+        evaluation.batches.append((torch.stack([confusion.sum(1), confusion.diagonal()]), of_training))
+
+    def compare(self) -> Finding | None:
+        """An evaluation is over: whether training hardly shows what it asks for."""
+        evaluation, self.evaluation = self.evaluation, Evaluation()
+        if self.done or not self._batches or not evaluation.batches:
+            return None
+        if not self._single or "padding-in-loss" in self._hub.found:
+            self._left_alone = True
+            return None
+        held = self._hub.criteria.splits.held_out(evaluation.batches)
+        if len({counts.shape for counts in held} | {(2, len(self._batches[0]))}) > 1:
+            return None
+        return self._of_counts(torch.stack(list(self._batches)), torch.stack(held), evaluation.complete)
+
+    def _of_counts(self, batches: torch.Tensor, rows: torch.Tensor, complete: bool) -> Finding | None:
+        labels = rows[:, 0]
+        if len(batches) >= IN_A_ROW and even(batches.sum(0), labels.sum(0)):
+            self._even = True
+            return Finding(ID, False, "No class is ten times as rare in training as the most frequent one.")
+        shares = one_sided(batches, labels.sum(0))
+        if shares is None or not shares.differs or not (complete or in_random_order(labels, list(shares.rare))):
+            self._worse = 0
+            return None
+        return self._judge(shares, rows.sum(0))
+
+    def _judge(self, shares: OneSided, held: torch.Tensor) -> Finding | None:
+        """Whether the rare classes suffer from it."""
+        rare, others = (held[:, list(codes)].sum(1).tolist() for codes in (shares.rare, shares.frequent))
+        if not rare[0] or not others[0]:
+            return None
+        worse = worse_recognised(rare, others)
+        self._worse = self._worse + 1 if worse >= WORSE else 0
+        recall, usual = rare[1] / rare[0], others[1] / others[0]
+        name = f"Class {shares.rare[0]} has" if len(shares.rare) == 1 else f"{len(shares.rare)} rare classes have"
+        text = f"{name} {shares.here:.1%} of the training labels and {shares.there:.1%} of the validation labels"
+        if self._worse >= IN_A_ROW:
+            clarity = FAINT + (1 - FAINT) * min(1.0, (usual - recall) / PLAIN)
+            text = f"{text}, and {recall:.0%} of those validation samples are recognised, of the others {usual:.0%}."
+            return Finding(ID, True, text, clarity)
+        if worse < AS_WELL:
+            return Finding(ID, False, f"{text}, and those validation samples are recognised as well as the others.")
+        return None
