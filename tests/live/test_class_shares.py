@@ -73,6 +73,23 @@ def test_what_makes_up_for_it_is_left_alone(tmp_path: Path, loss: str) -> None:
     assert not missed(tmp_path, loss=loss)
 
 
+LOADERS = SHARES[: SHARES.index("    with torch.no_grad")].replace("for b in {order}.split(32)", "net.train()\n    for x, t in trained").replace(
+    "for epoch", "from torch.utils.data import DataLoader, TensorDataset\n"
+    "trained = DataLoader(TensorDataset(X, y), 32, shuffle=True); asked = DataLoader(TensorDataset(V, w), 50)\nfor epoch",
+) + """
+    net.eval()
+    with torch.no_grad(): accuracy = [(net(a).argmax(1) == b).float().mean() for a, b in asked]
+"""  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("train", "apart", "seen"), [([0.05, 0.95], 2.5, True), ([0.05, 0.95], 12, False), ([0.5, 0.5], 2.5, False)]
+)
+def test_an_evaluation_without_a_loss(tmp_path: Path, train: list[float], apart: float, seen: bool) -> None:
+    changes = {"train": train, "apart": apart, "loss": "F.cross_entropy(net(x), t)"}
+    assert (MISSED in present(facts_of(LOADERS.format(**USUAL | changes), tmp_path))) is seen
+
+
 REGRESSION = """
 X = torch.randn(256, 4); y = {target}
 net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1)); opt = torch.optim.SGD(net.parameters(), 0.05)

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import torch
 
 from traindx.live.findings import Finding
 from traindx.live.hub import Hub
+from traindx.live.later import Later
 from traindx.live.observer import Criterion
+from traindx.live.rows import SAMPLE, watchable
 from traindx.live.shares import OneSided, even, in_random_order, one_sided, worse_recognised
+from traindx.live.tensors import tensors_in
 
 ID = "rare-classes-missed"
 KEPT = 256  # batches of training labels
 WEIGHTED = ("weight", "pos_weight")
+CODES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
 WORSE, AS_WELL = 3.0, 1.0  # standard errors between how many of the rare samples and of the others are right
 IN_A_ROW = 3  # evaluations: every training begins with the frequent class
 PLAIN = 0.5  # of the rare samples more are missed than of the others
@@ -48,6 +54,9 @@ class ClassShares:
         self._worse = 0
         self._even = False
         self.evaluation = Evaluation()
+        self.handed = Evaluation()  # the same of what loaders hand out, where no loss is asked for
+        self._handed_at = 0
+        self._labels: torch.Tensor | None = None  # of the batch that was handed out last
 
     @property
     def done(self) -> bool:
@@ -96,15 +105,44 @@ class ClassShares:
         """The same of a batch of an evaluation."""
         evaluation.batches.append((torch.stack([confusion.sum(1), confusion.diagonal()]), of_training))
 
+    def hand_out(self, batch: Any) -> None:
+        """A loader that is not trained on has given out a batch."""
+        if self._handed_at != self._hub.step:
+            self._handed_at, self.handed = self._hub.step, Evaluation()
+        codes = [one for one in tensors_in(batch) if one.dim() == 1 and one.dtype in CODES]
+        plain = not self.done and bool(self._batches) and len(codes) == 1 and codes[0].is_cpu and watchable(codes[0])
+        self._labels = codes[0] if plain else None
+        self.handed.asked += plain
+
+    def answered(self, output: Any, later: Later) -> None:
+        """What a model makes of that batch."""
+        labels, self._labels = self._labels, None
+        if labels is None:
+            return
+        shape = (len(labels), len(self._batches[-1]))
+        scores = next((one.detach() for one in tensors_in(output) if tuple(one.shape) == shape), None)
+        if scores is not None and watchable(scores) and scores.numel() <= SAMPLE:
+            later.bring(scores, partial(self._hold_handed, self.handed, labels))
+
+    def _hold_handed(self, evaluation: Evaluation, labels: torch.Tensor, scores: torch.Tensor) -> None:
+        classes = scores.shape[1]
+        labels = labels.long()
+        if int(labels.min()) >= 0 and int(labels.max()) < classes:
+            right = labels[scores.argmax(1) == labels]
+            counts = [codes.bincount(minlength=classes).double() for codes in (labels, right)]
+            evaluation.batches.append((torch.stack(counts), False))
+
     def compare(self) -> Finding | None:
         """An evaluation is over: whether training hardly shows what it asks for."""
-        evaluation, self.evaluation = self.evaluation, Evaluation()
+        evaluation = self.evaluation if self.evaluation.asked else self.handed
+        self.evaluation, self.handed = Evaluation(), Evaluation()
         if self.done or not self._batches or not evaluation.batches:
             return None
         if not self._single or "padding-in-loss" in self._hub.found:
             self._left_alone = True
             return None
-        held = self._hub.criteria.splits.held_out(evaluation.batches)
+        parted = len({of_training for _, of_training in evaluation.batches}) > 1
+        held = [counts for counts, of_training in evaluation.batches if not (parted and of_training)]
         if len({counts.shape for counts in held} | {(2, len(self._batches[0]))}) > 1:
             return None
         return self._of_counts(torch.stack(list(self._batches)), torch.stack(held), evaluation.complete)

@@ -116,6 +116,8 @@ class Comparison(Observer):
         data = first_input(args, kwargs)
         if data is not None and self.hub.grad and wants_gradients(output):
             self._shares.feed(model, data)
+        elif not self.hub.grad:
+            self._shares.answered(output, self._later)
         if data is None or not data.is_floating_point() or data.requires_grad or not watchable(data) or data.dim() < 2:
             return
         if self.hub.grad and wants_gradients(output):
@@ -162,6 +164,10 @@ class Comparison(Observer):
                 "val-inputs-differ", False, f"Inputs have one scale in training and evaluation (standard deviation {std:.3g})."
             ))  # fmt: skip
 
+    def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        if self.hub.step and not self.hub.evaluates_training_loader:
+            self._shares.hand_out(batch)
+
     # --- labels -------------------------------------------------------------------------------------------------------
 
     @on_every_step
@@ -195,7 +201,8 @@ class Comparison(Observer):
         if training:
             then = partial(self._count_training, call.name, classes)
         else:
-            evaluation, of_training = self._shares.evaluation, self.hub.criteria.splits.of_training(call)
+            evaluation = self._shares.evaluation
+            of_training = not self._shares.done and self.hub.criteria.splits.of_training(call)
             evaluation.whole = evaluation.whole and len(scores) == len(call.input)
             then = partial(self._count_held, self._held_labels, evaluation, of_training, call.name, classes)
         self._later.bring_all((scores, call.target.detach()[: len(scores)]), then)
@@ -218,7 +225,7 @@ class Comparison(Observer):
     @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
         self._later.poll()
-        if self._held_labels.counts:
+        if self._held_labels.counts or self._shares.handed.batches:
             self._compare_labels()
             self._held_labels = _Confusion()
         self._looks = 0
