@@ -103,10 +103,11 @@ for epoch in range(4):
     ("target", "more", "told"),
     [
         ("X[:, :1] * 2 + 1", "", True),
+        ("X[:, :1] * 2 + 1", " / 2", True),
         ("(X[:, :1] > 1.5).float()", "", False),
         ("X[:, :1] * 2 + 1", " + F.cross_entropy(X[b] @ net[0].weight.T, torch.zeros(32).long())", False),
     ],
-    ids=["numbers", "codes", "beside a classification"],
+    ids=["numbers", "scaled", "codes", "beside a classification"],
 )
 def test_a_regression_has_no_rare_classes(tmp_path: Path, target: str, more: str, told: bool) -> None:
     facts = facts_of(REGRESSION.format(target=target, more=more), tmp_path)

@@ -69,6 +69,7 @@ class Predictions(Observer):
         self._losses: set[str] = set()  # that are trained on,
         self._last_loss: weakref.ref[torch.Tensor] | None = None
         self._nothing_else = True  # and are all that is
+        self._regressions: set[tuple[str, str]] = set()  # whose targets were looked at
         self._continuous: set[bool] = set()  # targets of a regression are numbers, not codes of classes
         self._optimizers: set[int] = set()
         self._told: dict[str, bool] = {}
@@ -125,7 +126,7 @@ class Predictions(Observer):
     def on_backward(self, loss: torch.Tensor) -> None:
         self._flush()
         if self.hub.deep:
-            self._nothing_else = self._nothing_else and self._last_loss is not None and self._last_loss() is loss
+            self._nothing_else = self._nothing_else and _is_or_scales(loss, self._last_loss)
             self._last_loss = None
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -207,6 +208,9 @@ class Predictions(Observer):
         output, target = call.input.detach(), call.target.detach()
         if not watchable(target) or output.dim() == 0 or target.dim() == 0:
             return
+        if (call.name, call.where) not in self._regressions:
+            self._regressions.add((call.name, call.where))
+            self._later.bring(_first_numbers(target), self._look_for_codes)
         if output.shape[0] < 8 or output.shape[0] != target.shape[0]:
             return
         few = max(8, COUNTS // max(1, output.numel() // output.shape[0]))
@@ -214,8 +218,6 @@ class Predictions(Observer):
             one[:few].float().flatten(1).std(0).mean() if one.dim() > 1 else one[:few].float().std()
             for one in (output, target)
         ]
-        if (call.name, call.where) not in self._spreads:
-            self._later.bring(_first_numbers(target), self._look_for_codes)
         past = self._spreads.setdefault((call.name, call.where), deque(maxlen=LAST))
         step = self.hub.step
         self._later.ask(torch.stack(spreads), partial(self._spread_found, past, step))
@@ -335,6 +337,15 @@ def _telling(site: _Site) -> list[tuple[int, list[float], list[float]]]:
         if mixed == LAST:
             return list(site.last)[-back:]
     return []
+
+
+def _is_or_scales(loss: torch.Tensor, made: weakref.ref[torch.Tensor] | None) -> bool:
+    """Whether a loss is what the loss function gave, or that times or by a number."""
+    output = made() if made is not None else None
+    if output is None or loss is output or loss.grad_fn is None:
+        return output is not None and loss is output
+    scaled = loss.grad_fn.name() in ("DivBackward0", "MulBackward0")
+    return scaled and [node for node, _ in loss.grad_fn.next_functions if node is not None] == [output.grad_fn]
 
 
 def _first_numbers(target: torch.Tensor) -> torch.Tensor:
