@@ -2,8 +2,10 @@
 
 Rows of the data are remembered by a 64-bit hash of their bytes: those the model was trained on, as far as they were seen, and
 those it was evaluated on. Of a small set held as tensors all rows are known at once. Of others only part of the training rows
-is seen; how large that part is shows in how often a training row comes back. Samples that are no rows (texts, records) are told
-apart by what they are: the same objects of a list, the same numbers of one dataset.
+is seen; how large that part is shows in how often a training row comes back, or in the length of the table that batches are cut
+from. That table may hold the validation rows as well, so that only what is not in it is settled by it alone: what is must also
+be trained on, as often as the rest. Samples that are no rows (texts, records) are told apart by what they are: the same objects
+of a list, the same numbers of one dataset.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Observer
 from traindx.live.rows import watchable
+from traindx.live.sources import holds, tables_like
 from traindx.live.tensors import first_input, tensors_in, wants_gradients
 
 MOST_ROWS = 200_000
@@ -35,15 +38,51 @@ LEAK = 0.2  # of the evaluated rows
 EXPECTED = (
     5.0  # training rows that a leak would have shown among the evaluated ones, before it is ruled out (e⁻⁵ is chance)
 )
+FEW = 0.25  # of the rows that a leak would have shown: as many as duplicates in the data bring,
+MANY = 4  # times as many expected as to rule it out where none is shown
 PARTLY_KNOWN = 0.1  # of the training rows must be known before anything is said
 SIGMAS = 2.5
 UNCERTAIN = 0.4  # scatter beyond which a set of training rows and one without any look alike
 ALL = 0.9  # of a set are training rows: it was taken from them as a whole
+BEFORE = (
+    3  # evaluated rows among the training rows before, at least; and how many times fewer than expected they may be
+)
 RUN = 4  # training rows one behind the other at the border of a batch, and no others in it
 COVERS = 0.9  # of the training rows are evaluated: that is a training metric
+SAME = 0.9  # of the rows of two evaluations: they are of one set
 DISTINCT = 0.9  # of the rows of a batch
+LOOKS = 2  # training calls that are asked for the table they are cut from,
+CANDIDATES = 4  # tables that are asked whether it is them,
+MOST_NUMBERS = ROWS_A_CALL * VALUES_A_ROW  # of one whose rows are all remembered,
+LONGEST = 1 << 18  # rows of any
 FEATURES = 8  # that are asked whether one of them tells the rows apart
 GOLDEN = -7046029254386353131  # 2**64 / golden ratio, as a signed number: multipliers that mix well
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What training batches are cut from."""
+
+    size: int
+    rows: frozenset[int]  # none where they are too many to be remembered
+
+    def has(self, hashes: list[int]) -> bool:
+        return not self.rows or self.rows.issuperset(hashes)
+
+
+@dataclass(slots=True)
+class _Evaluated:
+    """The last evaluation that was seen, to be compared with what is trained on later; and how it looked the first time."""
+
+    sets: dict[int, dict[int, bool]]
+    whole: bool
+    trained: int  # training rows seen by then,
+    leaked: int  # of which so many are evaluated
+
+    def at_all_times(self, leaked: int, trained: int) -> bool:
+        """Whether these rows are trained on before the evaluation as after it. Those of a fold or of a stream are only after it."""
+        expected = leaked * self.trained / max(trained, 1)
+        return expected >= BEFORE and self.leaked >= expected / BEFORE
 
 
 @dataclass(slots=True)
@@ -57,6 +96,19 @@ class _Rows:
         default_factory=dict
     )  # evaluated since the last update: row → was trained on
     whole: bool = True  # all of this evaluation was seen
+    tables: list[_Table] = field(default_factory=list)  # that hold all training rows seen since they were found
+    looks: int = 0  # for them
+    part: float = 1.0  # of a training call's rows that was looked at
+    kept: _Evaluated | None = None
+
+    @property
+    def known(self) -> float:
+        """The share of the training rows that was seen; a smaller one where the table holds rows that are not trained on."""
+        came_back = self.again if self.again >= PARTLY_KNOWN else 0.0
+        if len(self.trained) <= ROWS_A_CALL:  # one large batch that comes again and again
+            came_back *= self.part
+        cut_out = len(self.trained) / max(table.size for table in self.tables) if self.tables else 0.0
+        return min(1.0, max(came_back, cut_out))
 
 
 class Leaks(Observer):
@@ -91,7 +143,9 @@ class Leaks(Observer):
             return
         if self.hub.grad and wants_gradients(output):
             if len(self._by_model) < 4 or id(model) in self._by_model:
-                self._take(self._by_model.setdefault(id(model), _Rows()), data, None)
+                rows = self._by_model.setdefault(id(model), _Rows())
+                self._take(rows, data, None)
+                self._look_for_table(rows, data)
         elif self._between and not self.hub.grad and id(model) in self._by_model:
             self._calls += 1
             rows = self._by_model[id(model)]
@@ -126,8 +180,12 @@ class Leaks(Observer):
 
     def _take(self, rows: _Rows, data: torch.Tensor, group: int | None) -> None:
         """Remember rows: trained on without a group, else evaluated as part of this one."""
+        if group is not None and len(data) > ROWS_A_CALL:
+            data = data[:: -(-len(data) // ROWS_A_CALL)]  # from all over it: leaked rows may stand at the end
         some = some_of(data) if len(rows.trained) < MOST_ROWS else None
         if some is not None:
+            if group is None:
+                rows.part = min(rows.part, len(some) / len(data))
             self._later.bring(some, partial(self._seen, rows, group))
 
     def _take_whole(self, loader: DataLoader[Any]) -> None:
@@ -138,6 +196,24 @@ class Leaks(Observer):
         some = some_of(data) if data is not None and len(data) <= ROWS_A_CALL else None
         if some is not None:
             self._later.bring(some, lambda here: self._whole.update(row_hashes(here) if _continuous(here) else ()))
+
+    def _look_for_table(self, rows: _Rows, data: torch.Tensor) -> None:
+        some = some_of(data) if not rows.tables and rows.looks < LOOKS and self.hub.deep and len(data) > 1 else None
+        if some is None:
+            return
+        rows.looks += 1
+        for table in tables_like(data)[:CANDIDATES]:
+            values = spread(table)
+            if values.numel() <= MOST_NUMBERS or (values.is_cpu and len(values) <= LONGEST):
+                self._later.bring(some, partial(self._compare_table, rows, values))
+
+    def _compare_table(self, rows: _Rows, table: torch.Tensor, batch: torch.Tensor) -> None:
+        def compare(here: torch.Tensor) -> None:
+            if holds(here, batch):
+                few = here.numel() <= MOST_NUMBERS
+                rows.tables.append(_Table(len(here), frozenset(row_hashes(here) if few else ())))
+
+        self._later.bring(table, compare)
 
     def _seen(self, rows: _Rows, group: int | None, some: torch.Tensor) -> None:
         hashes = row_hashes(some)
@@ -152,6 +228,8 @@ class Leaks(Observer):
             again = sum(value in rows.trained for value in hashes) / len(hashes)
             rows.again = 0.7 * rows.again + 0.3 * again
             rows.trained.update(hashes)
+            if rows.tables:  # one that lacks a row was a part of the data, or rows are altered on their way
+                rows.tables = [table for table in rows.tables if table.has(hashes)]
             rows.last = frozenset(hashes)
         elif len(rows.last.intersection(hashes)) < 0.9 * len(hashes):  # the batch just trained on is no evaluation
             rows.sets.setdefault(group, {}).update((value, value in rows.trained) for value in hashes)
@@ -195,45 +273,120 @@ class Leaks(Observer):
             self._evaluated_batch()
             self._later.poll(wait=True)
             self._close_gaps()
+            self._look_back()
+
+    def _look_back(self) -> None:
+        """Compare the last evaluation that was seen with all training rows, those after it among them."""
+        for rows in self._by_model.values():
+            if rows.kept is None or self._done or self._clean:
+                continue
+            rows.sets = {
+                group: {value: value in rows.trained for value in members} for group, members in rows.kept.sets.items()
+            }
+            rows.whole = rows.kept.whole
+            leaked = sum(sum(members.values()) for members in rows.sets.values())
+            if not leaked or rows.kept.at_all_times(leaked, len(rows.trained)):
+                self._compare(rows)
+            rows.sets = {}
 
     def _close_gaps(self) -> None:
         for rows in (self._loaded, self._members, *self._by_model.values()):
-            if rows.sets and rows.again >= PARTLY_KNOWN:
-                self._judge(rows)
+            if rows.sets and rows.trained:
+                rows.kept = _kept(rows)
+                self._compare(rows)
             rows.sets, rows.whole = {}, True
         self._calls = 0
 
+    def _compare(self, rows: _Rows) -> None:
+        if not self._told_by_table(rows):
+            self._judge(rows)
+
+    def _told_by_table(self, rows: _Rows) -> bool:
+        """Compare with all rows that batches are cut from, if that settles it."""
+        table = min((one for one in rows.tables if one.rows), key=lambda one: one.size, default=None)
+        if table is None:
+            return False
+        inside = [{value: value in table.rows for value in members} for members in rows.sets.values()]
+        others = [members for members in inside if sum(members.values()) < ALL * len(members)]
+        looked = inside if others and _run_on(inside) else others
+        found = [value for members in looked for value, held in members.items() if held]
+        count = sum(map(len, looked))
+        if count < LEAST_EVALUATED:
+            return False
+        if len(found) <= FEW * LEAK * count and (not found or LEAK * count >= MANY * EXPECTED):
+            self._ruled_out(
+                f"{_few(len(found), count)} among the {table.size} rows that training batches are cut from."
+            )
+            return True
+        trained = sum(value in rows.trained for value in found)
+        as_often = len(found) * len(rows.trained) / len(table.rows)  # as the other rows of the table
+        if len(found) <= LEAK * count or trained < max(EXPECTED, as_often / 2):
+            return False
+        self._shown(
+            f"{len(found)} of {count} evaluated samples are among the {table.size} rows that training batches are cut from, and "
+            f"{trained} of them were seen in such batches.",
+            0.95,
+        )
+        return True
+
     def _judge(self, rows: _Rows) -> None:
         """The share of training rows among the evaluated ones, in relation to how many training rows are known at all."""
-        if max(_scatter(rows, group) for group in rows.sets) > UNCERTAIN:
+        known = rows.known
+        if not known or self._hardly_any(rows, known):
             return
-        shares = {group: sum(members.values()) / len(members) / rows.again for group, members in rows.sets.items()}
-        others = [rows.sets[group] for group, share in shares.items() if share + _scatter(rows, group) < ALL]
+        sets = {group: members for group, members in rows.sets.items() if _scatter(members, known) <= UNCERTAIN}
+        if 2 * sum(map(len, sets.values())) < sum(map(len, rows.sets.values())):
+            return
+        shares = {group: sum(members.values()) / len(members) / known for group, members in sets.items()}
+        others = [sets[group] for group, share in shares.items() if share + _scatter(sets[group], known) < ALL]
         # a set that is all training rows beside another that is not: a training metric beside the validation
-        if others and _run_on(list(rows.sets.values())):
-            others = list(rows.sets.values())
-        looked = others or list(rows.sets.values())
+        if others and _run_on(list(sets.values())):
+            others = list(sets.values())
+        looked = others or list(sets.values())
         count = sum(map(len, looked))
         leaked = sum(sum(members.values()) for members in looked)
-        share = min(1.0, leaked / max(count, 1) / rows.again)
-        if count < LEAST_EVALUATED:
+        share = min(1.0, leaked / max(count, 1) / known)
+        if count < LEAST_EVALUATED or share <= LEAK or leaked < 10:
             return
-        if share > LEAK and leaked >= 10:
-            if not others and (not rows.whole or leaked > COVERS * len(rows.trained)):
-                return  # the training set itself is evaluated: a training metric
-            self._done = True
-            self._findings.add(Finding(
-                "validation-seen-in-training", True,
-                f"{leaked} of {count} evaluated samples are among the {len(rows.trained)} training samples seen so far.",
-                0.95 if others else 0.8,
-            ))  # fmt: skip
-        elif leaked == 0 and count * LEAK * rows.again >= EXPECTED:
-            self._clean += 1
-            self._done = self._clean >= 3
-            self._findings.add(Finding(
-                "validation-seen-in-training", False,
-                f"None of {count} evaluated samples is among the {len(rows.trained)} training samples seen.",
-            ))  # fmt: skip
+        if not others and (not rows.whole or leaked > COVERS * len(rows.trained)):
+            return  # the training set itself is evaluated: a training metric
+        self._shown(
+            f"{leaked} of {count} evaluated samples are among the {len(rows.trained)} training samples seen so far.",
+            0.95 if others else 0.8,
+        )
+
+    def _hardly_any(self, rows: _Rows, known: float) -> bool:
+        """So few of the evaluated rows are training rows that there is no leak; a training metric would show many."""
+        count = sum(map(len, rows.sets.values()))
+        leaked = sum(sum(members.values()) for members in rows.sets.values())
+        expected = LEAK * count * known
+        if count < LEAST_EVALUATED or leaked > FEW * expected or expected < (MANY if leaked else 1) * EXPECTED:
+            return False
+        self._ruled_out(f"{_few(leaked, count)} among the {len(rows.trained)} training samples seen.")
+        return True
+
+    def _shown(self, evidence: str, clarity: float) -> None:
+        self._done = True
+        self._findings.add(Finding("validation-seen-in-training", True, evidence, clarity))
+
+    def _ruled_out(self, evidence: str) -> None:
+        self._clean += 1
+        self._done = self._clean >= 3
+        self._findings.add(Finding("validation-seen-in-training", False, evidence))
+
+
+def _kept(rows: _Rows) -> _Evaluated:
+    """This evaluation, with how the same rows looked the first time if they were evaluated before."""
+    now = {value for members in rows.sets.values() for value in members}
+    if rows.kept is not None:
+        before = [value for members in rows.kept.sets.values() for value in members]
+        if sum(value in now for value in before) >= SAME * max(len(now), len(before)):
+            return _Evaluated(rows.sets, rows.whole, rows.kept.trained, rows.kept.leaked)
+    return _Evaluated(rows.sets, rows.whole, len(rows.trained), len(now & rows.trained))
+
+
+def _few(leaked: int, count: int) -> str:
+    return f"Only {leaked} of {count} evaluated samples are" if leaked else f"None of {count} evaluated samples is"
 
 
 def _identities(dataset: Any) -> set[int]:
@@ -273,9 +426,9 @@ def _run_on(batches: list[dict[int, bool]]) -> bool:
     return False
 
 
-def _scatter(rows: _Rows, group: int) -> float:
+def _scatter(members: dict[int, bool], known: float) -> float:
     """How much less than its true share of training rows a set may show by chance, where only some of those are known."""
-    return SIGMAS * math.sqrt(max(0.0, 1 - rows.again) / (rows.again * len(rows.sets[group])))
+    return SIGMAS * math.sqrt(max(0.0, 1 - known) / (known * len(members)))
 
 
 def _continuous(rows: torch.Tensor) -> bool:
@@ -292,9 +445,12 @@ def some_of(data: torch.Tensor) -> torch.Tensor | None:
     rows = data.detach()[:ROWS_A_CALL].flatten(1)
     if rows.shape[1] < (NARROW if rows.is_floating_point() else LEAST_VALUES):
         return None
-    if rows.shape[1] > VALUES_A_ROW:
-        rows = rows[:, :: rows.shape[1] // VALUES_A_ROW]
-    return rows
+    return spread(rows)
+
+
+def spread(rows: torch.Tensor) -> torch.Tensor:
+    """Of long rows some values from all over them."""
+    return rows[:, :: rows.shape[1] // VALUES_A_ROW] if rows.shape[1] > VALUES_A_ROW else rows
 
 
 def row_hashes(rows: torch.Tensor) -> list[int]:
