@@ -80,6 +80,13 @@ def test_rows_that_are_altered_on_their_way(tmp_path: Path, leak: str, present: 
     assert said(tmp_path, leak, "X[b] * 2", "[2 * V]", epochs=12) is present
 
 
+@pytest.mark.parametrize(("change", "leak"), [("V[::2] = X[:200]", True), ("V[:200] = X[:200]", False)])
+def test_small_batches_of_one_set_or_of_two(tmp_path: Path, change: str, leak: bool) -> None:
+    """Rows spread over all batches are a leak; batches of nothing but training rows may be a training metric."""
+    told = said(tmp_path, f"V = torch.randn(400, 8); {change}", "X[b] * 2", "(2 * V).split(50)", epochs=12)
+    assert bool(told) is leak
+
+
 def test_rows_with_noise_are_left_open(tmp_path: Path) -> None:
     assert said(tmp_path, "V[::2] = X[:80]", "X[b] + 0.1 * torch.randn(16, 8)") is not True
 

@@ -334,15 +334,15 @@ class Leaks(Observer):
         known = rows.known
         if not known or self._hardly_any(rows, known):
             return
-        sets = {group: members for group, members in rows.sets.items() if _scatter(members, known) <= UNCERTAIN}
-        if 2 * sum(map(len, sets.values())) < sum(map(len, rows.sets.values())):
+        batches = list(rows.sets.values())
+        certain = [members for members in batches if _scatter(members, known) <= UNCERTAIN]
+        if 2 * sum(map(len, certain)) >= sum(map(len, batches)):
+            others = _not_all_trained(certain, known)
+            looked = others or certain
+        elif _evenly(batches, known):
+            others = looked = batches
+        else:
             return
-        shares = {group: sum(members.values()) / len(members) / known for group, members in sets.items()}
-        others = [sets[group] for group, share in shares.items() if share + _scatter(sets[group], known) < ALL]
-        # a set that is all training rows beside another that is not: a training metric beside the validation
-        if others and _run_on(list(sets.values())):
-            others = list(sets.values())
-        looked = others or list(sets.values())
         count = sum(map(len, looked))
         leaked = sum(sum(members.values()) for members in looked)
         share = min(1.0, leaked / max(count, 1) / known)
@@ -413,6 +413,28 @@ def _told_by_a_feature(rows: torch.Tensor, different: int) -> bool:
     if not rows.is_floating_point():
         return False
     return any(len(set(column.tolist())) >= DISTINCT * different for column in rows[:, :FEATURES].T)
+
+
+def _not_all_trained(sets: list[dict[int, bool]], known: float) -> list[dict[int, bool]]:
+    """A set that is all training rows beside another that is not is a training metric beside the validation, unless both are one."""
+    others = [
+        members for members in sets if sum(members.values()) / len(members) / known + _scatter(members, known) < ALL
+    ]
+    return sets if others and _run_on(sets) else others
+
+
+def _evenly(batches: list[dict[int, bool]], known: float) -> bool:
+    """Training rows are spread over small batches by chance, as in one set that holds some. Where some batches were all training rows
+    and the others held none, the counts would lie further apart."""
+    count, leaked = sum(map(len, batches)), sum(sum(members.values()) for members in batches)
+    rate = leaked / count
+    share = rate / known
+    if not 0 < share < ALL:
+        return False
+    apart = sum((sum(members.values()) - rate * len(members)) ** 2 / len(members) for members in batches)
+    by_chance = len(batches) + SIGMAS * math.sqrt(2 * len(batches))
+    of_two_kinds = count * known * (1 - share) / (1 - rate)
+    return apart / (rate * (1 - rate)) <= by_chance <= of_two_kinds / 2
 
 
 def _run_on(batches: list[dict[int, bool]]) -> bool:
