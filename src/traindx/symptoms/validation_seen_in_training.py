@@ -23,8 +23,9 @@ More than a fifth of the samples evaluated between updates are, byte for byte, s
 Rows of input batches are remembered by a 64-bit hash, up to 200 000; how often training rows return tells how much of the
 training set is known. Where batches are cut from a table that a running function holds (a variable, an attribute, an array), its
 length tells it too, and all rows of a table with up to a million numbers are compared at once. Validation rows may stand in the same
-table, so that those found in it count only if they were seen in training batches as often as its other rows. The batch just
-trained on and an evaluation of the whole training set are training metrics and do not count, nor do inputs with few distinct
+table, so that those found in it count only if they were seen in training batches as often as its other rows. At the end the last
+evaluation that was seen is compared with what was trained on after it, too; rows that are trained on only after their evaluation,
+as those of folds and streams, do not count. The batch just trained on and an evaluation of the whole training set are training metrics and do not count, nor do inputs with few distinct
 rows. If all evaluated samples come from the training data, that may be meant, and the clarity is lower.
 
 ## Healthy range
