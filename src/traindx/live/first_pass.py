@@ -19,12 +19,13 @@ from traindx.live.rows import watchable
 
 LEAST_LOSSES = 10  # on new samples
 MOST_TARGETS = 1 << 12
+MOST_COLUMNS = 512  # labels of one sample: beyond this it is a picture
 LAST = 20
 FRAMES = 6  # functions of the user around the model's call
 MOST_BYTES = 1 << 26  # of a table that is searched for a sample
 ROWS = 32  # of a batch that are looked up
 CLASSES = ("cross_entropy", "nll_loss")
-BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "multilabel_soft_margin_loss")
 NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 ALTERED = ("weight", "pos_weight", "label_smoothing")  # options that move the loss of a guess
 NOT_LEARNT = 0.97  # of the loss of a guess, on new samples
@@ -39,6 +40,7 @@ class Progress:
     chance: float
     fresh: float
     last: float
+    columns: int = 1  # labels of a sample
 
     @property
     def at_chance(self) -> bool:
@@ -59,7 +61,7 @@ class FirstPass:
         self._seen = 0
         self._known: set[float] = set()
         self._fresh: list[tuple[torch.Tensor, torch.Tensor]] = []  # losses and their targets
-        self._numbers = 0  # of targets held
+        self._held = 0  # targets
         self._last: deque[torch.Tensor] = deque(maxlen=LAST)
         self._name: str | None = None
 
@@ -85,9 +87,12 @@ class FirstPass:
         self._last.append(value)
         self._seen += call.target.shape[0] if call.target.dim() else 1
         self.over = self.over or self._seen > self.size > 0
-        if not self.over and self._numbers < MOST_TARGETS:
-            self._numbers += call.target.numel()
-            self._fresh.append((value, call.target.detach().reshape(-1).clone()))
+        if not self.over and self._held < MOST_TARGETS:
+            targets = call.target.detach().reshape(-1, call.target.shape[1] if has_several(call) else 1).clone()
+            self._held += len(targets)
+            self._fresh.append((value, targets))
+            if targets.shape[1] != self._fresh[0][1].shape[1]:
+                self._name = ""  # losses of several things
 
     def progress(self) -> Progress | None:
         """None where that was not seen."""
@@ -97,8 +102,9 @@ class FirstPass:
         fresh, last = (
             float(torch.stack(values).double().mean()) for values in ([one for one, _ in late], [*self._last])
         )
-        chance = _guess(self._name, torch.cat([targets for _, targets in late]))
-        return Progress(chance, fresh, last) if chance > 0 and math.isfinite(fresh + last) else None
+        targets = torch.cat([one for _, one in late])
+        chance = _guess(self._name, targets)
+        return Progress(chance, fresh, last, targets.shape[1]) if chance > 0 and math.isfinite(fresh + last) else None
 
 
 def size_of_source(batch: torch.Tensor) -> int:
@@ -117,19 +123,35 @@ def size_of_source(batch: torch.Tensor) -> int:
     return 0
 
 
+def has_several(call: Criterion) -> bool:
+    """Rows of several labels or numbers in host memory, and as many answers."""
+    plain = call.target.dim() == 2 and call.target.is_cpu and call.target.shape == call.input.shape
+    return plain and 1 < call.target.shape[1] <= MOST_COLUMNS
+
+
 def _given(option: object) -> bool:
     return isinstance(option, torch.Tensor) or bool(option)
 
 
-def _guess(name: str, labels: torch.Tensor) -> float:
-    """The loss of the best answer that looks at no input."""
-    labels = labels.double()
+def _guess(name: str, targets: torch.Tensor) -> float:
+    """The loss of the best answer that looks at no input, one for each column; 0 where there is none."""
+    targets, several = targets.double(), targets.shape[1] > 1
     if name in NUMBERS:
-        guesses = torch.cat(
-            [labels.mean().reshape(1), labels.quantile(torch.linspace(0.1, 0.9, 17, dtype=labels.dtype))]
-        )
+        levels = torch.linspace(0.1, 0.9, 17, dtype=targets.dtype)
+        guesses = torch.cat([targets.mean(0, keepdim=True), targets.quantile(levels, 0)])
         loss = getattr(torch.nn.functional, name)
-        return min(float(loss(guess.expand_as(labels), labels)) for guess in guesses)
-    _, counts = labels.unique(return_counts=True)  # type: ignore[no-untyped-call]
+        losses = [loss(guess.expand_as(targets), targets, reduction="none").mean(0) for guess in guesses]
+        return float(torch.stack(losses).amin(0).mean())
+    if several:
+        if float(targets.min()) < 0 or float(targets.max()) > 1:
+            return 0.0
+        shares = targets.mean(0)
+        return float(binary_entropy(shares).mean()) if name in BINARY else float(-shares.xlogy(shares).sum())
+    _, counts = targets.unique(return_counts=True)  # type: ignore[no-untyped-call]
     shares = counts.double() / counts.sum()
     return float(-(shares * shares.log()).sum())
+
+
+def binary_entropy(shares: torch.Tensor) -> torch.Tensor:
+    """What guessing yes by its share costs."""
+    return -(shares.xlogy(shares) + (1 - shares).xlogy(1 - shares))

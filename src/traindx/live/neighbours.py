@@ -27,10 +27,15 @@ class Agreement:
     score: float
     chance: float
     scatter: float  # one standard deviation of the score of labels dealt out at random
+    best: float = (
+        -math.inf
+    )  # of several labels: standard deviations of the one that is told best, beyond the luck of as many
 
     def sure(self, score: float | None = None) -> float:
         """By how many standard deviations this, or another score, is better than chance."""
-        return ((self.score if score is None else score) - self.chance) / self.scatter
+        if score is None:
+            return max(self.sure(self.score), self.best)
+        return (score - self.chance) / self.scatter
 
 
 def features_of(data: torch.Tensor) -> torch.Tensor:
@@ -51,6 +56,8 @@ def agreement(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
     distances.fill_diagonal_(math.inf)
     near = distances.topk(NEAR, largest=False).indices
     count = len(labels)
+    if labels.dim() == 2:
+        return _by_columns(labels[near].mean(1), labels, _mutual(near))
     if labels.is_floating_point():
         together = torch.stack([labels[near].mean(1).double(), labels.double()])
         varied = bool((together.std(1) > 0).all())
@@ -69,7 +76,7 @@ def on_a_line(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
     rows = torch.cat([rows, rows**2 - 1, torch.ones(len(rows), 1)], 1)
     count, numbers = len(labels), labels.is_floating_point()
     _, codes = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
-    wanted = labels.double().unsqueeze(1) if numbers else torch.nn.functional.one_hot(codes).double()
+    wanted = labels.double().reshape(count, -1) if numbers else torch.nn.functional.one_hot(codes).double()
     wanted = wanted - wanted.mean(0)
     told = torch.empty_like(wanted)
     fold = torch.arange(count) % FOLDS
@@ -78,6 +85,8 @@ def on_a_line(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
         out = fold == part
         fitted, values = rows[~out], wanted[~out]
         told[out] = rows[out] @ torch.linalg.solve(fitted.T @ fitted + ridge, fitted.T @ values)
+    if labels.dim() == 2:
+        return _by_columns(told, wanted, 1.0)
     if numbers:
         together = torch.stack([told.squeeze(1), wanted.squeeze(1)])
         varied = bool((together.std(1) > 0).all())
@@ -101,6 +110,33 @@ def by_words(bags: torch.Tensor, labels: torch.Tensor) -> Agreement:
     chance = float(classes.mean(0).max())
     right = float((told.argmax(1) == codes).double().mean())
     return Agreement(right, chance, math.sqrt(max(chance * (1 - chance), 1e-12) / count))
+
+
+def correlations(told: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+    """Of each column with its own; 0 where one of the two is constant."""
+    told, wanted = (one.double() - one.double().mean(0) for one in (told, wanted))
+    sizes = told.norm(dim=0) * wanted.norm(dim=0)
+    return (told * wanted).sum(0) / torch.where(sizes > 0, sizes, 1.0)
+
+
+def _by_columns(told: torch.Tensor, wanted: torch.Tensor, mutual: float) -> Agreement:
+    """The mean correlation over several labels of a sample. What is told is a sum over the labels of other samples; where those are
+    told by this one in turn, every pair counts twice. For labels dealt out at random the correlations of two columns then go together by
+    the square of how the columns do."""
+    count, several = wanted.shape
+    found = correlations(told, wanted)
+    each = math.sqrt((1 + mutual) / (count - 1))
+    alike = torch.corrcoef(wanted.double().T).reshape(several, several)
+    luck = math.sqrt(2 * math.log(several))  # the best of so many
+    return Agreement(
+        float(found.mean()), 0.0, each * math.sqrt(float((alike**2).mean())), float(found.max()) / each - luck
+    )
+
+
+def _mutual(near: torch.Tensor) -> float:
+    """The share of neighbours that are neighbours the other way round too."""
+    linked = torch.zeros(len(near), len(near), dtype=torch.bool).scatter_(1, near, True)
+    return float((linked & linked.T).sum()) / near.numel()
 
 
 def keys_of(rows: torch.Tensor) -> list[float]:
@@ -165,7 +201,14 @@ def enough(labels: torch.Tensor, least: int) -> bool:
     return labels.is_floating_point() or len(labels) >= LEAST_PER_CLASS * classes > LEAST_PER_CLASS
 
 
+def varied(labels: torch.Tensor) -> torch.Tensor:
+    """Which of several labels have enough samples that differ from the most."""
+    return (labels != labels.median(0).values).sum(0) >= LEAST_PER_CLASS
+
+
 def most_frequent(labels: torch.Tensor) -> float:
-    """The share of the most frequent label."""
+    """The share of the most frequent label; of several labels the middle share."""
+    if labels.dim() == 2:
+        return float((labels == labels.mode(0).values).double().mean(0).median())
     _, counts = labels.unique(return_counts=True)  # type: ignore[no-untyped-call]
     return float(counts.max()) / len(labels)

@@ -14,12 +14,13 @@ from typing import Any
 import torch
 
 from traindx.live.findings import Finding, Findings
-from traindx.live.first_pass import FirstPass, size_of_source
+from traindx.live.first_pass import MOST_COLUMNS, FirstPass, has_several, size_of_source
 from traindx.live.hub import Hub
 from traindx.live.neighbours import (
     Agreement,
     agreement,
     by_words,
+    correlations,
     distinct,
     enough,
     features_of,
@@ -27,6 +28,7 @@ from traindx.live.neighbours import (
     on_a_line,
     strays,
     unspoilt,
+    varied,
 )
 from traindx.live.observer import Criterion, Observer
 from traindx.live.rows import watchable
@@ -58,18 +60,21 @@ class _Side:
     count: int = 0
 
     def add(self, data: torch.Tensor, labels: torch.Tensor) -> None:
+        room = MOST - self.count
+        labels = _labels_of(labels[:room])
         if self.rows and (
-            self.rows[0].shape[1:] != features_of(data[:1]).shape[1:] or self.labels[0].dtype != labels.dtype
+            self.rows[0].shape[1:] != features_of(data[:1]).shape[1:]
+            or self.labels[0].shape[1:] != labels.shape[1:]
+            or self.labels[0].dtype != labels.dtype
         ):
             return
-        room = MOST - self.count
         self.rows.append(features_of(data[:room]))
-        self.labels.append(labels[:room].detach().reshape(-1).clone())
+        self.labels.append(labels)
         self.count += len(self.rows[-1])
 
     def whole(self) -> tuple[torch.Tensor, torch.Tensor]:
         rows, labels = torch.cat(self.rows), torch.cat(self.labels)
-        sound = unspoilt(rows) & unspoilt(labels.unsqueeze(1))
+        sound = unspoilt(rows) & unspoilt(labels.reshape(len(labels), -1))
         rows, labels = rows[sound], labels[sound]
         once = distinct(rows)  # an evaluation may go through the data twice
         return rows[once], labels[once]
@@ -86,7 +91,10 @@ class Alignment(Observer):
         self._given: torch.Tensor | None = None  # what the model was called with last
         self._loaded = False  # training batches come from a loader,
         self._fresh = False  # which has handed one out since the last update
-        self._right = self._asked = 0.0  # predictions of the last evaluation
+        self._right = self._asked = 0.0  # predictions of the last evaluation,
+        self._answers: list[
+            tuple[torch.Tensor, torch.Tensor]
+        ] = []  # and answers with several numbers, beside what was wanted
         self._evaluations = 0
         self._between = False
         self._pass = FirstPass()
@@ -137,9 +145,13 @@ class Alignment(Observer):
             self._add(self._trained if training else self._held, given, call.target)
         if training:
             self._pass.loss(call)
-        if not training and self._between and _classified(call):
+        if training or not self._between:
+            return
+        if _classified(call):
             self._right += float((call.input.argmax(1) == call.target).sum())
             self._asked += len(call.target)
+        elif has_several(call) and watchable(call.input) and sum(len(one) for one, _ in self._answers) < MOST:
+            self._answers.append((call.input.detach()[:MOST].clone(), call.target.detach()[:MOST].clone()))
 
     def on_backward(self, loss: torch.Tensor) -> None:
         self._calls = 0
@@ -147,11 +159,12 @@ class Alignment(Observer):
             self._pass.size = self._pass.size or self._length
             self._add(self._trained, *self._waiting)
             self._waiting = None
-        if self._between and self._asked:
+        if self._between and (self._asked or self._answers):
             self._evaluations += 1
             if self._evaluations == 3:
                 self._judge()
             self._right = self._asked = 0.0
+            self._answers.clear()
         self._between = False
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -182,25 +195,40 @@ class Alignment(Observer):
     def _judge(self) -> None:
         if not self._trained.count or not self._held.count:
             return
-        trained, held = self._trained.whole(), self._held.whole()
-        if not enough(trained[1], LEAST) or not enough(held[1], LEAST) or trained[1].dtype != held[1].dtype:
+        (rows, labels), (others, wanted) = self._trained.whole(), self._held.whole()
+        if not enough(labels, LEAST) or not enough(wanted, LEAST) or not _alike(labels, wanted):
             return
-        here, there = self._relation(*trained), self._relation(*held)
+        both = varied(labels) & varied(wanted) if labels.dim() == 2 else None
+        if both is not None:
+            if not both.any():
+                return
+            labels, wanted = labels[:, both], wanted[:, both]
+        here, there = self._relation(rows, labels), self._relation(others, wanted)
         if there.sure() < RELATED or here.sure(there.score) < RELATED:
             return  # neighbours tell nothing in this kind of data, or training samples are too few or too much alike
-        numbers = held[1].is_floating_point()
-        what = "correlation with the label" if numbers else "accuracy"
+        what = "accuracy" if not wanted.is_floating_point() else "correlation with the label"
+        if both is not None:
+            what = f"a mean correlation with its {wanted.shape[1]} labels of"
         text = (
             f"{'The words' if self._tokens else 'The nearest neighbours'} of a sample tell its label with {what} {there.score:.2f} in the evaluation data, and with "
-            f"{here.score:.2f} in {len(trained[1])} training samples"
+            f"{here.score:.2f} in {len(labels)} training samples"
         )
         self._told = True
         if here.sure() > UNRELATED:
             self._findings.add(Finding("labels-unrelated", False, f"{text}."))
-        elif numbers or (self._asked and self._right / self._asked < _out_of_reach(there)):
+        elif self._failed(there, wanted, both):
             self._findings.add(
                 Finding("labels-unrelated", True, f"{text}, as if those labels had been dealt out at random.")
             )
+
+    def _failed(self, there: Agreement, wanted: torch.Tensor, columns: torch.Tensor | None) -> bool:
+        """The model does worse on the evaluation data than one that learnt from labels like theirs. Of single numbers this is not asked."""
+        if columns is None:
+            return wanted.is_floating_point() or (self._asked > 0 and self._right / self._asked < _out_of_reach(there))
+        if not self._answers or any(one.shape[1] != len(columns) for one, _ in self._answers):
+            return False
+        answers, targets = (torch.cat(one)[:, columns] for one in zip(*self._answers, strict=True))
+        return float(correlations(answers, targets).mean()) < _out_of_reach(there)
 
     def _relation(self, rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
         """How well the labels follow from the inputs. Of bags of tokens all are far from each other, and a few words tell the label."""
@@ -216,6 +244,10 @@ class Alignment(Observer):
         progress = self._pass.progress()
         if progress is None or not enough(labels, ALONE) or most_frequent(labels) > ONE_SIDED:
             return
+        if labels.dim() == 2:
+            if progress.columns != labels.shape[1]:
+                return  # the loss is about something else
+            labels = labels[:, varied(labels)]
         ways = (self._relation,) if self._tokens else (agreement, on_a_line)
         sure = max(way(rows, labels).sure() for way in ways)
         if sure >= RELATED:
@@ -254,12 +286,34 @@ def _classified(call: Criterion) -> bool:
 
 
 def _usable(data: torch.Tensor, labels: torch.Tensor) -> bool:
-    """Rows of numbers or tokens in host memory with one label each."""
+    """Rows of numbers or tokens in host memory with one label each, or rows of numbers with several."""
     tokens = data.dtype in (torch.int64, torch.int32) and data.dim() == 2 and data.shape[1] >= WORDS
     return (
         data.dim() >= 2 and (tokens or data.is_floating_point()) and data.is_cpu and labels.is_cpu and watchable(data) and watchable(labels)
-        and not data.requires_grad and data.nbytes <= BYTES and labels.dim() in (1, 2) and labels.numel() == len(data)
+        and not data.requires_grad and data.nbytes <= BYTES and labels.dim() in (1, 2)
+        and (labels.numel() == len(data) or (not tokens and _several(data, labels)))
     )  # fmt: skip
+
+
+def _several(data: torch.Tensor, labels: torch.Tensor) -> bool:
+    """Several labels or numbers about the whole of a sample: not the sample itself, nor an answer for each of its points or moments."""
+    if labels.dim() != 2 or len(labels) != len(data) or not 1 < labels.shape[1] <= MOST_COLUMNS:
+        return False
+    dense = {data[0].numel(), data[0, 0].numel()} if data.dim() > 2 else {data.shape[1]}
+    if labels.shape[1] in dense or (data.dim() == 3 and labels.shape[1] == data.shape[1]):
+        return False
+    # whole numbers may be names, as of the words of a sentence; yes and no are not
+    return labels.is_floating_point() or bool(((labels == 0) | (labels == 1)).all())
+
+
+def _labels_of(labels: torch.Tensor) -> torch.Tensor:
+    """One label a sample as it is, several as numbers."""
+    labels = labels.detach()
+    return labels.reshape(-1).clone() if labels.numel() == len(labels) else labels.float().clone()
+
+
+def _alike(labels: torch.Tensor, others: torch.Tensor) -> bool:
+    return labels.dtype == others.dtype and labels.shape[1:] == others.shape[1:]
 
 
 OBSERVER = Alignment
