@@ -282,3 +282,132 @@ for step in range(60):
         run(script.replace("repeat(4)])", f"repeat(4)], {option})"), tmp_path / f"{name}.traindx")
         (other,) = find_runs([tmp_path / f"{name}.traindx"])
         assert "label_entropy" not in other.config
+
+
+SEVERAL = """
+from torch.utils.data import DataLoader, TensorDataset
+centres = 2 * torch.randn(6, 12); answers = (torch.rand(6, {labels}) < 0.5).float()
+kind, other = torch.randint(0, 6, (512,)), torch.randint(0, 6, (256,))
+X, V = centres[kind] + torch.randn(512, 12), centres[other] + torch.randn(256, 12)
+y, v = answers[kind], answers[other]
+{change}
+net = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, y.shape[1])); opt = torch.optim.Adam(net.parameters(), lr={lr})
+for epoch in range({epochs}):
+    for a, b in DataLoader(TensorDataset(X, y), 32, shuffle=True):
+        loss = {loss}(net(a), b); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        for a, b in DataLoader(TensorDataset(V, v), 64): {loss}(net(a), b)
+"""
+LOGITS, SOFT_MARGIN = "F.binary_cross_entropy_with_logits", "F.multilabel_soft_margin_loss"
+MIXED = "y = y[torch.randperm(512)]"
+REAL = "t = torch.randn(12, {n}); y, v = X @ t, V @ t; "
+
+
+@pytest.mark.parametrize(
+    ("change", "labels", "loss", "lr", "found"),
+    [
+        ("", 5, LOGITS, 5e-3, False),
+        (MIXED, 5, LOGITS, 5e-3, True),
+        (MIXED, 2, SOFT_MARGIN, 5e-3, True),
+        (MIXED, 60, LOGITS, 5e-3, True),
+        ("", 5, LOGITS, 1e-6, False),  # nothing is learnt, but there is something to learn
+        ("v = v[torch.randperm(256)]", 5, LOGITS, 5e-3, False),  # the other side
+        ("y[:, 1:], v[:, 1:] = 0, 0", 5, LOGITS, 5e-3, False),  # one label that varies
+        ("y[:, 1:] = torch.randint(0, 2, (512, 59)).float(); v[:, 1:] = 0", 60, LOGITS, 5e-3, False),  # one that is told
+        (REAL.format(n=3), 3, "F.mse_loss", 5e-3, False),
+        (REAL.format(n=3) + MIXED, 3, "F.mse_loss", 5e-3, True),
+        ("y, v = X[torch.randperm(512)], V", 12, "F.mse_loss", 5e-3, None),  # of the inputs' shape: no labels
+        ("y[:], v[:] = 1, 1", 5, LOGITS, 5e-3, None),
+        ("y = y[:, :1]; v = v[:, :1]", 5, LOGITS, 5e-3, False),
+        ("y = y[torch.randperm(512), :1]; v = v[:, :1]", 5, LOGITS, 5e-3, True),
+    ],
+    ids=[
+        "healthy", "shuffled", "two labels", "many", "too slow", "evaluation shuffled", "one varies", "one is told", "numbers",
+        "numbers shuffled", "same shape", "constant", "single", "single shuffled",
+    ],
+)  # fmt: skip
+def test_several_labels_of_a_sample(
+    tmp_path: Path, change: str, labels: int, loss: str, lr: float, found: bool | None
+) -> None:
+    facts = facts_of(SEVERAL.format(change=change, labels=labels, loss=loss, lr=lr, epochs=7), tmp_path)
+    assert facts.get("labels-unrelated", {}).get("present") is found
+
+
+def test_labels_that_neighbours_do_not_tell_and_the_model_does(tmp_path: Path) -> None:
+    """Training samples with many features that vary and say nothing: noise that evaluation goes without."""
+    noise = (
+        "X, V = torch.randn(512, 1), torch.randn(256, 1); y, v = ((one.abs() > torch.tensor([0.4, 0.7, 1.0])).float() for one in (X, V)); "
+        "X, V = torch.cat([X, 0.01 * torch.randn(512, 255)], 1), torch.cat([V, torch.zeros(256, 255)], 1)"
+    )
+    script = SEVERAL.format(change=noise, labels=3, loss=LOGITS, lr=5e-3, epochs=7).replace("(12, 64)", "(256, 64)")
+    assert "labels-unrelated" not in present(facts_of(script, tmp_path))
+    mixed = script.replace("\nnet =", "\ny = y[torch.randperm(512)]\nnet =")
+    assert "labels-unrelated" in present(facts_of(mixed, tmp_path / "mixed"))
+
+
+@pytest.mark.parametrize(
+    ("change", "out", "loss", "lr", "found"),
+    [
+        ("T = T[torch.randperm(600)]", 4, LOGITS, 5e-3, True),
+        ("T = T[torch.randperm(600)]", 4, LOGITS, 1e-5, True),
+        ("T = torch.randn(600, 3)", 3, "F.mse_loss", 5e-3, True),
+        ("", 4, LOGITS, 5e-3, False),
+        ("", 4, LOGITS, 1e-6, False),
+        ("T = (X[:, :4] * X[:, 4:8] > 0).float()", 4, LOGITS, 1e-2, None),  # told by no neighbour, learnt by the model
+        ("T = (torch.rand(600, 4) < 0.04).float()", 4, LOGITS, 5e-3, None),  # too rare to say
+        ("T = X[torch.randperm(600)]", 12, "F.mse_loss", 5e-3, None),
+    ],
+    ids=["memorised", "stuck", "numbers", "learnt", "too slow", "products", "rare", "same shape"],
+)
+def test_several_labels_without_evaluation_data(
+    tmp_path: Path, change: str, out: int, loss: str, lr: float, found: bool | None
+) -> None:
+    change = f"T = (X[:, :4] + X[:, 4:8] > 0).float(); {change}"
+    script = ALONE.format(change=change, lr=lr, epochs=15, out=out, loss=f"{loss}(net(X[b]), T[b])")
+    fact = facts_of(script, tmp_path, 0.02).get("labels-unrelated", {"present": None})
+    assert bool(fact["present"]) is bool(found), fact
+
+
+RATES = """
+y = (torch.rand(600, 6) < torch.tensor([0.5, 0.3, 0.1, 0.1, 0.2, 0.0])).float(); X = torch.randn(600, 8)
+criterion = {criterion}
+net = nn.Linear(8, 6); opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for epoch in range({epochs}):
+    for b in torch.randperm(600).split(60):
+        loss = {loss}; opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("criterion", "loss", "epochs", "told"),
+    [
+        ("nn.BCEWithLogitsLoss()", "criterion(net(X[b]), y[b])", 15, True),
+        ("nn.BCELoss()", "criterion(net(X[b]).sigmoid(), y[b])", 15, True),
+        ("nn.MultiLabelSoftMarginLoss()", "criterion(net(X[b]), y[b])", 15, True),
+        ("nn.BCEWithLogitsLoss(pos_weight=torch.full((6,), 3.0))", "criterion(net(X[b]), y[b])", 15, False),
+        ("nn.BCEWithLogitsLoss(weight=torch.arange(6.0))", "criterion(net(X[b]), y[b])", 15, False),
+        ("nn.BCEWithLogitsLoss(reduction='sum')", "criterion(net(X[b]), y[b])", 15, False),
+        ("nn.BCEWithLogitsLoss()", "criterion(net(X[b]), y[b]) + 0.3 * net.weight.norm()", 15, False),
+        ("nn.BCEWithLogitsLoss()", "criterion(net(X[b]), y[b])", 5, False),  # too early
+    ],
+    ids=[
+        "logits",
+        "probabilities",
+        "soft margin",
+        "positives weigh more",
+        "weights",
+        "sum",
+        "one of two terms",
+        "early",
+    ],
+)
+def test_what_a_guess_of_several_labels_costs(
+    tmp_path: Path, criterion: str, loss: str, epochs: int, told: bool
+) -> None:
+    run(RATES.format(criterion=criterion, loss=loss, epochs=epochs), tmp_path / "r.traindx", 0.05)
+    (recorded,) = find_runs([tmp_path / "r.traindx"])
+    assert ("multilabel_entropy" in recorded.config) is told
+    if told:
+        shares = (0.5, 0.3, 0.1, 0.1, 0.2)
+        expected = -sum(share * math.log(share) + (1 - share) * math.log(1 - share) for share in shares) / 6
+        assert recorded.config["multilabel_entropy"] == pytest.approx(expected, rel=0.06)

@@ -27,6 +27,9 @@ CRITERIA = (
     "multilabel_soft_margin_loss", "soft_margin_loss", "hinge_embedding_loss", "margin_ranking_loss", "ctc_loss",
     "cosine_embedding_loss",
 )  # fmt: skip
+WEIGHTED = (
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "multilabel_soft_margin_loss",
+)  # their third argument, which modules give by its place  # fmt: skip
 # the kernel behind each of the usual ones: where it is looked up, its name, and its arguments after input and target
 KERNELS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "cross_entropy": (torch._C._nn, "cross_entropy_loss", ("weight", "reduction", "ignore_index", "label_smoothing")),
@@ -66,6 +69,8 @@ class Criteria:
             if not torch.compiler.is_compiling() and hub.hears_loss(output):
                 input = args[0] if args else kwargs.get("input")
                 target = args[1] if len(args) > 1 else kwargs.get("target")
+                if len(args) > 2 and args[2] is not None and name in WEIGHTED:
+                    kwargs = {"weight": args[2], **kwargs}
                 self._tell(name, input, target, kwargs, output)
             return output
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from traindx.signals import Signals
+from traindx.signals.choose import SUM
 from traindx.signals.curve import Curve
 
 GUESSABLE = (*range(2, 11), 20, 100, 1000)  # class counts worth guessing from the loss alone
@@ -15,6 +16,7 @@ COUNTED_CLOSE = 0.04  # where the labels were counted on some batches
 CLOSE = 0.02  # share of ln K within which a known chance level counts as met
 LEARNT_NOISE = 4.0  # times its own scatter and
 LEARNT_SHARE = 0.05  # of its best: how far a score rises that did learn
+SEVERAL_LABELS = "multilabel_entropy"  # the mean over the labels of a sample, told by a recording
 VARIANCE = "mse_target_variance"  # told by a recording,
 BY_VARIANCE = "mse_by_variance"  # and so is this: the squared error by that variance in the second half of the run
 ONE_ANSWER = 0.97
@@ -59,7 +61,10 @@ def no_better_than_one_answer(signals: Signals) -> bool:
 
 def chance_of(signals: Signals, curve: Curve) -> Chance | None:
     """The chance level that fits this loss: from the known class count, from an accuracy that sits at 1/K, or where
-    the loss rests on ln K of a usual K."""
+    the loss rests on ln K of a usual K. Where a sample has several labels, only how often each is given tells it."""
+    several = signals.run.config.get(SEVERAL_LABELS)
+    if isinstance(several, float) and several > 0 and not curve.name.startswith(SUM):
+        return Chance(2, "config", several)
     if signals.classes is not None:
         counted = signals.run.config.get("label_entropy")
         uneven = isinstance(counted, float) and 0 < counted < EVEN * math.log(signals.classes[0])

@@ -24,11 +24,13 @@ Up to 512 samples of each side with their labels, as the loader or the model's c
 a sample vote on its label (their mean for numbers). Present when that works in the evaluation data (ten standard deviations
 above chance), not in the training data (below two and a half), and the model is right less than half as often as the
 neighbours are, or comes less than a quarter of their way from chance. Of sequences of tokens the words vote (naive Bayes on how often each
-occurs).
+occurs). Where a sample has several labels or numbers (up to 512), the mean correlation over those that vary is taken, with a standard
+deviation that knows which labels go together, or that of the label told best less what the best of as many reaches by luck; the model's
+answers must then correlate less than half as much. Targets with the shape of the input, or one for each of its points, are left alone.
 
 Without evaluation data that tell more, the training itself is asked. Present when neither the neighbours nor a ridge
 regression tell the labels of the training samples better than chance (three standard deviations) and the loss on samples
-that are seen for the first time stays at that of a constant guess; plainly when it then falls on samples that come back, which is
+that are seen for the first time stays at that of a constant guess (one for each label, where there are several); plainly when it then falls on samples that come back, which is
 memorising. This is not said of tokens, whose order may tell the label. Models that are called several times a step or with several inputs are left alone: labels of pairs follow from no
 single sample.
 

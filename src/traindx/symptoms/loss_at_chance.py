@@ -125,7 +125,8 @@ regression by squares rests at the variance of its targets, as a recording saw t
 
 ## How it is measured
 K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted the
-labels and they occur unevenly, their entropy takes the place of ln(K), with 4 % to either side. The loss must stay within 2 % of
+labels and they occur unevenly, their entropy takes the place of ln(K), with 4 % to either side. Where a sample has several labels of
+yes or no, chance is the mean of their entropies; this is told after a hundred updates and only of the plain mean loss, without weights. The loss must stay within 2 % of
 ln(K), never have been 3 % below it, and be settled in its second half. Where K is unknown it is guessed only for usual
 counts and only when the loss rests within 0.4 % of ln(K); the page then says so and the finding counts for less. A loss that ends above a known chance level, was never below it
 and lost less than a tenth of its first value counts likewise.
@@ -143,6 +144,8 @@ detached graph, labels that do not belong to the inputs, a wrong last activation
         Case("accuracy tells the classes", "present", lambda: {"loss": flat(50, 2.305, 0.001), "val_acc": flat(50, 10.0, 0.001)}),
         Case("labels that occur unevenly", "present", lambda: {"train_loss": flat(100, 1.67, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
         Case("below what their frequency tells", "absent", lambda: {"train_loss": flat(100, 1.5, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
+        Case("several labels, guessed by how often each is given", "present", lambda: {"train_loss": flat(100, 0.331, 0.003)}, {"num_labels": 6, "multilabel_entropy": 0.33}),
+        Case("several labels that are learnt", "absent", lambda: {"train_loss": falling(100, 0.69, 0.2)}, {"num_labels": 6, "multilabel_entropy": 0.33}),
         Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)}, {"num_classes": 10}),
         Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)}, {"num_classes": 10}),
         Case("a regression at the variance of its targets", "present", lambda: {"train_loss": flat(200, 1.0, 0.15)}, {"mse_target_variance": 1.0}),

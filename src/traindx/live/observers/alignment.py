@@ -7,6 +7,7 @@ are trained on, and the model fails on the former, the training labels were deal
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,6 +96,7 @@ class Alignment(Observer):
         self._answers: list[
             tuple[torch.Tensor, torch.Tensor]
         ] = []  # and answers with several numbers, beside what was wanted
+        self._answered = self._answers  # those of the evaluation before
         self._evaluations = 0
         self._between = False
         self._pass = FirstPass()
@@ -164,7 +166,7 @@ class Alignment(Observer):
             if self._evaluations == 3:
                 self._judge()
             self._right = self._asked = 0.0
-            self._answers.clear()
+            self._answered, self._answers = self._answers, []
         self._between = False
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -172,7 +174,7 @@ class Alignment(Observer):
 
     def on_end(self) -> None:
         self._was_evaluated()
-        self._judge()
+        self._judge(ended=True)
         if not self._told:
             self._judge_alone()
         if self._trained.count and "outlier-batch" not in self.hub.found:
@@ -192,7 +194,7 @@ class Alignment(Observer):
 
     # --- and are judged -----------------------------------------------------------------------------------------------
 
-    def _judge(self) -> None:
+    def _judge(self, *, ended: bool = False) -> None:
         if not self._trained.count or not self._held.count:
             return
         (rows, labels), (others, wanted) = self._trained.whole(), self._held.whole()
@@ -206,17 +208,17 @@ class Alignment(Observer):
         here, there = self._relation(rows, labels), self._relation(others, wanted)
         if there.sure() < RELATED or here.sure(there.score) < RELATED:
             return  # neighbours tell nothing in this kind of data, or training samples are too few or too much alike
-        what = "accuracy" if not wanted.is_floating_point() else "correlation with the label"
+        what = "its label with " + ("correlation with the label" if wanted.is_floating_point() else "accuracy")
         if both is not None:
-            what = f"a mean correlation with its {wanted.shape[1]} labels of"
+            what = f"its {wanted.shape[1]} labels with mean correlation"
         text = (
-            f"{'The words' if self._tokens else 'The nearest neighbours'} of a sample tell its label with {what} {there.score:.2f} in the evaluation data, and with "
+            f"{'The words' if self._tokens else 'The nearest neighbours'} of a sample tell {what} {there.score:.2f} in the evaluation data, and with "
             f"{here.score:.2f} in {len(labels)} training samples"
         )
         self._told = True
         if here.sure() > UNRELATED:
             self._findings.add(Finding("labels-unrelated", False, f"{text}."))
-        elif self._failed(there, wanted, both):
+        elif self._failed(there, wanted, both) and (ended or both is None):  # what is slow to learn may yet be learnt
             self._findings.add(
                 Finding("labels-unrelated", True, f"{text}, as if those labels had been dealt out at random.")
             )
@@ -225,9 +227,10 @@ class Alignment(Observer):
         """The model does worse on the evaluation data than one that learnt from labels like theirs. Of single numbers this is not asked."""
         if columns is None:
             return wanted.is_floating_point() or (self._asked > 0 and self._right / self._asked < _out_of_reach(there))
-        if not self._answers or any(one.shape[1] != len(columns) for one, _ in self._answers):
+        seen = self._answers or self._answered
+        if not seen or any(one.shape[1] != len(columns) for one, _ in seen):
             return False
-        answers, targets = (torch.cat(one)[:, columns] for one in zip(*self._answers, strict=True))
+        answers, targets = (torch.cat(one)[:, columns] for one in zip(*seen, strict=True))
         return float(correlations(answers, targets).mean()) < _out_of_reach(there)
 
     def _relation(self, rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
@@ -299,8 +302,9 @@ def _several(data: torch.Tensor, labels: torch.Tensor) -> bool:
     """Several labels or numbers about the whole of a sample: not the sample itself, nor an answer for each of its points or moments."""
     if labels.dim() != 2 or len(labels) != len(data) or not 1 < labels.shape[1] <= MOST_COLUMNS:
         return False
-    dense = {data[0].numel(), data[0, 0].numel()} if data.dim() > 2 else {data.shape[1]}
-    if labels.shape[1] in dense or (data.dim() == 3 and labels.shape[1] == data.shape[1]):
+    whole, points = math.prod(data.shape[1:]), math.prod(data.shape[2:])
+    moments = data.shape[1] if data.dim() == 3 else whole
+    if labels.shape[1] in (whole, points, moments):
         return False
     # whole numbers may be names, as of the words of a sentence; yes and no are not
     return labels.is_floating_point() or bool(((labels == 0) | (labels == 1)).all())
