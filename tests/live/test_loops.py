@@ -110,6 +110,17 @@ def test_order_of_scheduler_and_optimizer(tmp_path: Path, kind: str, before: str
     assert "schedule-per-batch" not in present(facts)
 
 
+@pytest.mark.parametrize(("gamma", "clarity"), [(0.7, 1.0), (0.85, 0.75), (0.93, None)])
+def test_a_decay_of_epochs_in_batches_is_told_by_when_the_rate_is_gone(
+    tmp_path: Path, gamma: float, clarity: float | None
+) -> None:
+    kind = f"ExponentialLR(opt, {gamma})"
+    facts = facts_of(SCHEDULED.format(kind=kind, before="pass", after="sched.step()"), tmp_path)
+    fact = facts["schedule-per-batch"]
+    assert fact["present"] is (clarity is not None)
+    assert not fact["present"] or fact.get("clarity", 1.0) == clarity
+
+
 class _Told:
     """As much of a hub as an observer of memory needs."""
 

@@ -21,7 +21,7 @@ A scheduler is stepped once for every update, but its numbers fit epochs: the ra
 
 ## How it is measured
 Scheduler steps by updates (nine in ten at least), and what became of the rate: below 1 % of its peak before a third of
-the run.
+the run, or, less plainly, by the middle of it.
 
 ## Healthy range
 Stepped per batch with numbers in batches, or per epoch with numbers in epochs. Warm restarts and one-cycle schedules

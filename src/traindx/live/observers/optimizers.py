@@ -20,7 +20,9 @@ LONG_MEAN = 0.98  # of Adam and its kin, whose usual first beta is 0.9; Lion has
 EXTREME_MOMENTUM = 0.995  # 0.99 is in use with Nesterov's correction
 STATELESS = ("SGD",)  # without momentum there is nothing to lose
 GONE = 0.01  # of its peak: what is left of the rate
-EARLY = 0.35  # of the run
+EARLY = 0.35  # of the run,
+HALF_WAY = 0.55  # and what is still too early for a decay that was meant to last
+HALF_WAY_CLEAR = 0.75
 PER_BATCH = 0.9  # scheduler steps for each update
 MOST_SCHEDULES = 16
 GLIMPSED, GLIMPSE = 16, 64  # weights, and numbers of each, that are compared when a state is loaded
@@ -236,7 +238,7 @@ class Optimizers(Observer):
             return
         name, where = schedule.name, schedule.settings
         share = self._alive_until / max(self.hub.step, 1)
-        if self._last_lr > GONE * self._peak or share >= EARLY or name in ("OneCycleLR", "ReduceLROnPlateau"):
+        if self._last_lr > GONE * self._peak or share >= HALF_WAY or name in ("OneCycleLR", "ReduceLROnPlateau"):
             self._tell(
                 "schedule-per-batch", False, f"{name} was stepped with every batch, and its numbers fit that.", where
             )
@@ -245,13 +247,13 @@ class Optimizers(Observer):
             f"{name} ({where}) was stepped with every batch: the rate fell below {GONE * 100:g} % of its peak after "
             f"{share * 100:.0f} % of the run."
         )
-        self._tell("schedule-per-batch", True, evidence, where)
+        self._tell("schedule-per-batch", True, evidence, where, 1.0 if share < EARLY else HALF_WAY_CLEAR)
 
-    def _tell(self, identifier: str, present: bool, evidence: str, where: str | None) -> None:
+    def _tell(self, identifier: str, present: bool, evidence: str, where: str | None, clarity: float = 1.0) -> None:
         state = f"{identifier} {present}"
         if state not in self._told and (present or f"{identifier} True" not in self._told):
             self._told |= {state, identifier}
-            self.hub.fact(identifier, present, evidence, where=where)
+            self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
 
 
 def _glimpse(module: torch.nn.Module) -> list[torch.Tensor]:
