@@ -51,6 +51,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "straight-path": "usually",
         "huge-batches": "always",
         "few-updates": "often",
         "slow-convergence": "usually",

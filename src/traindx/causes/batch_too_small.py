@@ -50,6 +50,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "straight-path": "never",
         "tiny-batches": "always",
         "oscillation": "usually",
         "val-noisy": "often",

@@ -65,6 +65,7 @@ CAUSE = Cause(
     group="numerics",
     prior="rare",
     predicts={
+        "straight-path": "sometimes",
         "weights-at-start": "sometimes",
         "adapter-at-zero": "never",
         "updates-lost-to-rounding": "always",

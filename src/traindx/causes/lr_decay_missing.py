@@ -52,6 +52,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="common",
     predicts={
+        "straight-path": "never",
         "plateau": "usually",
         "oscillation": "sometimes",
         "val-noisy": "often",

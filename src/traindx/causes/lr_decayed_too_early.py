@@ -54,6 +54,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="occasional",
     predicts={
+        "straight-path": "usually",
         "schedule-per-batch": "often",
         "lr-schedule-anomaly": "always",
         "plateau": "usually",

@@ -60,6 +60,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="very common",
     predicts={
+        "straight-path": "never",
         "nan-from-growth": "always",
         "nonfinite-inputs": "never",
         "huge-updates": "usually",

@@ -50,6 +50,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="common",
     predicts={
+        "straight-path": "usually",
         "weights-at-start": "rarely",
         "adapter-at-zero": "never",
         "slow-convergence": "usually",

@@ -53,6 +53,7 @@ CAUSE = Cause(
     group="capacity",
     prior="occasional",
     predicts={
+        "straight-path": "rarely",
         "underfitting": "always",
         "narrow-bottleneck": "often",
         "plateau": "usually",

@@ -47,6 +47,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "straight-path": "rarely",
         "momentum-extreme": "always",
         "nan-from-growth": "often",
         "nonfinite-inputs": "never",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     group="capacity",
     prior="very common",
     predicts={
+        "straight-path": "never",
         "validation-seen-in-training": "never",
         "val-inputs-differ": "never",
         "evaluated-in-train-mode": "never",

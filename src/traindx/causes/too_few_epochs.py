@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="common",
     predicts={
+        "straight-path": "usually",
         "huge-batches": "never",
         "few-updates": "always",
         "still-improving": "always",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     group="gradient flow",
     prior="occasional",
     predicts={
+        "straight-path": "sometimes",
         "equal-initial-weights": "never",
         "vanishing-gradients": "always",
         "flat-from-start": "usually",

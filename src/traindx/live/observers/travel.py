@@ -18,6 +18,8 @@ from traindx.live.rows import watchable
 
 MOST = 40  # matrices
 SAMPLE = 1024  # elements of each; a sample of this size gives the relative distance within a few percent
+ENOUGH = 100  # elements that tell how they are spread
+EVENLY, NEAR = 1.8, 3.0  # kurtosis of numbers that are drawn evenly from a range, and standard errors to either side
 
 
 class Travel(Observer):
@@ -37,7 +39,13 @@ class Travel(Observer):
             self._watched[id(optimizer)] = matrices, first
             if matrices:
                 taken = sampled(matrices)
-                self._later.bring(torch.cat(taken), lambda values: first.extend(_parts(values, taken)))
+                self._later.bring(torch.cat(taken), lambda values: self._begin(first, _parts(values, taken)))
+
+    def _begin(self, first: list[torch.Tensor], parts: Sequence[torch.Tensor]) -> None:
+        first.extend(parts)
+        told = [_dealt_out(part) for part in parts if len(part) >= ENOUGH]
+        if told:
+            self.hub.config(weights_dealt_out=round(sum(told) / len(told), 3))
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
@@ -71,6 +79,13 @@ def sampled(matrices: list[torch.Tensor]) -> list[torch.Tensor]:
     """Elements of each, spread evenly, on the device of the first: a slice needs no operation that a GPU would have to load."""
     device = matrices[0].device
     return [one.detach().reshape(-1)[:: _stride(one)][:SAMPLE].float().to(device) for one in matrices]
+
+
+def _dealt_out(values: torch.Tensor) -> bool:
+    """Spread evenly over a range, as torch's layers begin: training leaves no weights so."""
+    z = (values - values.mean()) / values.std()
+    kurtosis = float(z.pow(4).mean())
+    return abs(kurtosis - EVENLY) < NEAR * math.sqrt(1.3 / len(values))
 
 
 def _stride(matrix: torch.Tensor) -> int:
