@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, lookup
+from traindx.signals.chance import BY_VARIANCE
 from traindx.signals.inside import left_over, objective
 from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling
@@ -16,6 +19,9 @@ FEWEST_CLASSES = 4  # two or three are told apart by one or two values
 RIGHT = 0.9  # of the training samples: features of two values that tell ten classes apart are made on purpose
 PLAIN_WRONG = 0.4
 LEFT = 0.15  # of the first loss
+MUCH_NARROWER = 8.0  # numbers in for each that the narrowest layer hands on, in a model that is to give them back,
+LOST = 0.5  # and the share of their variance that is lost at the end
+COPY_CLEAR = 0.6
 LAST = 5  # values of the training accuracy
 
 
@@ -30,16 +36,35 @@ def detect(signals: Signals) -> Observation:
     hands_on = f"A hidden layer hands on {narrowest} value{'s' * (narrowest != 1)}"
     if classes and classes >= FEWEST_CLASSES:
         return _classes(signals, narrowest, classes, hands_on)
+    if config.get("input_shape") == config.get("target_shape"):
+        return _copies(config, narrowest, hands_on)
     if narrowest > 1:
         return Observation(ID, "absent", f"{hands_on}.")
     curve = objective(signals)
-    if curve is None or curve.sign < 0 or config.get("input_shape") == config.get("target_shape"):
+    if curve is None or curve.sign < 0:
         return Observation(ID, "unknown", f"{hands_on}; whether that is enough is not known.")
     left = left_over(curve)
     if left <= LEFT:
         return Observation(ID, "absent", f"{hands_on}, and {percent(1 - left)} of the loss is gone.")
     text = f"{hands_on}, through which all answers have to go; {percent(left)} of the loss is left."
     return Observation(ID, "present", text, None, curve.name, clarity(left, LEFT, 2 * PLAIN_WRONG))
+
+
+def _copies(config: Mapping[str, object], narrowest: int, hands_on: str) -> Observation:
+    """A model that gives back its inputs is narrow on purpose, unless half of them is gone."""
+    width, lost = _width(config.get("input_shape")), config.get(BY_VARIANCE)
+    if width is None or not isinstance(lost, float) or not lost < 1:
+        return Observation(ID, "unknown", f"{hands_on}; whether that is enough is not known.")
+    text = f"{hands_on}, from which {width} are to be given back; {percent(lost)} of their variance is lost."
+    if lost > LOST and width >= MUCH_NARROWER * narrowest:
+        return Observation(ID, "present", text, clarity=COPY_CLEAR)
+    return Observation(ID, "absent", text)
+
+
+def _width(shape: object) -> int | None:
+    """Of a sample that is one row of numbers, written as "[64]"."""
+    inside = str(shape).strip("[]")
+    return int(inside) if inside.isdigit() else None
 
 
 def _classes(signals: Signals, narrowest: int, classes: float, hands_on: str) -> Observation:
@@ -69,8 +94,8 @@ All answers pass through a hidden layer of a few values, and the model is still 
 ## How it is measured
 A recording knows the sizes of the layers. In a model of fewer than 20 000 parameters, a dense or recurrent layer hands on at most
 half as many values to the next one as there are classes (four at least), and fewer than 90 % of the training samples looked at last
-are right; or it hands on a single value, and more than 15 % of the first loss is left. Models that give back their inputs are left
-out: they are narrow on purpose.
+are right; or it hands on a single value, and more than 15 % of the first loss is left. Models that give back their inputs are
+narrow on purpose: of them it is said where an eighth of the numbers or fewer pass and half of their variance is lost.
 
 ## Healthy range
 At least as many hidden values as classes. Features of two values, made to be drawn, count as healthy as long as they tell the
@@ -89,6 +114,10 @@ The model is too small for the task.
         Case("two values that tell them apart", "absent",
              lambda: {"train_loss": falling(60, 2.3, 0.05), "train_accuracy": np.minimum(0.98, np.linspace(0.1, 1.8, 12))},
              {"model_narrowest": 2, "num_classes": 10, "model_parameters": 9000}),
+        Case("three values of fifty-two to be given back", "present", lambda: {"train_loss": falling(60, 1.3, 0.65)},
+             {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]", "mse_by_variance": 0.69}),
+        Case("three values that are enough to give them back", "absent", lambda: {"train_loss": falling(60, 1.3, 0.2)},
+             {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]", "mse_by_variance": 0.2}),
         Case("wide enough", "absent", lambda: {"train_loss": falling(60, 2.3, 0.9), "train_accuracy": np.linspace(0.1, 0.7, 12)},
              {"model_narrowest": 32, "num_classes": 10, "model_parameters": 3000}),
         Case("a log alone", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.9)}, {"num_classes": 10}),
