@@ -8,11 +8,12 @@ from typing import Any, cast
 
 import pytest
 import torch
-from live_scripts import facts_of, present
+from live_scripts import facts_of, present, run
 
 from traindx.live.hub import Hub
 from traindx.live.observers.memory import READINGS, Memory
 from traindx.readers.find import find_runs
+from traindx.signals import Signals
 from traindx.symptoms import symptoms
 
 GAN = """
@@ -82,6 +83,29 @@ def test_the_loss_is_recorded_unscaled(tmp_path: Path) -> None:
     assert len(losses) == 20
     assert max(losses) < 2  # the scale is 65536
     assert facts["config"]["clip_grad_value"] == 1.0
+
+
+PLATEAU = """
+X = torch.randn(400, 8); Y = (X[:, 0] > 0).long()
+net = nn.Linear(8, 2); opt = torch.optim.SGD(net.parameters(), 0.05)
+sched = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, mode="{mode}", factor=0.3, patience=1)
+for epoch in range(12):
+    for i in range(0, 300, 50):
+        loss = F.cross_entropy(net(X[i:i + 50]), Y[i:i + 50]); opt.zero_grad(); loss.backward(); opt.step()
+    with torch.no_grad():
+        out = net(X[300:]); held = F.cross_entropy(out, Y[300:]); right = float((out.argmax(1) == Y[300:]).float().mean())
+    sched.step({value})
+"""
+
+
+@pytest.mark.parametrize(
+    ("mode", "value", "state"),
+    [("min", "right + epoch / 100", "present"), ("max", "held", "present"), ("min", "held", "absent")],
+)
+def test_a_scheduler_that_waits_for_the_wrong_way(tmp_path: Path, mode: str, value: str, state: str) -> None:
+    run(PLATEAU.format(mode=mode, value=value), tmp_path / "run.traindx", 1.0)
+    signals = Signals(find_runs([tmp_path / "run.traindx"])[0])
+    assert symptoms()["lr-schedule-anomaly"].detect(signals).state == state
 
 
 SCHEDULED = """

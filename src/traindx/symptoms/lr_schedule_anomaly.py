@@ -7,8 +7,9 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Floats, Series
 from traindx.signals import Signals
+from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, num, percent
-from traindx.symptoms.recipes import cosine, falling, flat, then
+from traindx.symptoms.recipes import cosine, falling, flat, ramp, then
 
 ID = "lr-schedule-anomaly"
 TINY = 2e-7  # no usual optimiser learns at a peak rate this small
@@ -16,6 +17,11 @@ NOTHING = 1e-3  # of the peak
 DEAD_BY = 0.5  # a rate that is gone by half of the run is gone too early
 JUMP = 8.0
 RESTARTS = 3
+CUT = 0.7  # of the rate before
+TOLD = 5  # values that a scheduler was given
+SURE = 2.0  # standard deviations by which they go the wrong way
+SAME = 1e-3
+MOST = 300  # values that a trend is told from
 
 
 def detect(signals: Signals) -> Observation:
@@ -28,7 +34,12 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "The learning rate was not logged.")
     span = (float(steps[0]), float(steps[-1]))
     peak = float(values.max())
-    finding = _never_on(values, peak) or _dead_early(steps, values, peak) or _jump(steps, values, peak)
+    finding = (
+        _never_on(values, peak)
+        or _dead_early(steps, values, peak)
+        or _wrong_way(signals, steps, values)
+        or _jump(steps, values, peak)
+    )
     if finding is not None:
         text, clear, at = finding
         return Observation(ID, "present", text, (at if at is not None else span[0], span[1]), lr.name, clear)
@@ -55,9 +66,40 @@ def _dead_early(steps: Floats, values: Floats, peak: float) -> tuple[str, float,
     last = int(alive[-1])
     where = (steps[last] - steps[0]) / max(steps[-1] - steps[0], 1e-12)
     if last < len(values) - 3 and where < DEAD_BY:
-        text = f"The learning rate falls to {num(float(values[-1]))} ({num(NOTHING)} of its peak {num(peak)}) after {percent(float(where))} of the run."
+        text = f"The learning rate is below a thousandth of its peak {num(peak)} after {percent(float(where))} of the run, and ends at {num(float(values[-1]))}."
         return text, 1.0 if where < 0.35 else 0.6, float(steps[last])
     return None
+
+
+def _wrong_way(signals: Signals, steps: Floats, values: Floats) -> tuple[str, float, float | None] | None:
+    """Cut again and again while what the scheduler waits on gets better: it waits for it to go the other way."""
+    told, mode = signals.run.series.get("plateau_metric"), signals.run.config.get("plateau_mode")
+    cuts = np.flatnonzero(values[1:] < CUT * values[:-1]) + 1
+    if told is None or mode not in ("min", "max") or len(told) < TOLD or not len(cuts):
+        return None
+    seen = told.values[np.isfinite(told.values)]
+    against = mann_kendall(seen[-MOST:]) * (1 if mode == "min" else -1)
+    if len(seen) < TOLD or against < SURE or not _got_better(signals, seen, rises=mode == "min"):
+        return None
+    way, waits = ("rises", "fall") if mode == "min" else ("falls", "rise")
+    text = (
+        f"ReduceLROnPlateau (mode='{mode}') waits for a {waits} of a value that {way} from {num(float(seen[0]))} to {num(float(seen[-1]))}: it cut "
+        f"the rate {len(cuts)} time{'s' * (len(cuts) != 1)} while the training got better."
+    )
+    return text, 1.0, float(steps[cuts[0]])
+
+
+def _got_better(signals: Signals, seen: Floats, *, rises: bool) -> bool:
+    """A score that rises, or a loss that falls, and not a validation loss that rises because the model learns by heart."""
+    train, val = signals.train, signals.val
+    if train is None or train.sign < 0 or train.now >= train.initial:
+        return False
+    if not rises:
+        return True
+    if val is None:  # no loss was evaluated, so it is a score
+        return bool(seen.min() >= 0 and seen.max() <= 1)
+    same = len(val) == len(seen) and bool(np.allclose(val.y, seen, rtol=SAME))
+    return not same and val.sign > 0 and len(val) >= TOLD and mann_kendall(val.y[-MOST:]) <= 0
 
 
 def _jump(steps: Floats, values: Floats, peak: float) -> tuple[str, float, float | None] | None:
@@ -102,7 +144,9 @@ The learning rate is zero, never gets off the ground, is gone long before the en
 
 ## How it is measured
 On the logged rate of the main parameter group: zero throughout; a peak below 2e-7; below a thousandth of its peak before
-half of the run is over; upward jumps of more than eight times after the warm-up at irregular distances. Warm restarts at
+half of the run is over; upward jumps of more than eight times after the warm-up at irregular distances. A recording also sees what
+ReduceLROnPlateau is given: cut while that gets better (an accuracy that rises under mode='min' beside a validation loss that does
+not, a loss that falls under mode='max') is present. Warm restarts at
 equal or growing distances, cosine decay to zero and step decay are plans and pass; whether there was a warm-up is told but
 is no finding by itself.
 
@@ -111,7 +155,7 @@ Warm-up over the first 1 to 10 %, then constant, cosine, linear or step decay th
 
 ## What it usually means
 The scheduler is stepped per batch with per-epoch numbers (or the reverse), total steps computed for another number of
-GPUs or epochs, a scheduler rebuilt on resume, or a rate that was scaled down twice.
+GPUs or epochs, a scheduler rebuilt on resume, a rate that was scaled down twice, or a plateau scheduler in the wrong mode.
 """,
     detect=detect,
     cases=(
@@ -120,6 +164,12 @@ GPUs or epochs, a scheduler rebuilt on resume, or a rate that was scaled down tw
         Case("far too small, saw-tooth", "present", lambda: {"loss": flat(60, 4.1), "lr": then(*[np.linspace(0, 1e-7, 20)] * 3)}),
         Case("warm-up and cosine", "absent", lambda: {"loss": falling(300, 2.3, 0.5), "lr": cosine(300, 1e-3, 20)}),
         Case("warm restarts", "absent", lambda: {"loss": falling(300, 2.3, 0.5), "lr": then(cosine(100, 0.1), cosine(100, 0.1), cosine(100, 0.1))}),
+        Case("cut while the accuracy rises", "present",
+             lambda: {"train_loss": falling(100, 2.3, 1.2), "val_loss": falling(10, 2.2, 1.3), "lr": then(*[flat(20, 0.1 * 0.2**k, 0) for k in range(5)]),
+                      "plateau_metric": ramp(10, 0.2, 0.6)}, {"plateau_mode": "min"}),
+        Case("cut because the validation loss rises", "absent",
+             lambda: {"train_loss": falling(100, 2.3, 0.1), "val_loss": ramp(10, 0.5, 0.9), "lr": then(*[flat(20, 0.1 * 0.2**k, 0) for k in range(5)]),
+                      "plateau_metric": ramp(10, 0.5, 0.9)}, {"plateau_mode": "min"}),
         Case("not logged", "unknown", lambda: {"loss": falling(300, 2.3, 0.5)}),
     ),
 )  # fmt: skip

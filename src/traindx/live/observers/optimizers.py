@@ -104,9 +104,20 @@ class Optimizers(Observer):
                     self._schedules.append(known)
                 if known is not None:
                     known.steps += 1
+                if known is not None and isinstance(scheduler, lr_scheduler.ReduceLROnPlateau):
+                    self._guarded(self._was_told, scheduler, args, kwargs)
             return original(scheduler, *args, **kwargs)
 
         return step
+
+    def _was_told(self, scheduler: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep what a scheduler waits on, and the way it is to go."""
+        value = args[0] if args else kwargs.get("metrics")
+        if isinstance(value, int | float | torch.Tensor) and not isinstance(value, bool):
+            self.hub.record("plateau_metric", value.detach() if isinstance(value, torch.Tensor) else float(value))
+            if "plateau" not in self._told:
+                self._told.add("plateau")
+                self.hub.config(plateau_mode=str(scheduler.mode))
 
     def _around_scaled_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def step(scaler: Any, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
