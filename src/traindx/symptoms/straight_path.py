@@ -17,8 +17,11 @@ NORMALISED = ("Adam", "AdamW", "NAdam", "Adamax")  # whose steps are as long as 
 FEWEST = 30  # updates
 OPENING = 4  # values of the distance that give the length of a step
 STRAIGHT = 0.5  # of the way lies between its ends; noise alone leaves less than a tenth of it after a hundred steps
-PLAIN = 0.85
 LEFT = 0.2  # of the first loss
+BY_GRADIENT = 0.6, 0.3  # both for plain SGD, whose steps are only known as far as the gradient was looked at
+LOOKS = 8  # at the gradient, the last of them in the second half
+PLAIN = 0.9
+MOST = 100_000  # updates that are counted one by one
 NEAR = 1.0  # times the size of the weights: whoever goes farther runs away
 FRESH = 0.5  # of the matrices were dealt out at random when the run began
 FIRST_LOOKS = 3  # at the training accuracy
@@ -31,8 +34,8 @@ def detect(signals: Signals) -> Observation:
     way, rate = run.series.get("weight_travel"), signals.lr
     if way is None or rate is None or curve is None or len(way) < OPENING:
         return Observation(ID, "unknown", "Only a recording of the training from the inside shows this.")
-    if run.config.get("optimizer") not in NORMALISED or SECOND in run.series or signals.kind != "supervised":
-        return Observation(ID, "unknown", "How long the steps of this optimiser are changes with the gradient.")
+    if SECOND in run.series or signals.kind != "supervised":
+        return Observation(ID, "unknown", "Which steps the weights took is not known for this kind of training.")
     ended = any(event.kind == "finished" for event in run.events)
     fresh = run.config.get("weights_dealt_out")
     if (
@@ -44,21 +47,18 @@ def detect(signals: Signals) -> Observation:
         or _knew(signals)
     ):
         return Observation(ID, "unknown", "Not a whole training from fresh weights.")
-    share, distance = _straightness(way, rate), float(way.values[-1])
+    straight, least_left = (STRAIGHT, LEFT) if run.config.get("optimizer") in NORMALISED else BY_GRADIENT
+    share, distance = _straightness(way, _steps(signals, rate, int(way.steps[-1]))), float(way.values[-1])
     if share is None:
         return Observation(ID, "unknown", "The length of the steps is not known.")
     left = left_over(curve)
     text = f"The weights ended {percent(min(share, 1.0))} of the length of their way from where they began"
-    if share < STRAIGHT or left < LEFT or distance > NEAR:
-        return Observation(
-            ID,
-            "absent",
-            f"{text}, and {percent(left)} of the loss is left.",
-            clarity=0.5 if share > 0.8 * STRAIGHT else 1.0,
-        )
+    if share < straight or left < least_left or distance > NEAR:
+        near = 0.5 if share > 0.8 * straight else 1.0
+        return Observation(ID, "absent", f"{text}, and {percent(left)} of the loss is left.", clarity=near)
     return Observation(
         ID, "present", f"{text}: the steps still agreed when the training stopped, with {percent(left)} of the loss left.",
-        (float(curve.x[0]), float(curve.x[-1])), None, clarity(share, STRAIGHT, PLAIN),
+        (float(curve.x[0]), float(curve.x[-1])), None, clarity(share, straight, PLAIN),
     )  # fmt: skip
 
 
@@ -71,22 +71,45 @@ def _knew(signals: Signals) -> bool:
     return float(np.mean(seen.values[:FIRST_LOOKS])) > chance + KNOWS * (1 - chance)
 
 
-def _straightness(way: Series, rate: Series) -> float | None:
-    """The distance by the length of the way, which is the sum of the rates times what the first steps made of theirs."""
-    opening = way.steps[OPENING - 1]
-    values, steps = np.where(np.isfinite(rate.values), rate.values, 0.0), rate.steps
-    if not np.isfinite(way.values).all() or opening > way.steps[-1] / 2 or not len(values) or values.min() < 0:
+def _straightness(way: Series, steps: Floats | None) -> float | None:
+    """The distance by the length of the way, in units that the first steps give."""
+    opening = int(way.steps[OPENING - 1])
+    if steps is None or not np.isfinite(way.values).all() or opening > way.steps[-1] / 2:
         return None
-    first, whole = (_area(steps, values, float(end)) for end in (opening, way.steps[-1] - 1))
+    first = float(steps[: opening + 1].sum())
     if first <= 0 or way.values[OPENING - 1] <= 0:
         return None
-    return float(way.values[-1] / (way.values[OPENING - 1] * whole / first))
+    return float(way.values[-1] / (way.values[OPENING - 1] * steps.sum() / first))
 
 
-def _area(steps: Floats, values: Floats, end: float) -> float:
-    """The sum of the rates of all updates up to this one; a thinned series stands for those between."""
-    every = np.arange(0.0, end + 1, max(1.0, end / 1e5))
-    return float(np.interp(every, steps, values).sum() * (end + 1) / len(every))
+def _steps(signals: Signals, rate: Series, count: int) -> Floats | None:
+    """How long each update is, but for a factor: as long as its rate where steps are normalised, else as rate and gradient make it."""
+    config = signals.run.config
+    if count > MOST or not len(rate) or not np.all(rate.values >= 0):
+        return None
+    every = np.arange(count)
+    rates: Floats = np.interp(every, rate.steps, rate.values)
+    if config.get("optimizer") in NORMALISED:
+        return rates
+    norm = signals.grad_norm
+    if config.get("optimizer") != "SGD" or norm is None:
+        return None
+    known = np.isfinite(norm.values)
+    if known.sum() < LOOKS or norm.steps[known][-1] < count / 2:
+        return None
+    forces: Floats = rates * np.interp(every, norm.steps[known], norm.values[known])
+    momentum = config.get("momentum")
+    return _carried(forces, momentum) if isinstance(momentum, float) and 0 < momentum < 1 else forces
+
+
+def _carried(forces: Floats, momentum: float) -> Floats:
+    """With momentum, if all of them went the same way: longer than they are, so that a way looks less straight than it was."""
+    carried = np.empty_like(forces)
+    speed = 0.0
+    for index, force in enumerate(forces):
+        speed = momentum * speed + force
+        carried[index] = speed
+    return carried
 
 
 ENDED = (Event("finished", "The script came to its own end."),)
@@ -114,9 +137,9 @@ loss is left.
 
 ## How it is measured
 For optimisers that normalise their steps (Adam and its kin) the length of the whole way is the sum of the rates times what the first four
-updates made of theirs. A recording knows how far the weights are from where they began at the end. Present when that distance is half of
-the way or more, a fifth of the first loss is left, the weights moved by less than their own size, they were freshly dealt out (spread
-evenly, as torch's layers begin) and the script came to its own end after thirty updates or more. Plain from 85 % on.
+updates made of theirs; for SGD the sum of the rates times the gradients that were looked at. A recording knows how far the weights are from where they began at the end. Present when that distance is half of
+the way or more and a fifth of the first loss is left (60 % and 30 % for SGD), the weights moved by less than their own size, they were freshly dealt out (spread
+evenly, as torch's layers begin) and the script came to its own end after thirty updates or more. Plain from 90 % on.
 
 ## Healthy range
 After some hundred updates a tenth to a third: the noise of batches turns the steps about, and a loss that is nearly fitted has no
@@ -134,7 +157,11 @@ A rate that is too low, a rate that was taken away too early, or too few updates
         Case("runs away", "absent", lambda: _case(4500, 4.0, 0.5), SETTINGS, ENDED, FACTS),
         Case("stopped from outside", "unknown", lambda: _case(450, 0.3, 0.5), SETTINGS, facts=FACTS),
         Case("fine-tuning", "unknown", lambda: _case(450, 0.3, 0.5), {**SETTINGS, "weights_dealt_out": 0.1}, ENDED, FACTS),
-        Case("plain SGD", "unknown", lambda: _case(450, 0.3, 0.5), {**SETTINGS, "optimizer": "SGD"}, ENDED, FACTS),
+        Case("plain SGD, gradients not seen", "unknown", lambda: _case(450, 0.4, 0.5), {**SETTINGS, "optimizer": "SGD"}, ENDED, FACTS),
+        Case("plain SGD with gradients that stay", "present", lambda: {**_case(450, 0.4, 0.5), "grad_norm": np.ones(450)},
+             {**SETTINGS, "optimizer": "SGD"}, ENDED, FACTS),
+        Case("plain SGD with gradients that grew", "absent", lambda: {**_case(450, 0.4, 0.5), "grad_norm": np.linspace(1, 10, 450)},
+             {**SETTINGS, "optimizer": "SGD"}, ENDED, FACTS),
         Case("a log alone", "unknown", lambda: {"train_loss": falling(100, 2.3, 0.5)}),
     ),
 )  # fmt: skip
