@@ -62,6 +62,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_sign(signals, seen),
         *_capacity(signals, seen),
         *_machine(signals),
+        *_given_back(signals),
     ]
 
 
@@ -119,6 +120,15 @@ def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
     yield Hint("lr-too-low", 2.0, text)
     for cause in ("vanishing-gradients", "grad-clip-too-tight", "saturation"):
         yield Hint(cause, -2.0, text)
+
+
+def _given_back(signals: Signals) -> Iterator[Hint]:
+    """What is asked for has the shape of what goes in, and is numbers: nothing was encoded."""
+    config = signals.run.config
+    shape, kind = config.get("input_shape"), str(config.get("target_dtype", ""))
+    if shape is not None and shape == config.get("target_shape") and kind.startswith(("float", "bfloat")):
+        for cause in ("label-encoding-wrong", "class-imbalance"):
+            yield Hint(cause, -3.0, f"the targets are numbers and have the shape of the inputs, {shape}")
 
 
 def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

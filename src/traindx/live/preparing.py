@@ -62,8 +62,8 @@ def maker_of(columns: bool, finite_before: bool, dataset: Any) -> Maker | None:
 
 def is_finite(batch: Any) -> bool:
     """There is a batch with data in it, and all of it is finite."""
-    data = [tensor for tensor in tensors_in(batch) if tensor.is_floating_point() and tensor.dim() >= 2]
-    return bool(data) and all(bool(torch.isfinite(tensor).all()) for tensor in data)
+    data = [tensor for tensor in tensors_in(batch) if tensor.is_floating_point()]
+    return any(tensor.dim() >= 2 for tensor in data) and all(bool(torch.isfinite(tensor).all()) for tensor in data)
 
 
 def whole_columns(tensors: list[torch.Tensor]) -> bool:

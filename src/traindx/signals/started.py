@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
 
 TRAINED = 0.6  # of chance level: no fresh model starts there,
+DEALT_OUT = 0.5  # of the weight matrices
+FIRST_LOOKS = 3  # at the training accuracy
+KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
 
 
@@ -26,3 +31,22 @@ def trained_before(signals: Signals) -> str:
     if train.initial > TRAINED * level or val.initial > HELD_OUT * level:
         return ""
     return f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained before."
+
+
+def from_scratch(signals: Signals) -> bool:
+    """A recording saw weights as they are dealt out and first answers that were no better than a guess. Whatever else is not known."""
+    dealt_out = signals.run.config.get("weights_dealt_out")
+    fresh = isinstance(dealt_out, float) and dealt_out >= DEALT_OUT
+    return fresh and not trained_before(signals) and not _knew(signals)
+
+
+def _knew(signals: Signals) -> bool:
+    """The first answers were right already."""
+    seen = signals.run.series.get("train_accuracy")
+    if seen is None or not len(seen) or signals.classes is None:
+        return False
+    first, batch = seen.values[:FIRST_LOOKS], signals.run.config.get("batch_size")
+    chance = 1 / max(2, signals.classes[0])
+    answers = len(first) * (batch if isinstance(batch, int) else 1)
+    beyond = max(KNOWS, SIGMAS * math.sqrt(chance * (1 - chance) / answers))
+    return float(np.mean(first)) > chance + beyond

@@ -47,8 +47,13 @@ def detect(signals: Signals) -> Observation:
         )
         size, steps, place = opening, (float(worst.x[0]), float(worst.x[:OPENING][-1])), None
     else:
-        summary = f"{worst.name} holds {num(held)} over a tenth of the run (healthy 1e-4 to 1e-2)"
-        summary += f", the highest of {len(curves)}" * (len(curves) > 1)
+        summary = (
+            f"{worst.name} holds {num(held)} over a tenth of the run"
+            if held
+            else f"The first {OPENING} updates change the weights by {num(opening)} of their size"
+        )
+        summary += " (healthy 1e-4 to 1e-2)"
+        summary += f", the highest of {len(curves)}" * (len(curves) > 1 and held > 0)
         over = worst.x[worst.y >= HUGE] if held >= HUGE else worst.x
         size, steps, place = held, (float(over[0]), float(over[-1])), worst.series.meaning.where or worst.name
     if size < HUGE:

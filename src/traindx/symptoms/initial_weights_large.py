@@ -21,7 +21,8 @@ The weights begin with a spread that multiplies the signal by several times in e
 
 ## How it is measured
 The standard deviation of each weight matrix before the first update, times the square root of its fan-in; the middle
-of all layers counts. Present above 3.5, plain from 6.
+of all layers counts. Present above 3.5, plain from 6, and above 2 where layers without norms multiply a signal by thirty and more on its way
+through all of them.
 
 ## Healthy range
 0.6 for torch's own start, 1 for Xavier, 1.4 for He; a fixed 0.02 gives 0.1 to 2 in usual widths.

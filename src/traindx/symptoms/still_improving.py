@@ -9,12 +9,16 @@ from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "still-improving"
 TAIL = 0.25
+FEWEST = 8  # values; of fewer evaluations the training loss tells
 OF_PROGRESS = 0.06  # made in the last quarter
 
 
 def detect(signals: Signals) -> Observation:
-    curve = signals.main if signals.val is None or signals.settings.metric else signals.val
-    if curve is None or len(curve) < 8 or signals.kind == "gan":
+    val = signals.val
+    if val is not None and 2 <= len(val) < FEWEST and val.y[-1] > val.y.min():
+        return Observation(ID, "unknown", f"{val.name} has {len(val)} values, and the last is not the best.")
+    curve = signals.main if val is None or len(val) < FEWEST or signals.settings.metric else val
+    if curve is None or len(curve) < FEWEST or signals.kind == "gan":
         return Observation(ID, "unknown", "Too few values of an objective to see how it ended.")
     change, z = curve.tail_trend(TAIL if len(curve.bins.median) >= 16 else 0.5)
     share = -change / curve.progress if curve.progress > 0 else 0.0
@@ -43,7 +47,8 @@ SYMPTOM = Symptom(
 The curve ends on its way down.
 
 ## How it is measured
-The fitted change over the last quarter of the run (of the validation loss where there is one) as a share of all progress:
+The fitted change over the last quarter of the run (of the validation loss where there are eight values of it, else of the training
+loss if the last validation was the best) as a share of all progress:
 present above 6 % when the trend is significant and the best level is at the end.
 
 ## Healthy range
@@ -55,6 +60,10 @@ too low; a constant slope without any bend speaks for the learning rate.
 """,
     detect=detect,
     cases=(
+        Case("three evaluations, the last the best", "present",
+             lambda: {"train_loss": ramp(150, 2.3, 1.6, 0.02), "val_loss": [2.1, 1.93, 1.7]}),
+        Case("three evaluations, the last not the best", "unknown",
+             lambda: {"train_loss": ramp(150, 2.3, 1.6, 0.02), "val_loss": [2.1, 1.9, 2.0]}),
         Case("straight down to the end", "present", lambda: {"train_loss": ramp(200, 2.4, 1.0, 0.02)}),
         Case("levelled off", "absent", lambda: {"train_loss": then(falling(100, 2.4, 0.5), flat(200, 0.5))}),
         Case("two values", "unknown", lambda: {"train_loss": [1.0, 0.5]}),

@@ -8,7 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Event, Fact, Floats, Series
 from traindx.signals import Signals
 from traindx.signals.inside import left_over, objective
-from traindx.signals.started import trained_before
+from traindx.signals.started import from_scratch
 from traindx.symptoms.base import Case, Symptom, Values, clarity, percent
 from traindx.symptoms.recipes import falling
 
@@ -23,9 +23,6 @@ LOOKS = 8  # at the gradient, the last of them in the second half
 PLAIN = 0.9
 MOST = 100_000  # updates that are counted one by one
 NEAR = 1.0  # times the size of the weights: whoever goes farther runs away
-FRESH = 0.5  # of the matrices were dealt out at random when the run began
-FIRST_LOOKS = 3  # at the training accuracy
-KNOWS = 0.6  # of the way from chance to all right, plus what scatters in small batches: no fresh model is there
 SECOND = "lr/optimizer1"  # a rate of another optimiser
 
 
@@ -37,15 +34,7 @@ def detect(signals: Signals) -> Observation:
     if SECOND in run.series or signals.kind != "supervised":
         return Observation(ID, "unknown", "Which steps the weights took is not known for this kind of training.")
     ended = any(event.kind == "finished" for event in run.events)
-    fresh = run.config.get("weights_dealt_out")
-    if (
-        not ended
-        or way.steps[-1] < FEWEST
-        or not isinstance(fresh, float)
-        or fresh < FRESH
-        or trained_before(signals)
-        or _knew(signals)
-    ):
+    if not ended or way.steps[-1] < FEWEST or not from_scratch(signals):
         return Observation(ID, "unknown", "Not a whole training from fresh weights.")
     straight, least_left = (STRAIGHT, LEFT) if run.config.get("optimizer") in NORMALISED else BY_GRADIENT
     share, distance = _straightness(way, _steps(signals, rate, int(way.steps[-1]))), float(way.values[-1])
@@ -60,15 +49,6 @@ def detect(signals: Signals) -> Observation:
         ID, "present", f"{text}: the steps still agreed when the training stopped, with {percent(left)} of the loss left.",
         (float(curve.x[0]), float(curve.x[-1])), None, clarity(share, straight, PLAIN),
     )  # fmt: skip
-
-
-def _knew(signals: Signals) -> bool:
-    """The first answers were right already."""
-    seen = signals.run.series.get("train_accuracy")
-    if seen is None or not len(seen) or signals.classes is None:
-        return False
-    chance = 1 / max(2, signals.classes[0])
-    return float(np.mean(seen.values[:FIRST_LOOKS])) > chance + KNOWS * (1 - chance)
 
 
 def _straightness(way: Series, steps: Floats | None) -> float | None:

@@ -32,6 +32,7 @@ VANISHED = 1e-3  # smaller than what norm layers add under their root: they do n
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal
 LOOP, LOOP_PLAIN = 1.4, 2.2  # of a recurrent matrix: 1 for an orthogonal one or the identity, 0.6 for torch's own
 GAIN, GAIN_PLAIN = 3.0, 6.0  # powers of ten by which the signal grows on its way through layers without norms
+LARGER, GROWS = 2.0, 1.5  # both at once: each layer beyond any usual start, and a signal that grows thirtyfold
 BOTH = 2  # matrices of zeros without a gradient
 CONSTANT_SHARE = 0.5  # of the hidden matrices
 _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
@@ -193,10 +194,11 @@ class Initialisation(Observer):
         normed = any(isinstance(layer, NORMS) for model in self.hub.models.values() for layer in model.modules())
         gain = 0.0 if normed else len(scales) * math.log10(max(middle, 1e-12) / HE)
         loop = max((scale for name, scale in zip(names, scales, strict=True) if "weight_hh" in name), default=0.0)
-        large = middle > LARGE or gain > GAIN or loop > LOOP
+        grows = gain > GAIN or (middle > LARGER and gain > GROWS)
+        large = middle > LARGE or grows or loop > LOOP
         text = f"The initial weights have a standard deviation of {middle:.2g}/√fan-in in the middle of {len(scales)} layers (usual 0.3 to 1.5)"
         worst = matrices[max(range(len(matrices)), key=lambda i: numbers[i][0])][0]
-        through = f", which multiplies a signal by 1e{gain:.0f} on its way" if large and gain > GAIN else ""
+        through = f", which multiplies a signal by {_times(gain)} on its way" if grows else ""
         if loop > LOOP:
             worst = names[max(range(len(names)), key=lambda i: scales[i] * ("weight_hh" in names[i]))]
             through += f"; {worst} multiplies the state of a sequence by about {loop:.2g} at every step"
@@ -219,6 +221,10 @@ def _some(weight: torch.Tensor, most: int) -> torch.Tensor:
     """A few weights of each unit."""
     units = weight.flatten(1) if weight.is_cpu else weight.flatten(1)[:UNITS]
     return units[:, : max(1, most // len(units))].float()
+
+
+def _times(power: float) -> str:
+    return f"1e{power:.0f}" if power >= GAIN else f"{10**power:.0f}"
 
 
 def owners_transposed(layer: torch.nn.Module) -> bool:

@@ -282,10 +282,13 @@ class Parameters(Observer):
     ) -> None:
         """Say what is new: the last word counts, so a layer that is unfrozen later takes the finding back."""
         if self._said.get(identifier) != (present, clarity):
+            before = self._said.get(identifier, (False, 0.0))[0]
             self._said[identifier] = (present, clarity)
             self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
             if present:
                 self.hub.fact("unchanged-weights", True, evidence, where=where, clarity=clarity)
+            elif before and not any(said for said, _ in self._said.values()):
+                self.hub.fact("unchanged-weights", False, f"{evidence} They were held at first only.")
 
 
 def _untrained(weight: torch.Tensor) -> bool:
