@@ -122,12 +122,22 @@ def zero_ends(layer: nn.Linear) -> None:
         nn.init.zeros_(layer.weight)
 
 
+def deep(std: float) -> nn.Module:
+    layers = [layer for _ in range(5) for layer in (nn.Linear(16, 16), nn.ReLU())]
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), *layers, nn.Linear(16, 3))
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            nn.init.normal_(layer.weight, std=std)
+    return model
+
+
 FAULTS = {
     "no activation": (lambda: train(Net(identity)), "no-nonlinearity"),
     "no activation in a CNN": (lambda: train(Conv(identity)), "no-nonlinearity"),
     "zeros": (lambda: train(mlp(), lambda layer: nn.init.zeros_(layer.weight)), "equal-initial-weights"),
     "ones": (lambda: train(mlp(), lambda layer: nn.init.constant_(layer.weight, 0.1)), "equal-initial-weights"),
     "std 3": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=3.0)), "initial-weights-large"),
+    "std 0.65 in six layers": (lambda: train(deep(0.65)), "initial-weights-large"),
     "std 1e-4": (lambda: train(mlp(), lambda layer: nn.init.normal_(layer.weight, std=1e-4)), "initial-weights-small"),
     "a signal that three layers let fade": (lambda: train(Net(), faint), "initial-weights-small"),
     "a signal that the cells of an LSTM let fade": (faint_cells, "initial-weights-small"),
@@ -152,6 +162,7 @@ TWINS = {
     "transformer": lambda: train(Transformer()),
     "He": lambda: train(mlp(), lambda layer: nn.init.kaiming_normal_(layer.weight)),
     "small weights under norms": lambda: train(Transformer(), faint),
+    "He in six layers": lambda: train(deep((2 / 16) ** 0.5)),
     "orthogonal": lambda: train(mlp(), lambda layer: nn.init.orthogonal_(layer.weight)),
 }
 

@@ -90,6 +90,18 @@ def first_frozen() -> None:
     fit(model, sgd(model))
 
 
+def thawed() -> None:
+    """The head alone at first, then everything."""
+    model = mlp()
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    optimizer = sgd(model)
+    fit(model, optimizer, steps=8)
+    for p in model.parameters():
+        p.requires_grad_(True)
+    fit(model, optimizer, steps=30)
+
+
 def early_frozen_trained() -> None:
     """The same after training elsewhere, which leaves no weight evenly spread."""
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 30))
@@ -317,6 +329,7 @@ TWINS = {
     "steps that let the gradient through": lambda: train(Binary(lambda x: Steps.apply(x, 1.0))),
     "trained again from the start": lambda: resumed(False),
     "frozen with loaded weights": fine_tuned,
+    "frozen at first only": thawed,
     "loaded encoder without gradients": lambda: muted(True),
     "usual betas": lambda: betas(0.9, 0.95),
     "early layers frozen after training elsewhere": early_frozen_trained,

@@ -24,6 +24,12 @@ net = nn.Linear(4, 1); opt = torch.optim.SGD(net.parameters(), 0.01)
 for x, target in torch.utils.data.DataLoader(data, batch_size=16):
     loss = F.mse_loss(net(x).squeeze(1), target); opt.zero_grad(); loss.backward(); opt.step()
 """
+TWO_INPUTS = """
+net = nn.Linear(5, 1); opt = torch.optim.SGD(net.parameters(), 0.01)
+for x, one, target in torch.utils.data.DataLoader(data, batch_size=16):
+    both = torch.cat([x, one.unsqueeze(1)], 1)
+    loss = F.mse_loss(net(both).squeeze(1), target); opt.zero_grad(); loss.backward(); opt.step()
+"""
 RAW = "raw = torch.rand(64, 4); raw[:, 2] = 1.0; y = raw[:, 0]\n"
 
 MADE = {
@@ -77,6 +83,9 @@ def test_the_line_that_made_it_is_named(tmp_path: Path, story: str, monkeypatch:
         "X = torch.rand(64, 4); X[20, 1] = float('nan'); y = X[:, 0].nan_to_num()\nsd = X[:16].std(0)\nX = X / sd"
         + LOOP,
         RAW + "raw[20, 1] = float('nan')\ndata = torch.utils.data.TensorDataset(raw, y)" + LOADED,
+        RAW
+        + "one = torch.rand(64); one[20] = float('nan')\ndata = torch.utils.data.TensorDataset(raw, one, y)"
+        + TWO_INPUTS,
     ],
 )
 def test_data_that_came_so_are_called_data(tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
