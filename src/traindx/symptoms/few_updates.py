@@ -15,7 +15,7 @@ from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "few-updates"
 FEW = 200  # updates: a run that ends by itself before them has hardly begun, if it was still on its way
-LEAST = 12  # losses that make three parts
+LEAST = 6  # losses that make three parts
 UNFINISHED = 0.3  # of the first loss
 STEADY = 0.5  # of the fall from the first third to the second, which the last third still added
 SIGMAS = 3.0  # by which that is more than the scatter of batches

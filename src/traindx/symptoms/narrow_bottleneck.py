@@ -8,7 +8,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, lookup
-from traindx.signals.chance import BY_VARIANCE
+from traindx.signals.chance import BY_VARIANCE, SEVERAL_LABELS
 from traindx.signals.inside import left_over, objective
 from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling
@@ -22,6 +22,7 @@ LEFT = 0.15  # of the first loss
 MUCH_NARROWER = 8.0  # numbers in for each that the narrowest layer hands on, in a model that is to give them back,
 LOST = 0.5  # and the share of their variance that is lost at the end
 COPY_CLEAR = 0.6
+LEFT_OF_GUESS = 0.4  # of the loss of a guess, with several labels
 LAST = 5  # values of the training accuracy
 
 
@@ -38,6 +39,9 @@ def detect(signals: Signals) -> Observation:
         return _classes(signals, narrowest, classes, hands_on)
     if config.get("input_shape") == config.get("target_shape"):
         return _copies(config, narrowest, hands_on)
+    labels = _width(config.get("target_shape"))
+    if SEVERAL_LABELS in config and labels is not None and labels >= FEWEST_CLASSES:
+        return _labels(signals, narrowest, labels, hands_on)
     if narrowest > 1:
         return Observation(ID, "absent", f"{hands_on}.")
     curve = objective(signals)
@@ -48,6 +52,17 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"{hands_on}, and {percent(1 - left)} of the loss is gone.")
     text = f"{hands_on}, through which all answers have to go; {percent(left)} of the loss is left."
     return Observation(ID, "present", text, None, curve.name, clarity(left, LEFT, 2 * PLAIN_WRONG))
+
+
+def _labels(signals: Signals, narrowest: int, labels: int, hands_on: str) -> Observation:
+    curve, guess = objective(signals), signals.run.config[SEVERAL_LABELS]
+    text = f"{hands_on}, from which {labels} labels of yes or no are told"
+    if narrowest > labels / 2 or curve is None or not isinstance(guess, float) or guess <= 0:
+        return Observation(ID, "absent" if narrowest > labels / 2 else "unknown", f"{text}.")
+    left = curve.now / guess
+    text = f"{text}, and the loss ends at {percent(left)} of that of a guess."
+    present = left > LEFT_OF_GUESS
+    return Observation(ID, "present" if present else "absent", text, None, curve.name, COPY_CLEAR if present else 1.0)
 
 
 def _copies(config: Mapping[str, object], narrowest: int, hands_on: str) -> Observation:
@@ -95,7 +110,8 @@ All answers pass through a hidden layer of a few values, and the model is still 
 A recording knows the sizes of the layers. In a model of fewer than 20 000 parameters, a dense or recurrent layer hands on at most
 half as many values to the next one as there are classes (four at least), and fewer than 90 % of the training samples looked at last
 are right; or it hands on a single value, and more than 15 % of the first loss is left. Models that give back their inputs are
-narrow on purpose: of them it is said where an eighth of the numbers or fewer pass and half of their variance is lost.
+narrow on purpose: of them it is said where an eighth of the numbers or fewer pass and half of their variance is lost. Of several labels of
+yes or no (four at least) it is said where half as many values pass and 40 % of the loss of a guess is left.
 
 ## Healthy range
 At least as many hidden values as classes. Features of two values, made to be drawn, count as healthy as long as they tell the
@@ -118,6 +134,10 @@ The model is too small for the task.
              {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]", "mse_by_variance": 0.69}),
         Case("three values that are enough to give them back", "absent", lambda: {"train_loss": falling(60, 1.3, 0.2)},
              {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]", "mse_by_variance": 0.2}),
+        Case("two values for four labels", "present", lambda: {"train_loss": falling(60, 0.7, 0.45)},
+             {"model_narrowest": 2, "model_parameters": 150, "input_shape": "[64]", "target_shape": "[4]", "multilabel_entropy": 0.66}),
+        Case("two values that tell four labels", "absent", lambda: {"train_loss": falling(60, 0.7, 0.1)},
+             {"model_narrowest": 2, "model_parameters": 150, "input_shape": "[64]", "target_shape": "[4]", "multilabel_entropy": 0.66}),
         Case("wide enough", "absent", lambda: {"train_loss": falling(60, 2.3, 0.9), "train_accuracy": np.linspace(0.1, 0.7, 12)},
              {"model_narrowest": 32, "num_classes": 10, "model_parameters": 3000}),
         Case("a log alone", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.9)}, {"num_classes": 10}),
