@@ -50,6 +50,7 @@ CAUSE = Cause(
     group="gradient flow",
     prior="occasional",
     predicts={
+        "straight-path": "sometimes",
         "equal-initial-weights": "never",
         "dead-units": "always",
         "prediction-collapse": "usually",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     group="initialisation",
     prior="rare",
     predicts={
+        "straight-path": "sometimes",
         "initial-weights-small": "always",
         "initial-weights-large": "never",
         "equal-initial-weights": "never",

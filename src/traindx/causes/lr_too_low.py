@@ -50,6 +50,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="common",
     predicts={
+        "dead-units": "rarely",
         "straight-path": "usually",
         "weights-at-start": "rarely",
         "adapter-at-zero": "never",

@@ -50,6 +50,7 @@ CAUSE = Cause(
     group="gradient flow",
     prior="rare",
     predicts={
+        "straight-path": "sometimes",
         "saturated-units": "always",
         "plateau": "often",
         "vanishing-gradients": "often",

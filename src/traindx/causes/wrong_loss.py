@@ -60,6 +60,9 @@ CAUSE = Cause(
     group="loss and output",
     prior="rare",
     predicts={
+        "labels-out-of-range": "sometimes",
+        "nan-from-growth": "sometimes",
+        "nonfinite-gradient": "sometimes",
         "classes-regressed": "sometimes",
         "targets-no-distribution": "often",
         "codes-out-of-range": "never",
@@ -78,7 +81,7 @@ CAUSE = Cause(
         "divergence": "rarely",
         "loss-spike": "rarely",
         "nonfinite-loss": "rarely",
-        "exploding-gradients": "never",
+        "exploding-gradients": "rarely",
         "vanishing-gradients": "never",
         "dead-units": "never",
         "saturated-units": "rarely",
