@@ -14,14 +14,12 @@ import torch
 
 from traindx.live.neighbours import keys_of
 from traindx.live.observer import Criterion
-from traindx.live.places import outer, user_frame
-from traindx.live.rows import watchable
+from traindx.live.sources import holds, tables_like
 
 LEAST_LOSSES = 10  # on new samples
 MOST_TARGETS = 1 << 12
 MOST_COLUMNS = 512  # labels of one sample: beyond this it is a picture
 LAST = 20
-FRAMES = 6  # functions of the user around the model's call
 MOST_BYTES = 1 << 26  # of a table that is searched for a sample
 ROWS = 32  # of a batch that are looked up
 CLASSES = ("cross_entropy", "nll_loss")
@@ -109,18 +107,9 @@ class FirstPass:
 
 def size_of_source(batch: torch.Tensor) -> int:
     """How many rows the table has that a batch was cut from, where that is a variable of a function that is running; else 0."""
-    frame = user_frame()
-    for _ in range(FRAMES):
-        if frame is None:
-            break
-        for value in list({**frame.f_globals, **frame.f_locals}.values()):
-            if not isinstance(value, torch.Tensor) or value.shape[1:] != batch.shape[1:] or value.dtype != batch.dtype:
-                continue
-            larger = len(value) > len(batch) and value.nbytes <= MOST_BYTES and watchable(value) and value.is_cpu
-            if larger and bool((value.detach().flatten(1) == batch.detach()[0].flatten()).all(1).any()):
-                return len(value)
-        frame = outer(frame)
-    return 0
+    rows = batch.detach().flatten(1)
+    tables = (table for table in tables_like(batch) if table.is_cpu and table.nbytes <= MOST_BYTES)
+    return next((len(table) for table in tables if holds(table, rows)), 0)
 
 
 def has_several(call: Criterion) -> bool:
