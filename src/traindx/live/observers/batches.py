@@ -341,7 +341,7 @@ class Batches(Observer):
         """Updates of many samples, or of few at a rate that is low enough for them."""
         if self._samples >= USUAL_BATCH // 4:
             self._tell("tiny-batches", False, f"Each update sees {self._samples} samples or more.")
-        elif len(self._losses) == TINY_STEPS and not self._judged_size and not self._rate:
+        elif len(self._losses) >= TINY_STEPS // 2 and not self._judged_size and not self._rate:
             self._tell(
                 "tiny-batches",
                 False,
