@@ -12,6 +12,7 @@ from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Obs
 from traindx.engine.advise import about, facts, missing, sources
 from traindx.engine.context import Hint
 from traindx.engine.evidence import gather
+from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
 from traindx.engine.together import apart, beside
@@ -32,6 +33,7 @@ NEVER_WELL = (
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
 HALF = 0.5
+TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 ALSO_WELL = {
     REST,
     "suspiciously-good",
@@ -100,11 +102,12 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     seen_directly = any(known[i].background <= DIRECT and present[i].clarity >= 0.7 for i in present if i in known)
     if "too-short" in present and not (seen_directly and healthy < 0.5):
         return "inconclusive"
+    problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
     if healthy >= 0.5:
         stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
-        return "inconclusive" if stuck else "healthy"
+        doubtful = bool(problems) and healthy < TWO_TO_ONE and level_of(observations) == INSIDE
+        return "inconclusive" if stuck or doubtful else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
-    problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
     plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
