@@ -22,7 +22,7 @@ LEFT_BY_SGD = 0.3  # or of plain SGD, whose steps are only known as far as the g
 LOOKS = 8  # at the gradient, the last of them in the second half
 PLAIN = 0.9
 MOST = 100_000  # updates that are counted one by one
-NEAR = 1.0  # times the size of the weights: whoever goes farther runs away
+NEAR = 0.7  # of the size of the weights: whoever goes farther has learnt much, or runs away
 SECOND = "lr/optimizer1"  # a rate of another optimiser
 
 
@@ -118,7 +118,7 @@ loss is left.
 ## How it is measured
 For optimisers that normalise their steps (Adam and its kin) the length of the whole way is the sum of the rates times what the first four
 updates made of theirs; for SGD the sum of the rates times the gradients that were looked at. A recording knows how far the weights are from where they began at the end. Present when that distance is 60 % of
-the way or more and a fifth of the first loss is left (30 % for SGD), the weights moved by less than their own size, they were freshly dealt out (spread
+the way or more and a fifth of the first loss is left (30 % for SGD), the weights moved by less than 70 % of their own size, they were freshly dealt out (spread
 evenly, as torch's layers begin) and the script came to its own end after thirty updates or more. Plain from 90 % on.
 
 ## Healthy range
