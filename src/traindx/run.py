@@ -15,6 +15,8 @@ Floats = NDArray[np.float64]
 Axis = Literal["step", "epoch", "row"]
 PROBES = "recording.probes"  # the setting that names the probes this run went through
 EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
+CRASHES: tuple[EventKind, ...] = ("traceback", "oom", "killed", "dataloader")
+ENDS: tuple[EventKind, ...] = ("finished", "early-stop")  # as the training itself announces them
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,16 @@ class Run:
     events: list[Event] = field(default_factory=list)
     facts: dict[str, Fact] = field(default_factory=dict)  # what a recording saw directly, by the symptom it speaks of
     lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
+    last_lines: tuple[str, ...] = ()  # of a text log that tells of a crash
+
+    @property
+    def died(self) -> Event | None:
+        """The crash or kill that ended the run: one after which nothing was logged and no end was announced. An exception that the script
+        handled, or a run that was resumed after it, is none."""
+        ends = [place for place, event in enumerate(self.events) if event.kind in ENDS]
+        last = self.events[ends[-1] + 1 :] if ends else self.events
+        fatal = (event for event in last if event.kind in CRASHES and (event.step is None or event.step >= self.steps))
+        return next(fatal, None)
 
     def of(self, *kinds: Kind) -> list[Series]:
         """All series of these kinds, in the order they were logged."""

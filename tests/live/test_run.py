@@ -132,6 +132,78 @@ def test_scripts_without_torch_and_missing_scripts(tmp_path: Path) -> None:
     assert "does not exist" in missing.stderr
 
 
+def test_whoever_asks_where_torch_lies_does_not_end_the_recording(tmp_path: Path) -> None:
+    """Libraries ask for the spec of torch, some more than once, before anybody imports it."""
+    ask = "import importlib.util\nspec = importlib.util.find_spec('torch')\nassert spec.loader.get_filename('torch') == spec.origin\n"
+    path = script(tmp_path)
+    path.write_text(
+        f"{ask}{ask}{path.read_text()}\nassert torch.__spec__.loader is torch.__loader__\nassert type(torch.__loader__).__module__ != 'traindx.live.bootstrap'"
+    )
+    result = run(tmp_path, "--json", "page.json", "--to", "kept", path.name)
+    assert result.returncode == 0, result.stderr
+    assert json.loads((tmp_path / "page.json").read_text())["run"]["steps"] >= 100
+    assert (tmp_path / "kept").is_dir()
+
+
+def test_an_import_of_torch_that_fails_first_is_met_the_second_time(tmp_path: Path) -> None:
+    path = script(tmp_path)
+    again = "import os, sys\nsys.modules['torch._C'] = None\ntry:\n    import torch\nexcept ImportError:\n    pass\nfor name in [n for n in sys.modules if n == 'torch' or n.startswith('torch.')]:\n    del sys.modules[name]\n"
+    path.write_text(again + path.read_text())
+    result = run(tmp_path, path.name)
+    assert "traindx ·" in result.stderr, result.stderr
+
+
+def test_a_gate_that_has_seen_nothing_does_not_pass_and_json_is_always_written(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text("print('hello')")
+    result = run(tmp_path, "--gate", "--json", "page.json", "plain.py")
+    assert (result.returncode, result.stdout) == (2, "hello\n")
+    page = json.loads((tmp_path / "page.json").read_text())
+    assert (page["verdict"], page["headline"]) == ("inconclusive", "Nothing was recorded: torch was not imported.")
+    assert all(symptom["state"] == "unknown" for symptom in page["symptoms"] if symptom["id"] != "too-short")
+
+
+def test_a_loop_without_an_optimiser_ends_with_the_reason(tmp_path: Path) -> None:
+    (tmp_path / "byhand.py").write_text(
+        "import torch\nw = torch.randn(10, 1, requires_grad=True)\nx = torch.randn(64, 10)\nfor i in range(200):\n"
+        "    loss = ((x @ w - 1) ** 2).mean()\n    loss.backward()\n    with torch.no_grad():\n        w -= 5.0 * w.grad\n        w.grad.zero_()\n"
+    )
+    result = run(tmp_path, "--json", "page.json", "byhand.py")
+    assert result.returncode == 2
+    assert "no optimiser of torch.optim made a step" in result.stderr
+    assert "no optimiser of torch.optim made a step" in json.loads((tmp_path / "page.json").read_text())["headline"]
+
+
+def test_a_script_that_handles_its_own_forward_error_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "retry.py").write_text(
+        textwrap.dedent("""
+        import torch
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer, self.calls = torch.nn.Linear(10, 2), 0
+            def forward(self, x, scale=1.0):
+                self.calls += 1
+                return self.layer(x[:, :5] if self.calls % 7 == 3 else x) * scale
+        model = Model()
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        x = torch.randn(64, 10)
+        for step in range(60):
+            try:
+                loss = torch.nn.functional.cross_entropy(model(x, scale=1.0), (x[:, 0] > 0).long())
+            except RuntimeError:
+                continue
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    """)
+    )
+    for words in (["retry.py"], ["--", sys.executable, "-W", "error", "retry.py"]):
+        result = run(tmp_path, *words)
+        assert result.returncode == 0, result.stderr
+        assert "Warning" not in result.stderr
+        assert "51 steps" in result.stderr
+
+
 def test_a_script_that_dies_before_its_first_update_is_named_with_exception_and_line(tmp_path: Path) -> None:
     (tmp_path / "helper.py").write_text("def load():\n    import torchh\n")
     (tmp_path / "imports.py").write_text("import helper\nhelper.load()\n")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from traindx.fleet import compare
 from traindx.readers.find import find_runs
 from traindx.readers.units import runs_of, units_in
 
@@ -36,3 +37,13 @@ def test_a_folder_full_of_logs_is_a_folder_of_runs(tmp_path: Path) -> None:
     units = units_in([tmp_path])
     assert len(units) == 30
     assert sum(len(runs_of(unit)[0]) for unit in units) == 30
+
+
+def test_states_and_events_of_one_trainer_are_one_run() -> None:
+    """Hugging Face's Trainer writes its history twice: in every checkpoint, and as events in a folder named after the time."""
+    outputs = Path(__file__).parents[1] / "golden" / "transformers" / "outputs"
+    for paths in ([outputs], [outputs / "sound", outputs / "sick"]):
+        found = {unit.folder.name: runs_of(unit)[0] for unit in units_in(paths)}
+        assert {name: len(runs) for name, runs in found.items()} == {"sound": 1, "sick": 1}
+    comparison = compare([outputs / "sound", outputs / "sick"])
+    assert "0.192 → 1.08" in comparison.text()

@@ -64,10 +64,13 @@ def command(
     quiet: Quiet = False,
 ) -> int:
     """Diagnose a training script, try fixes on copies of it, and say with measured proof which one helps."""
+    from traindx.trials.editing import require_edits
     from traindx.trials.fixing import Asked, fix
 
     if undo:
         return _undo()
+    if write:
+        require_edits()
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
     check_start(from_step, recording)

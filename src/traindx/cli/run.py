@@ -13,7 +13,7 @@ import typer
 from traindx.cli.diagnose import Format, Output, report_runs, report_to_stderr, reporter_for
 from traindx.cli.remembering import remembered
 from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit, is_terminal, say
-from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
+from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.reporters import reporters
 from traindx.reporters.wording import clean, percent, title_of
 
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from traindx.live.reached import Reached
     from traindx.live.webhook import Alerter
     from traindx.run import Run
+
+NO_STEP = (
+    "the script computed gradients, but no optimiser of torch.optim made a step. Loops that change their parameters by hand are not "
+    "diagnosed yet: use torch.optim.SGD with the same learning rate, and run it again."
+)
 
 
 def command(
@@ -60,7 +65,7 @@ def command(
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
     from traindx.live.launch import command_of, launch, name_of
     from traindx.live.reached import read
-    from traindx.live.store import fresh_folder
+    from traindx.live.store import fresh_folder, note_end
     from traindx.live.webhook import Alerter, address_of
 
     for wanted in (json, output):
@@ -83,16 +88,21 @@ def command(
         code = launch(what, folder, options, status.tick, seen)
         reached = read(seen.read_text("ascii") if seen.exists() else "")
     status.clear()
-    pairs = _conclude(folder, json, quiet, reached, code)
-    page = pairs[0][1] if pairs else None
-    if pairs and reporter is not None:
+    note_end(folder, code)
+    pair, why = _conclude(folder, reached, code)
+    page = pair[1] if pair else None
+    _show(page, why, json, quiet)
+    if pair and reporter is not None:
         from traindx.signals import Settings
 
-        report_runs(pairs, Settings(), reporter, output)
+        report_runs([pair], Settings(), reporter, output)
     if alerter is not None:
         alerter.close(_last_words(page, code))
-    sick = page is not None and page.verdict == "unhealthy"
-    return EXIT_PROBLEM_FOUND if gate and sick and code == EXIT_OK else code
+    if code != EXIT_OK:
+        return code
+    if page is None:  # a training that was not understood, or a gate that has seen nothing
+        return EXIT_UNUSABLE_INPUT if gate or folder.exists() else code
+    return EXIT_PROBLEM_FOUND if gate and page.verdict == "unhealthy" else code
 
 
 def budget_of(text: str) -> float:
@@ -121,30 +131,45 @@ def _why_nothing(reached: Reached, code: int) -> str:
     return "torch was not imported."
 
 
-def _conclude(folder: Path, json: Path | None, quiet: bool, reached: Reached, code: int) -> list[tuple[Run, Diagnosis]]:
-    """What was recorded with its diagnosis; nothing where nothing was."""
+def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Diagnosis] | None, str]:
+    """What was recorded with its diagnosis; or nothing, and why."""
     from traindx.engine import diagnose
     from traindx.live.page import shown
     from traindx.readers.find import find_runs
 
     if not folder.exists():
-        if "wall" not in reached.words:  # the recorder has said itself that it cannot write
-            say(f"nothing was recorded: {_why_nothing(reached, code)}")
-        return []
+        # where it cannot write, the recorder has said so itself
+        return None, "" if "wall" in reached.words else f"nothing was recorded: {_why_nothing(reached, code)}"
     try:
         run = find_runs([folder])[0]
-        run.source = shown(folder)
-        page = remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))
     except TraindxError:
-        why = _why_nothing(reached, code) if code != EXIT_OK else f"{folder} holds no training step."
-        say(f"nothing to diagnose: {why}")
-        return []
+        why = _why_nothing(reached, code) if code != EXIT_OK else NO_STEP
+        return None, f"nothing to diagnose: {why}"
+    run.source = shown(folder)
+    return (run, remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))), ""
+
+
+def _show(page: Diagnosis | None, why: str, json: Path | None, quiet: bool) -> None:
+    """The page, or why there is none; whoever asked for JSON gets it in any case."""
+    if page is None and why:
+        say(why)
     if json is not None:
-        emit(reporters()["json"].render([page], color=False, width=100), json)
-    if not quiet:
+        document = page if page is not None else _empty_page(why)
+        emit(reporters()["json"].render([document], color=False, width=100), json)
+    if page is not None and not quiet:
         report_to_stderr(page)
-        say(f"recorded in {run.source}; again any time: traindx diagnose {run.source}")
-    return [(run, page)]
+        say(f"recorded in {page.run.source}; again any time: traindx diagnose {page.run.source}")
+
+
+def _empty_page(why: str) -> Diagnosis:
+    """Of a run that nothing is known of: every symptom is unknown, and the reason stands first."""
+    from dataclasses import replace
+
+    from traindx.engine import diagnose
+    from traindx.run import Run
+
+    page = diagnose(Run("", "recording"))
+    return replace(page, verdict="inconclusive", headline=f"{why[:1].upper()}{why[1:]}" or "Nothing was recorded.")
 
 
 def _last_words(page: Diagnosis | None, code: int) -> str | None:

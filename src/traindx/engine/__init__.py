@@ -32,6 +32,7 @@ NEVER_WELL = (
     "flat-from-start",
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
+DIED = "run-died"  # nobody can tell how it would have ended
 HALF = 0.5
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 ALSO_WELL = {
@@ -106,7 +107,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if healthy >= 0.5:
         stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
         doubtful = bool(problems) and healthy < TWO_TO_ONE and level_of(observations) == INSIDE
-        return "inconclusive" if stuck or doubtful else "healthy"
+        return "inconclusive" if stuck or doubtful or DIED in present else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
@@ -183,11 +184,14 @@ def _unsettled(hypotheses: tuple[Hypothesis, ...]) -> bool:
 
 
 def _notes(signals: Signals) -> tuple[str, ...]:
-    notes = [SCOPE[event.kind] for event in signals.run.events if event.kind in SCOPE]
+    run = signals.run
+    notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
+    if run.died is not None and run.last_lines:
+        notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     if signals.kind == "rl":
         notes.append(_RL_NOTE)
     if signals.kind == "gan":
         notes.append(_GAN_NOTE)
-    notes += [f"Resumed: the log {event.text}." for event in signals.run.events if event.kind == "restart"]
-    notes += [f"Not read: {sentence}" for sentence in signals.run.lost]
+    notes += [f"Resumed: the log {event.text}." for event in run.events if event.kind == "restart"]
+    notes += [f"Not read: {sentence}" for sentence in run.lost]
     return tuple(dict.fromkeys(notes))

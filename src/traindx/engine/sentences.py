@@ -16,11 +16,11 @@ from traindx.run import PROBES
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.too_short import POINTS
-from traindx.symptoms.truncated import CRASHES
 
 REST = "plateau"  # a training that has converged ends so too
 SHORT = "too-short"
 CUT = "truncated"
+DIED = "run-died"
 
 SCOPE: Mapping[str, str] = {
     "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate gradients, "
@@ -39,13 +39,15 @@ def headline(
     present = [observation for observation in observations if observation.state == "present"]
     problems = [o for o in present if known[o.id].severity == "problem"]
     if verdict == "inconclusive":
+        died = next((o.evidence for o in present if o.id == DIED), None)
+        if died is not None:
+            return died
         short = [o.evidence for o in present if o.id in (SHORT, CUT)]
         if _at_rest(observations):
             what = next((o.where for o in present if o.id == REST), None) or "The loss"
             return f"{what} has come to rest: converged or stuck, this evidence cannot tell."
         if short:
-            crashed = any(event.kind in CRASHES for event in signals.run.events)
-            return short[-1] if crashed else short[0]
+            return short[0]
         if problems:
             return f"Not plain enough to call it a fault: {', '.join(o.id for o in problems)}."
         return "Nothing wrong was seen, and too little could be measured to call it healthy."
@@ -87,7 +89,9 @@ def next_step(
 def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]) -> str:
     """What would settle a run that is neither well nor ill yet. More of the same helps only where there was too little of it."""
     run = signals.run
-    if any(event.kind in SCOPE or event.kind == "traceback" for event in run.events):
+    if run.died is not None:
+        if run.died.kind == "killed":
+            return "Find out what ended it (memory, a time limit, somebody), then run it to its end and diagnose again."
         return "Fix the crash first, then diagnose the next log."
     if run.format == "checkpoint":
         return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."

@@ -6,15 +6,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.abc
-import importlib.util
 import json
 import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from traindx.live.reached import note, note_exceptions
 
@@ -24,7 +25,7 @@ RECORDER = "traindx.live.recorder:start"
 
 
 class _AfterImport(importlib.abc.Loader):
-    """The module's own loader, followed by a call."""
+    """The module's own loader, followed by a call. Whoever only looks at the loader sees the module's own."""
 
     def __init__(self, loader: importlib.abc.Loader, call: Callable[[], None]) -> None:
         self.loader = loader
@@ -34,28 +35,49 @@ class _AfterImport(importlib.abc.Loader):
         return self.loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        self.loader.exec_module(module)
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         module.__loader__ = self.loader
+        self.loader.exec_module(module)
         self.call()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Waits for one module, once."""
+    """Waits until a module has been imported. Being asked where it lies is no import: libraries ask so before they decide whether to
+    import it (`importlib.util.find_spec`), and an import that failed may be tried again. So it stays until one has succeeded."""
 
     def __init__(self, awaited: str, call: Callable[[], None]) -> None:
         self.awaited = awaited
         self.call = call
+        self.asking = threading.local()
 
     def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if name != self.awaited:
+        if name != self.awaited or getattr(self.asking, "now", False):
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
+        self.asking.now = True  # other finders that wrap the search ask everybody again
+        try:
+            spec = self._found_by_others(name, path, target)
+        finally:
+            self.asking.now = False
         if spec is not None and spec.loader is not None:
-            spec.loader = _AfterImport(spec.loader, self.call)
+            spec.loader = _AfterImport(spec.loader, self._imported)
         return spec
+
+    def _found_by_others(self, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        for finder in list(sys.meta_path):
+            look = None if finder is self else getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = look(name, path, target) if look is not None else None
+            if spec is not None:
+                return spec
+        return None
+
+    def _imported(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self.call()
 
 
 def after_import(name: str, call: Callable[[], None]) -> None:

@@ -27,6 +27,12 @@ def remove_hooks(handles: list[Any]) -> None:
         getattr(torch_module, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
 
 
+def returned_by(rest: tuple[Any, ...]) -> tuple[Any, Any] | None:
+    """Keyword arguments and result of a call, from what torch gives a forward hook after module and arguments. None where there was no
+    result: a call that ended in an exception comes without its keyword arguments."""
+    return rest if len(rest) == 2 and rest[1] is not None else None
+
+
 class Calls:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -73,13 +79,15 @@ class Calls:
         if self._depth == 1 and not hub.glancing and not isinstance(module, _Loss):
             hub.observe("on_call", module)
 
-    def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+    def _leave(self, module: torch.nn.Module, args: Any, *rest: Any) -> None:
         hub = self._hub
         if torch.compiler.is_compiling() or hub.inside or self._depth == 0:
             return
         self._depth -= 1
-        if output is None:  # the call ended in an exception
+        returned = returned_by(rest)
+        if returned is None:
             return
+        kwargs, output = returned
         hub.spend(HOOK_SECONDS)
         if hub.glancing:
             # a glance may begin in the middle of a forward pass: only models known from a deep step are whole

@@ -269,7 +269,7 @@ class Hub(Records):
         self.look_closely(False)
         self.write(wait=True)
         if self._store is not None:
-            self._store.close()
+            self._store.end()
         self.ended = True
         self.patches.undo()
         release(self._observers)

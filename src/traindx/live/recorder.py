@@ -18,6 +18,7 @@ from traindx.live.observers import observers
 from traindx.live.ranks import let_threads_finish, place
 from traindx.live.reached import note
 from traindx.live.store import SCHEMA, STATE, Store
+from traindx.readers.liveness import host_mark
 from traindx.version import __version__
 
 _current: Hub | None = None
@@ -68,7 +69,7 @@ def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
             note("wall")
         store.line(
             "meta", schema=SCHEMA, traindx=__version__, torch=torch.__version__, argv=sys.argv, started=time.time(),
-            rank=rank, world=world, pid=os.getpid(),
+            rank=rank, world=world, pid=os.getpid(), host=host_mark(),
         )  # fmt: skip
         return store
 

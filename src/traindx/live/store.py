@@ -2,13 +2,15 @@
 
 Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most. Lines are
 written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step, under 'names' of
-their own or those of an earlier line; 'fact' something seen directly; 'event' a traceback, the end; 'config' settings seen.
+their own or those of an earlier line; 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that
+the process came to its end, which the last line of a process that was killed is not.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import time
 from collections.abc import Mapping
 from itertools import groupby
@@ -26,6 +28,8 @@ STATE = "state.pt"  # a kept state of the training, beside the lines
 FLUSH_SECONDS = 0.7
 NAMED = 16  # names from which a list of them is written once and referred to afterwards
 MOST_LISTS = 4096
+END = b'{"k": "end"}'
+END_WITHIN = 1 << 16  # bytes from the end of a file: findings of probes may follow its end
 LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
 MOST_TOGETHER = 64  # trainings of one command that are told apart
 
@@ -104,6 +108,11 @@ class Store:
             self.line("names", of=number, names=names)
         return str(number)
 
+    def end(self) -> None:
+        """The process came to its end, whether by itself or by an exception: nothing is missing."""
+        self.line("end")
+        self.close()
+
     def close(self) -> None:
         self.flush()
         if self._file is not None:
@@ -131,6 +140,31 @@ def _row(form: str, row: list[float]) -> str:
     """Nine digits tell any two numbers of single precision apart and take half the room of all seventeen."""
     text = form % tuple(row)
     return json.dumps(row) if "n" in text else text  # NaN and Inf are spelled otherwise in JSON
+
+
+def note_end(folder: Path, code: int) -> None:
+    """How a process ended that did not write its end itself, as its parent saw it: killed by a signal, or gone without its exit handlers."""
+    for path in folder.rglob("rank-*.jsonl"):
+        try:
+            with path.open("rb+") as file:
+                file.seek(max(0, path.stat().st_size - END_WITHIN))
+                last = file.read()
+                if END in last:
+                    continue
+                lines = [json.dumps({"k": "event", **_ended(code)})] if code else []
+                file.write(("\n".join(["", *lines, END.decode()]) + "\n").encode())
+        except OSError:
+            continue
+
+
+def _ended(code: int) -> dict[str, str]:
+    if code > 128:
+        try:
+            name = signal.Signals(code - 128).name
+        except ValueError:
+            name = f"signal {code - 128}"
+        return {"event": "killed", "text": f"ended by {name}"}
+    return {"event": "traceback", "text": f"left with exit code {code}"}
 
 
 def fresh_folder(name: str, parent: Path) -> Path:

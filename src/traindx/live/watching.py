@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -60,6 +61,7 @@ class Watch:
         self._hub, self.folder, self.mine = join(self.folder, self.budget)
         if self.mine:
             self._hub.criteria.see_held()
+            atexit.register(self.stop)  # a script may end without it, and has ended all the same
         for model in self._models:
             self._hub.meet(model)
         handle = display_handle() if self._show else None
@@ -69,6 +71,7 @@ class Watch:
 
     def stop(self, error: BaseException | None = None) -> None:
         """The end of the training, by itself or by an exception. A second call changes nothing."""
+        atexit.unregister(self.stop)
         if self._hub is not None and self.mine and self._hub.working:
             if error is not None:
                 note_exception(self._hub, error)

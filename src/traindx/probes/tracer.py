@@ -15,7 +15,7 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.overrides import TorchFunctionMode
 
-from traindx.live.calls import remove_hooks
+from traindx.live.calls import remove_hooks, returned_by
 from traindx.live.places import user_line
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.tape import Constant, Live, Node, Setting, Tape, Unreplayable, Value, refs
@@ -137,7 +137,7 @@ class Tracer(TorchFunctionMode):
             self._pop()
         self._depth += 1
 
-    def _leave(self, module: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+    def _leave(self, module: torch.nn.Module, args: Any, *rest: Any) -> None:
         if torch.compiler.is_compiling() or self._depth == 0:
             return
         self._depth -= 1
@@ -145,9 +145,13 @@ class Tracer(TorchFunctionMode):
             return
         self._push()
         setting, self._entered = self._entered, None
+        returned = returned_by(rest)
+        if returned is None:
+            return
+        kwargs, output = returned
         model = next(module.parameters(), None) is not None
         known = model or any(self._is_tracked(tensor) for tensor in tensors((args, kwargs)))
-        if output is None or setting is None or not known or self.trouble:
+        if setting is None or not known or self.trouble:
             return
         with torch._C.DisableTorchFunction():
             try:

@@ -24,11 +24,13 @@ _EXCEPTION = re.compile(
 )
 _SIGNS: tuple[tuple[EventKind, str], ...] = (
     ("oom", r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory|^\W*out of memory|OutOfMemoryError|"
-            r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom-kill"),
+            r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom[-_]kill"),
     ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
-    ("killed", r"^\s*Killed\s*$|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
+    ("killed", r"^\s*Killed\s*$|^\S+: line \d+: +\d+ (?:Killed|Terminated|Aborted)\b|^srun: error: .*: (?:Killed|Terminated|Aborted|Bus error)\b|"
+               r"terminated by signal \d|\bexit code 137\b|^\s*Aborted\s*$|\bBus error\b|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
                r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)"),
-    ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation).{0,80}(?:timed out|abort|:)|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
+    ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation|communicator).{0,80}(?:timed out|abort|:)|"
+                  r"^terminate called after throwing|\bChildFailedError\b|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
                   r"device-side assert|RuntimeError: |Fatal Python error"),
     ("early-stop", r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
                    r"^\s*Early stopping, best iteration|^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
@@ -40,7 +42,7 @@ _SIGNS: tuple[tuple[EventKind, str], ...] = (
 _RULES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _SIGNS)
 # asked first, so that a line costs one search and not one per rule
 _TRIGGER = re.compile(
-    r"Traceback|memory|exhausted|ALLOC_FAILED|oom-kill|DataLoader|bus error|killed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
+    r"Traceback|memory|exhausted|ALLOC_FAILED|oom[-_]kill|DataLoader|bus error|killed|aborted|exit code|terminate called|ChildFailed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
     r"TIME LIMIT|terminated|exitcode|segmentation|core dumped|watchdog|nccl|CUDA error|assert|RuntimeError|fatal|early|stopp|patience|"
     r"training|train_runtime|Trainer|exiting|completed|optimization|Warning|loss is|finite|nan (?:loss|grad)",
     re.IGNORECASE,

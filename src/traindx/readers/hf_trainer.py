@@ -19,7 +19,7 @@ from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.run import Event, Run, flatten
 
-_STATE = "trainer_state.json"
+STATE = "trainer_state.json"
 _CHECKPOINT = re.compile(r"^checkpoint-(\d+)$")
 # settings the Trainer or scripts around it leave as JSON or YAML; training_args.bin is a pickle and stays closed
 _SETTINGS = (
@@ -90,16 +90,18 @@ def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
     """One run for each output directory: every checkpoint repeats the history up to its step, so the last one has all."""
     groups: dict[Path, list[Path]] = {}
     for path in files:
-        if path.name == _STATE:
-            output = (
-                path.parent.parent if _CHECKPOINT.match(path.parent.name) and path.parent != folder else path.parent
-            )
-            groups.setdefault(output, []).append(path)
+        if path.name == STATE:
+            groups.setdefault(path.parent if path.parent == folder else output_of(path), []).append(path)
     bundles = []
     for states in groups.values():
         last = max(states, key=_reached)
         bundles.append(Bundle(last, frozenset(states)))
     return bundles
+
+
+def output_of(state: Path) -> Path:
+    """The output directory that a trainer_state.json belongs to."""
+    return state.parent.parent if _CHECKPOINT.match(state.parent.name) else state.parent
 
 
 def _reached(path: Path) -> float:

@@ -30,6 +30,7 @@ class Rank:
     over the ranks: 'replicated', 'sharded', 'apart' or 'other'."""
 
     number: int
+    meta: dict[str, Any] = field(default_factory=dict)
     world: int = 1
     spread: str = ""
     names: tuple[str, ...] = ()
@@ -41,6 +42,7 @@ class Rank:
         """One line of the recording, where it is about ranks."""
         kind = entry.get("k")
         if kind == "meta":
+            self.meta = entry
             self.world = int(entry.get("world", 1))
         elif kind == "spread":
             self.spread = str(entry.get("spread", ""))

@@ -11,16 +11,16 @@ from typing import Any, get_args
 
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
+from traindx.readers.liveness import may_be_running
 from traindx.readers.rank_comparison import compare
 from traindx.readers.rank_lines import Rank
 from traindx.readers.reach import may_read
 from traindx.readers.recorded_rows import NAMES, ROWS, RecordedRows
 from traindx.readers.source import Source
-from traindx.run import PROBES, Event, EventKind, Fact, Run, flatten
+from traindx.run import CRASHES, PROBES, Event, EventKind, Fact, Run, flatten
 
 _FIRST = '"schema": "traindx.recording/'
 _RANK = re.compile(r"rank-(\d{1,6})\.jsonl")
-_FAULTS = ("traceback", "oom", "killed", "dataloader")
 
 
 def sniff(source: Source) -> float:
@@ -49,6 +49,7 @@ def read(source: Source) -> list[Run]:
     facts = first.facts
     rows = RecordedRows()
     damaged = 0
+    ended = False
     for line in source.lines():
         if not line.strip():
             continue
@@ -63,6 +64,9 @@ def read(source: Source) -> list[Run]:
         if isinstance(entry, dict):
             first.take(entry)
             _take(entry, builder, facts, rows)
+            ended = ended or entry.get("k") == "end"
+    if not ended and not any(event.kind in CRASHES for event in builder.events):
+        builder.events.extend(_without_end(first.meta, source.path))
     others = [] if number is None else [_other(path, rank) for rank, path in _beside(source.path)]
     for other in others:
         _add(other, builder, facts)
@@ -112,6 +116,13 @@ def _fact(entry: dict[str, Any]) -> Fact:
     )  # fmt: skip
 
 
+def _without_end(meta: dict[str, Any], path: Path) -> list[Event]:
+    """What a recording without an end mark says of its process; nothing where that may still run, or was no training's."""
+    if not meta.get("pid") or may_be_running(meta, path):
+        return []
+    return [Event("killed", "the recording stops without its end mark, so its process was killed")]
+
+
 def _rank(path: Path) -> int | None:
     found = _RANK.fullmatch(path.name)
     return int(found.group(1)) if found else None
@@ -138,7 +149,7 @@ def _other(path: Path, number: int) -> Rank:
             rank.take(entry)
             if entry.get("k") == "fact":
                 rank.facts[entry["id"]] = _fact(entry)
-            elif entry.get("k") == "event" and entry.get("event") in _FAULTS:
+            elif entry.get("k") == "event" and entry.get("event") in CRASHES:
                 rank.events.append(Event(entry["event"], f"rank {number}: {entry.get('text', '')}", entry.get("step")))
     return rank
 

@@ -14,6 +14,7 @@ from typing import BinaryIO, cast
 
 from traindx.readers.reach import may_read, open_file
 
+TAIL_BYTES = 16 << 10
 HEAD_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 20
 MAX_LINE = 1 << 18  # a longer line is no log line; the rest of it is skipped
@@ -96,6 +97,17 @@ class Source:
     @cached_property
     def text_head(self) -> str:
         return self.head.decode(self.encoding, errors="replace")
+
+    def last_lines(self, count: int, width: int) -> tuple[str, ...]:
+        """The last lines with anything in them, each cut to a width."""
+        with self.open() as file:
+            if not self.compressed:
+                file.seek(max(0, self.size - TAIL_BYTES))
+            end = b""
+            while chunk := file.read(1 << 20):
+                end = (end + chunk)[-TAIL_BYTES:]
+        lines = [line.strip() for line in end.decode(self.encoding, errors="replace").splitlines()]
+        return tuple(line if len(line) <= width else f"{line[:width]}…" for line in lines if line)[-count:]
 
     def chunks(self) -> Iterator[bytes]:
         """The file in pieces of about a megabyte; a damaged gzip ends where the damage is."""

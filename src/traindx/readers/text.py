@@ -17,6 +17,8 @@ from traindx.readers.tokens import HOLE, NUMBER, NUMBER_WITH_COMMA, uses_decimal
 from traindx.run import Run
 
 _CRASHES = ("traceback", "oom", "dataloader")
+_LAST_LINES = 4  # shown of a log that ends in a crash
+_LINE_WIDTH = 160
 _LOG_LINES = POSSIBLE + 0.1  # lines that count and name an objective are no table and no JSON
 _SAMPLED = 200  # lines of the head
 _ANALYSED = 20  # kinds of them, the most frequent first
@@ -33,7 +35,10 @@ def read_text(source: Source, format: str = "text") -> list[Run]:
     scanner.close()
     builder = RunBuilder(source.name, format)
     if assemble(scanner, builder) or any(event.kind in _CRASHES for event in builder.events):
-        return builder.finish()
+        runs = builder.finish()
+        if runs and runs[-1].died is not None:
+            runs[-1].last_lines = source.last_lines(_LAST_LINES, _LINE_WIDTH)
+        return runs
     raise TraindxError(
         f"{source.name} holds no training metrics: {scanner.lines} lines were read, and none of them repeats a named number "
         "such as 'loss 0.5' beside an epoch or a step.",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from traindx.errors import TraindxError
 from traindx.readers.find import add_settings_beside, find_runs, runs_among, walk
+from traindx.readers.hf_trainer import STATE, output_of
 from traindx.readers.reach import Allowed, limited_to
 from traindx.run import Run
 
@@ -81,18 +82,24 @@ def _is_log(path: Path) -> bool:
 def _units_of(root: Path, allowed: Allowed | None) -> list[Unit]:
     files = [path for path in walk(root) if allowed is None or allowed(path)]
     with_events = {path.parent for path in files if _EVENTS in path.name}
+    outputs = {output_of(path) for path in files if path.name == STATE}
     groups: dict[Path, list[Path]] = {}
     for path in files:
-        groups.setdefault(_home(path, root, with_events), []).append(path)
+        groups.setdefault(_home(path, root, with_events, outputs), []).append(path)
     units: list[Unit] = []
     for folder, members in groups.items():
         units.extend(_split(folder, members))
     return units
 
 
-def _home(path: Path, root: Path, with_events: set[Path]) -> Path:
-    """The folder of the run this file belongs to."""
+def _home(path: Path, root: Path, with_events: set[Path], outputs: set[Path]) -> Path:
+    """The folder of the run this file belongs to. The events below an output directory of Hugging Face's Trainer are those of its run,
+    in a folder named after the time."""
     folder = path.parent
+    if _EVENTS in path.name:
+        output = next((parent for parent in path.parents if parent in outputs), None)
+        if output is not None:
+            return output
     while folder != root and (
         folder.name.lower() in _INSIDE
         or _CHECKPOINT.match(folder.name)

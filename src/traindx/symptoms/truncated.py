@@ -16,16 +16,15 @@ from traindx.symptoms.recipes import falling
 ID = "truncated"
 MESSAGE = 160  # characters
 DONE = 0.95  # of the plan counts as finished
-CRASHES = ("traceback", "oom", "killed", "dataloader")
 
 
 def detect(signals: Signals) -> Observation:
     run = signals.run
-    crash = next((event for event in run.events if event.kind in CRASHES), None)
+    crash = run.died
     if crash is not None:
         step = None if crash.step is None else (crash.step, crash.step)
         how = "The training was stopped" if crash.kind == "killed" else "The log ends in a crash"
-        return Observation(ID, "present", f"{how}: {_in_short(crash.text)}", step)
+        return Observation(ID, "present", f"{how}: {in_short(crash.text)}", step)
     ended = next((event for event in run.events if event.kind in ("finished", "early-stop")), None)
     if ended is not None:
         return Observation(ID, "absent", f"The log says: {ended.text[:120]}")
@@ -45,7 +44,7 @@ def detect(signals: Signals) -> Observation:
     return Observation(ID, "absent", f"The run reached its planned {counted(plan)} {unit}s.")
 
 
-def _in_short(text: str) -> str:
+def in_short(text: str) -> str:
     """The first sentences of a message, as many as fit in two lines."""
     text = text.rstrip(": ")
     if len(text) <= MESSAGE:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindx.diagnosis import Diagnosis
+from traindx.errors import TraindxError
 from traindx.trials.setting import EDITS, Setting
 
 if TYPE_CHECKING:
@@ -46,9 +47,19 @@ class Evidence:
 Edit = Callable[["libcst.Module", Setting, Evidence], "libcst.Module | None"]
 
 
+MISSING = "Without libcst a fix is tried at run time and no diff is made"
+INSTALL = "Install it with: pip install 'traindx[fix]'"
+
+
 def available() -> bool:
     """libcst comes with the extra `fix`."""
     return importlib.util.find_spec("libcst") is not None
+
+
+def require_edits() -> None:
+    """For whoever wants the script itself changed."""
+    if not available():
+        raise TraindxError(f"{MISSING}.", f"{INSTALL}.")
 
 
 def edited(

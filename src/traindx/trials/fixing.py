@@ -21,7 +21,7 @@ from traindx.live.launch import command_of, name_of
 from traindx.live.store import STATE
 from traindx.readers.find import find_runs
 from traindx.reporters.wording import percent
-from traindx.trials.editing import Evidence, diff_of, edited
+from traindx.trials.editing import INSTALL, MISSING, Evidence, available, diff_of, edited
 from traindx.trials.executors import executor_named
 from traindx.trials.further import LIKELY, further, helped
 from traindx.trials.order import standing
@@ -258,6 +258,8 @@ def _conclude(
     told = [f"{new} instead of {old}" for old, new in filter(None, by_command)]
     if best is not None and told:
         notes.append(f"The script is given it by its command: {', '.join(told)}.")
+    elif page.verdict != "healthy" and not available():
+        notes.append(f"{MISSING}. {INSTALL}.")
     elif best is not None and session.state is None and (inside := _not_written(best.candidate)):
         notes.append(f"It was tried at run time ({inside}); no edit of the script is sure enough to be proposed.")
     if best is not None and (left := _still_wrong(session, best)):

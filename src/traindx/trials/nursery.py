@@ -1,6 +1,6 @@
 """A process that has imported torch once and forks for every arm: what all arms share is done once.
 
-Run as `python -m traindx.trials.nursery`. It reads one request a line (JSON: words, folder, environment, output) and answers each with the
+`main` is the whole program of that process. It reads one request a line (JSON: words, folder, environment, output) and answers each with the
 process that runs it. That process writes its exit code beside the output. Requests come from our own parent only.
 """
 
@@ -85,7 +85,7 @@ def _opened(request: dict[str, Any]) -> int:
     return os.open(request["output"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
-if __name__ == "__main__":
+def main() -> None:
     asked = serve()
     if asked is not None:
         become(asked)

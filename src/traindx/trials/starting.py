@@ -119,11 +119,12 @@ class Nursery:
 
 def _begun() -> subprocess.Popen[str]:
     """The nursery itself: it must find traindx where this process did, and not be recorded."""
-    root = str(Path(__file__).parents[2])
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(HOOK)]
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join([root, *paths])}
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(paths)}
+    # not by PYTHONPATH: an arm replaces that by its own, and what lies beside an installed traindx is everything else that is installed
+    code = f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.nursery import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-m", "traindx.trials.nursery"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True, start_new_session=True,
     )  # fmt: skip
     assert process.stdout is not None

@@ -22,6 +22,7 @@ from traindx.live.exceptions import before_uncaught, described
 from traindx.live.page import conclude, diagnosis_of
 from traindx.live.store import SCHEMA, Store, fresh_folder, unused_folder
 from traindx.live.thinning import Thinning
+from traindx.readers.liveness import host_mark
 from traindx.run import flatten
 from traindx.version import __version__
 
@@ -78,7 +79,7 @@ class Recording:
             print(f"traindx: not recording: {self._store.broken}", file=sys.stderr)
         self._store.line(
             "meta", schema=SCHEMA, traindx=__version__, argv=sys.argv, started=time.time(), rank=0, world=1,
-            pid=os.getpid(), **about,
+            pid=os.getpid(), host=host_mark(), **about,
         )  # fmt: skip
         self._undo = before_uncaught(self._note)
         atexit.register(self.end, finished=False)
@@ -132,7 +133,7 @@ class Recording:
         if self.knows_cost:
             share = self._spent / max(time.perf_counter() - self._began, 1e-9)
             store.line("cost", share=share, seconds=self._spent, steps=self._steps)
-        store.close()
+        store.end()
         if self._mine and self.report and self.folder is not None and self._steps:
             self._page = conclude(self.folder)
 
