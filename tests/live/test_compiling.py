@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,24 @@ def test_torchscript_reads_the_functions_of_the_library(tmp_path: Path) -> None:
         tmp_path / "run.traindx",
     )
     assert printed == "done False\n"  # and they are watched again afterwards
+
+
+TRACED = """
+        model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(4 * 36, 3))
+        opt = torch.optim.SGD(model.parameters(), lr=0.1)
+        data = DataLoader(TensorDataset(torch.randn(24, 3, 8, 8), torch.arange(24) % 3), 8)
+        traced = torch.jit.trace(model, torch.randn(2, 3, 8, 8))
+        for inputs, labels in data:
+            loss = F.cross_entropy(model(inputs), labels)
+            opt.zero_grad(); loss.backward(); opt.step()
+        with torch.no_grad():
+            again = torch.jit.trace(model, next(iter(data))[0])
+        print(len(list(traced.graph.nodes())), len(list(again.graph.nodes())))
+"""
+
+
+@pytest.mark.filterwarnings("error", "ignore:.*torch.jit:DeprecationWarning")
+def test_a_traced_model_holds_nothing_of_ours(tmp_path: Path) -> None:
+    """A look inside the trace would add our operations to the user's graph, warn of every number that was read, or end in an error."""
+    script = f"from torch.utils.data import DataLoader, TensorDataset\n{textwrap.dedent(TRACED)}"
+    assert run(script, tmp_path / "r.traindx") == run(script, None)

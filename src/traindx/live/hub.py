@@ -83,7 +83,7 @@ class Hub(Records):
     @property
     def inside(self) -> bool:
         """An observer is at work, or the recording has ended: what happens now is not the training's doing."""
-        return self._inside or self.ended
+        return self._inside or self.ended or bool(torch._C._get_tracing_state())
 
     @property
     def working(self) -> bool:
@@ -164,6 +164,8 @@ class Hub(Records):
             self._tell(((observer, call),), arguments)
 
     def _tell(self, handlers: Handlers, arguments: tuple[Any, ...]) -> None:
+        if torch._C._get_tracing_state():
+            return  # whatever an observer computes would become part of the graph that the script is tracing
         began = time.perf_counter()
         self._inside = True
         self.grad = torch.is_grad_enabled()
