@@ -35,6 +35,8 @@ from setup import Setup
 from torch import nn
 from training import fresh_model, make_optimizer, train
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from peers.tools import curves
 from traindx.causes import causes
 from traindx.fixes import fixes
 from traindx.live.hub import Hub
@@ -47,7 +49,6 @@ from traindx.run import Run
 from traindx.symptoms import symptoms
 
 LIMIT = 120  # seconds a specimen may take
-TRACE_POINTS = 300
 QUICK_PROBES = ("sanity", "gradients", "activations", "lr-range")
 
 
@@ -224,11 +225,7 @@ def trace(run: Run, setup: Setup) -> dict[str, Any]:
     """What other tools ask for, thinned: losses, gradient norm, learning rate, a number a layer, the range of the inputs."""
     kept: dict[str, Any] = {"batch": setup.batch, "rate": setup.lr, "optimizer": setup.optimizer, "layers": {}}
     kept["inputs"] = [run.config.get("input_min"), run.config.get("input_max")]
-    for name in ("train_loss", "val_loss", "lr", "grad_norm"):
-        series = run.series.get(name)
-        if series is not None and len(series):
-            pick = range(0, len(series), max(1, len(series) // TRACE_POINTS))
-            kept[name] = [[float(series.steps[i]), float(f"{series.values[i]:.5g}")] for i in pick]
+    kept |= curves(run)
     for kind in ("grad_norm", "dead", "saturated", "update_ratio"):
         found = {name.split("/", 1)[1]: s for name, s in run.series.items() if name.startswith(f"{kind}/") and len(s)}
         kept["layers"][kind] = {

@@ -15,11 +15,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
-import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,68 +26,14 @@ import numpy as np
 from evidence import evidence
 from fit import left_out
 from labels import Specimen, specimens
-from peers.exchange import rows
 from rules import RULES
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from peers.exchange import rows
+from peers.tools import KIN, MEANS, ask
 from traindx.engine import judge
 from traindx.engine.rank import HEALTHY, OTHER
 from traindx.readers.find import find_runs
-
-HERE = Path(__file__).resolve().parent
-NAN = {"lr-too-high", "exploding-gradients", "nan-in-data", "log-of-zero", "division-by-zero", "fp16-overflow"}
-STUCK = {
-    "lr-too-low",
-    "lr-too-high",
-    "detached-graph",
-    "frozen-params",
-    "params-not-in-optimizer",
-    "labels-misaligned",
-    "wrong-loss",
-}
-SPIKES = {"lr-too-high", "corrupt-samples", "grad-clip-missing", "warmup-missing"}
-BLOWN = {"exploding-gradients", "lr-too-high", "init-too-large", "missing-zero-grad"}
-FADED = {"vanishing-gradients", "lr-too-low", "saturation", "init-too-small"}
-REST = {"lr-decay-missing", "lr-too-low", "lr-decayed-too-early", "model-too-small"}
-LEAK = {"train-val-leak", "causal-mask-missing", "target-not-shifted"}
-# what each tool's words stand for
-MEANS: dict[str, dict[str, set[str]]] = {
-    "runmedic": {
-        "non_finite": NAN, "divergence": {"lr-too-high", "missing-zero-grad"}, "loss_spikes": SPIKES, "no_learning": STUCK,
-        "overfitting": {"overfitting"}, "val_below_train": LEAK, "grad_spikes": BLOWN, "constant_lr_plateau": {"lr-decay-missing"},
-        "input_bound": {"slow-data-loading"}, "slow_steps": {"slow-data-loading"}, "slowdown": {"slow-data-loading"},
-    },
-    "runwise": {
-        "nan:critical": NAN, "spike:warning": SPIKES, "spike:critical": SPIKES, "overfit:warning": {"overfitting"},
-        "overfit:critical": {"overfitting"}, "plateau:warning": REST, "gradient:vanish": FADED, "gradient:warning": BLOWN,
-        "gradient:critical": BLOWN,
-    },
-    "training-doctor": {
-        "gradient_instability": BLOWN, "mixed_precision_instability": {"fp16-overflow"}, "lr_too_high": {"lr-too-high"},
-        "lr_too_low": {"lr-too-low"}, "overfitting": {"overfitting"}, "train_eval_mismatch": {"train-mode-during-eval", "val-preprocessing-mismatch"},
-        "plateau": REST, "early_plateau": REST,
-    },
-    "sk-autod": {
-        "Data leakage": LEAK, "Dying ReLU proxy": {"dead-relu"}, "Missed early stopping": {"overfitting"}, "Exploding gradient": BLOWN | NAN,
-        "Label noise floor": {"labels-misaligned"}, "LR too high": {"lr-too-high"}, "LR too low": {"lr-too-low"},
-        "Noisy training": {"batch-too-small", "lr-too-high"}, "Classic overfitting": {"overfitting"}, "Underfitting": {"model-too-small", "lr-too-low"},
-    },
-    "trainpulse": {
-        "nan_detector:critical": NAN, "loss_spike:warning": SPIKES, "gradient:critical": BLOWN, "gradient:vanish": FADED,
-        "learning_rate:warning": {"lr-decayed-too-early"}, "plateau:warning": REST,
-    },
-    "mldoct": {
-        "missing_zero_grad": {"missing-zero-grad"}, "Exploding Gradients": BLOWN, "Vanishing Gradients": FADED, "overfitting": {"overfitting"},
-        "underfitting": {"model-too-small", "lr-too-low"}, "Severe Label Noise / Corrupted Labels": {"labels-misaligned", "label-encoding-wrong"},
-    },
-    "torchdiag": {
-        "not-finite": NAN, "nothing-changed": STUCK, "EXPLODE": BLOWN, "VANISH": FADED, "no_grad": {"detached-graph", "frozen-params"},
-        "dead": {"dead-relu", "lr-too-high", "constant-init"},
-    },
-}  # fmt: skip
-NEEDS = {"torchdiag": ["torch", "numpy"], "mldoct": ["scikit-learn", "pandas", "numpy"]}
-
-
-KIN = [NAN, STUCK, SPIKES, BLOWN, FADED, REST, LEAK]
 
 
 @dataclass(frozen=True)
@@ -158,13 +101,7 @@ def _published(specimen: Specimen, found: list[tuple[str, frozenset[str]]]) -> A
 
 
 def _asked(tool: str, means: dict[str, set[str]], shown: Sequence[Specimen], venvs: Path) -> dict[str, Answer]:
-    python = _environment(tool, venvs)
-    asked = "".join(json.dumps({"name": s.name, "spec": s.spec, **s.trace}) + "\n" for s in shown)
-    script = HERE / "peers" / f"ask_{tool.replace('-', '_')}.py"
-    done = subprocess.run([str(python), str(script)], input=asked, capture_output=True, text=True, cwd=HERE)
-    told = {line["name"]: line["findings"] for line in map(json.loads, done.stdout.splitlines())}
-    if len(told) < len(shown):
-        print(f"{tool} answered {len(told)} of {len(shown)}: {done.stderr[-500:]}", file=sys.stderr)
+    told = ask(tool, ({"name": s.name, "spec": s.spec, **s.trace} for s in shown), venvs)
     answers = {}
     for specimen in shown:
         found = told.get(specimen.name, [])
@@ -174,15 +111,6 @@ def _asked(tool: str, means: dict[str, set[str]], shown: Sequence[Specimen], ven
             bool(found), near and len(meant) == 1, near, found[0][1] if found else 1.0, near
         )
     return answers
-
-
-def _environment(tool: str, venvs: Path) -> Path:
-    folder = venvs / tool
-    python = folder / "bin" / "python"
-    if not python.exists():
-        venv.create(folder, with_pip=True)
-        subprocess.run([str(python), "-m", "pip", "install", "--quiet", *NEEDS.get(tool, []), tool], check=True)
-    return python
 
 
 def row(title: str, shown: Sequence[Specimen], answers: dict[str, Answer]) -> str:

@@ -4,13 +4,14 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from recipe import Recipe, Result
 
 ROWS, SPARSE, DENSE = 1600, 26, 13
 
 
 def prepare(place: Path) -> None:
+    import pandas as pd
+
     shutil.rmtree(place / "docs")
     draw = np.random.default_rng(0)
     columns: dict[str, object] = {}

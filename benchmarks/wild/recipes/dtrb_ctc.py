@@ -4,14 +4,14 @@ import io
 import shutil
 from pathlib import Path
 
-import lmdb
 import numpy as np
 from data import GLYPHS
-from PIL import Image
 from recipe import Recipe, Result
 
 
 def picture(word: str, draw: np.random.Generator) -> bytes:
+    from PIL import Image
+
     shapes = [
         np.array([[int(dot) for dot in row] for row in GLYPHS[int(letter)].split()], dtype=float) for letter in word
     ]
@@ -24,6 +24,8 @@ def picture(word: str, draw: np.random.Generator) -> bytes:
 
 
 def prepare(place: Path) -> None:
+    import lmdb
+
     for name in ("figures", "demo_image"):
         shutil.rmtree(place / name)
     for part, count, seed in (("train/MJ", 1200, 0), ("valid", 200, 1)):

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 from data import GLYPHS
 from recipe import Recipe, Result
-from scipy.ndimage import gaussian_filter
 
 WIDTHS = {
     "enc_1": (500, 128),
@@ -19,6 +18,8 @@ WIDTHS = {
 
 def centred(count: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Soft digits near the middle: a network without convolutions cannot group the far shifted, sharp ones of data.digits."""
+    from scipy.ndimage import gaussian_filter
+
     shapes = [
         np.kron(np.array([[float(dot) for dot in row] for row in glyph.split()]), np.ones((3, 3))) for glyph in GLYPHS
     ]

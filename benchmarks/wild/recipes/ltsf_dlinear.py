@@ -4,13 +4,14 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from recipe import Recipe, Result
 
 HOURS, SERIES = 2000, 4
 
 
 def prepare(place: Path) -> None:
+    import pandas as pd
+
     for name in ("FEDformer", "Pyraformer", "pics"):
         shutil.rmtree(place / name)
     draw = np.random.default_rng(0)

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 from recipe import Recipe, Result
 
 WANDB = '''"""Stands for wandb: takes every call and does nothing."""
@@ -40,6 +39,8 @@ WIDTHS = (
 
 
 def prepare(place: Path) -> None:
+    from PIL import Image
+
     (place / "wandb.py").write_text(WANDB, "utf-8")
     draw = np.random.default_rng(0)
     rows, columns = np.mgrid[0:32, 0:32]

@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import scipy.io
 from recipe import Recipe, Result
 
 VISCOSITY = 0.01 / np.pi
@@ -12,6 +11,8 @@ VISCOSITY = 0.01 / np.pi
 
 def prepare(place: Path) -> None:
     """The exact solution, by the Cole-Hopf transformation."""
+    import scipy.io
+
     shutil.rmtree(place / "tutorials")
     x, t = np.linspace(-1, 1, 256), np.linspace(0, 0.99, 100)
     point, weight = np.polynomial.hermite.hermgauss(80)

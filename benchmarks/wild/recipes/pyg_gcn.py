@@ -5,13 +5,14 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 from recipe import Recipe, Result
 
 NODES, WORDS, TOPICS, TEST, KNOWN = 1200, 300, 7, 300, 140
 
 
 def prepare(place: Path) -> None:
+    import scipy.sparse as sp
+
     for path in place.iterdir():
         if path.is_dir() and path.name != "examples":
             shutil.rmtree(path)

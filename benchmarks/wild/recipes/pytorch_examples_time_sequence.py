@@ -3,11 +3,12 @@
 from pathlib import Path
 
 import numpy as np
-import torch
 from recipe import Recipe, Result
 
 
 def prepare(place: Path) -> None:
+    import torch
+
     draw = np.random.default_rng(2)
     times = np.arange(60) + draw.integers(-16, 16, (30, 1))
     torch.save(np.sin(times / 4.0), place / "time_sequence_prediction" / "traindata.pt")

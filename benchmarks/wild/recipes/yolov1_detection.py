@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 from recipe import Recipe, Result
 
 FOLDER = "ML/Pytorch/object_detection/YOLO"
@@ -38,6 +37,8 @@ def scene(draw: np.random.Generator) -> tuple[np.ndarray, list[str]]:
 
 
 def prepare(place: Path) -> None:
+    from PIL import Image
+
     data = place / FOLDER / "data"
     for name in ("images", "labels"):
         (data / name).mkdir(parents=True)
