@@ -1,7 +1,7 @@
 """Runs programs of other people under traindx, as they are and with one fault each, and keeps what came of it.
 
-    python benchmarks/wild/run.py --checkouts DIR --python PYTHON --work DIR [--side open|sealed] [--only NAME…] [--mutants 10] [--jobs 2]
-                                  [--seconds N] [--list] [--prepare]
+    python benchmarks/wild/run.py --checkouts DIR --python PYTHON --work DIR [--side open|sealed] [--only NAME…] [--mutants 10 | --cases …]
+                                  [--jobs 2] [--seconds N] [--list] [--prepare]
 
 Every case runs with two seeds in a copy of its own; the sound programs run bare as well, for the cost. What is done is kept below
 WORK/kept/PROGRAM/CASE/SEED and not done again, so that a run can be cut off, resumed and spread over machines; `--seconds` ends it in time.
@@ -69,7 +69,10 @@ def jobs_of(programs: Iterable[str], given: argparse.Namespace) -> list[Job]:
         if given.side is not None and recipe.sealed != (given.side == "sealed"):
             continue
         place = prepared(recipe, given.checkouts, given.work)
-        for case in chosen(list(cases_of(recipe, place)), given.mutants):
+        cases = list(cases_of(recipe, place))
+        for case in (
+            [case for case in cases if case.name in given.cases] if given.cases else chosen(cases, given.mutants)
+        ):
             for seed in SEEDS:
                 for bare in (False, True) if case.name == SOUND else (False,):
                     folder = given.work / "kept" / name / case.name / (f"bare-{seed}" if bare else str(seed))
@@ -119,6 +122,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="Programs whose names contain one of these.")
     parser.add_argument("--skip", nargs="*", default=[])
     parser.add_argument("--mutants", type=int, default=10, help="Of a program at most.")
+    parser.add_argument("--cases", nargs="*", default=[], help="These and no others: names of mutators, and `sound`.")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="No run begins after this.")
     parser.add_argument("--list", action="store_true", help="Say what there is to do, and do nothing.")

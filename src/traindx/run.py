@@ -116,8 +116,14 @@ class Run:
 
     @property
     def died(self) -> Event | None:
-        """The crash or kill that ended the run: one after which nothing was logged and no end was announced. An exception that the script
-        handled, or a run that was resumed after it, is none."""
+        """The crash or kill that ended the run. Somebody who pressed Ctrl-C stopped it on purpose: that is none."""
+        end = self.cut_off
+        return None if end is None or end.text.startswith("KeyboardInterrupt") else end
+
+    @property
+    def cut_off(self) -> Event | None:
+        """What ended the run before its end: a crash, a kill or a person, after which nothing was logged and no end was announced. An
+        exception that the script handled, or a run that was resumed after it, is none."""
         ends = [place for place, event in enumerate(self.events) if event.kind in ENDS]
         last = self.events[ends[-1] + 1 :] if ends else self.events
         fatal = (event for event in last if event.kind in CRASHES and (event.step is None or event.step >= self.steps))

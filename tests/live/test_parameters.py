@@ -300,6 +300,22 @@ def betas(first: float, second: float) -> None:
     fit(model, torch.optim.Adam(model.parameters(), betas=(first, second)))
 
 
+def wiped(*others: nn.Module, set_to_none: bool = True) -> None:
+    """zero_grad between backward and step, of the model or of others beside it."""
+    model = mlp()
+    optimizer = sgd(model)
+    for _ in range(12):
+        if others:
+            optimizer.zero_grad()
+        x, y = batch()
+        F.cross_entropy(model(x), y).backward()
+        for other in others:
+            other.zero_grad()
+        if not others:
+            optimizer.zero_grad(set_to_none=set_to_none)
+        optimizer.step()
+
+
 FAULTS = {
     "layers in a list": (lambda: train(Listed()), "parameters-not-optimized"),
     "head replaced after the optimiser": (head_replaced_after, "parameters-not-optimized"),
@@ -314,6 +330,8 @@ FAULTS = {
     "a function without a slope": (lambda: train(Binary(lambda x: Steps.apply(x, 0.0))), "no-gradient"),
     "optimiser built after each resumption": (lambda: resumed(True), "optimizer-rebuilt"),
     "zero_grad forgotten": (lambda: fit(m := mlp(), sgd(m), clear=lambda: None), "gradients-not-cleared"),
+    "cleared before the update": (wiped, "gradients-wiped"),
+    "zeroed before the update": (lambda: wiped(set_to_none=False), "gradients-wiped"),
     "bf16 weights": (bf16_weights, "updates-lost-to-rounding"),
     "accumulated without dividing": (lambda: accumulate(1), "accumulation-unscaled"),
     "optimiser in the epoch loop": (lambda: rebuilt({"momentum": 0.9}), "optimizer-rebuilt"),
@@ -336,6 +354,7 @@ TWINS = {
     "word vectors learnt elsewhere": lambda: train(Words(True)),
     "zero_grad on the model": lambda: fit(m := mlp(), sgd(m), clear=m.zero_grad),
     "cleared by hand": by_hand,
+    "another model cleared before the update": lambda: wiped(mlp(), mlp()),
     "accumulated and divided": lambda: accumulate(4),
     "GAN": gan,
     "teacher and moving average": teacher,

@@ -61,6 +61,16 @@ def stale_gradients() -> None:
     fit(mlp(3), *classes(), F.cross_entropy, lr=0.5, opt=torch.optim.SGD, clear=False)
 
 
+def wiped_gradients() -> None:
+    model, (x, y) = mlp(3), classes()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(STEPS):
+        rows = torch.randint(0, len(x), (32,))
+        F.cross_entropy(model(x[rows]), y[rows]).backward()
+        optimizer.zero_grad()
+        optimizer.step()
+
+
 def softmax_first() -> None:
     fit(mlp(3, nn.Softmax(dim=1)), *classes(), F.cross_entropy, lr=0.3, opt=torch.optim.SGD)
 
@@ -263,7 +273,7 @@ def cut_off() -> None:
 
 
 CASES = [
-    (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (softmax_first, "logits"),
+    (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (wiped_gradients, "keep_gradients"), (softmax_first, "logits"),
     (raw_scores_as_log_probabilities, "logits"), (softmax_over_batch, "softmax_dim"), (one_softmax, "one_output"),
     (relu_at_the_end, "output"), (broadcast, "shapes"), (maximised, "sign"), (summed, "reduction"), (accumulated, "accumulation"),
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),

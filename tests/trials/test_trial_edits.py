@@ -116,6 +116,9 @@ EDITS = {
         ["sched.step()"],
     ),
     "one_optimizer": ("for epoch in range(9):\n    opt = torch.optim.Adam(net.parameters())\n    opt.step()\n", ["opt = torch.optim.Adam(net.parameters())"]),
+    "keep_gradients": (
+        "for x in data:\n    loss(x).backward()\n    clip(net)\n    opt.zero_grad()\n    opt.step()\n    sched.step()\n", ["opt.step()"],
+    ),
     "unfreeze": ("for p in model.parameters():\n    p.requires_grad = False\nmodel.fit()\n", []),
     "all_params": (
         "model = Net()\nopt = SGD(model.head.parameters(), lr=1)\nmodel(x)\n", ["opt = SGD(model.parameters(), lr=1)"],

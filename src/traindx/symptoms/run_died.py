@@ -26,6 +26,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "present", f"{HOW[died.kind]}: {in_short(died.text)}", steps)
     if any(event.kind in ENDS for event in run.events):
         return Observation(ID, "absent", "The run reached its end.")
+    if run.cut_off is not None:
+        return Observation(ID, "absent", "Somebody stopped the run (Ctrl-C).")
     if any(event.kind in CRASHES for event in run.events):
         return Observation(ID, "absent", "An error is in the log, and the training went on after it.")
     return Observation(ID, "unknown", "Nothing says how the run ended.")
@@ -37,7 +39,7 @@ SYMPTOM = Symptom(
     severity="note",
     family="end",
     background=0.1,
-    needs=("the end of the log or recording",),
+    needs=("the end of the log, or a recording of the training (traindx run)",),
     doc="""
 ## What is observed
 The last thing in the log is a traceback, an out-of-memory error, an abort of NCCL or a kill; or a recording stops without its end mark,
@@ -46,7 +48,7 @@ because its process was killed.
 ## How it is measured
 By the messages of Python, CUDA, NCCL, Slurm and the shell at the end of a log, and by the line that a recording ends with. A traceback after
 which the training went on, or after which it announced its end, was handled and does not count. A recording without an end mark whose
-process still holds its file is still being written.
+process still holds its file is still being written. Ctrl-C is somebody's choice and does not count.
 
 ## Healthy range
 A run that ended by itself.
@@ -65,6 +67,9 @@ ended: the verdict is never *healthy*.
         Case(
             "ended by itself", "absent", lambda: {"loss": falling(200, 2, 1)}, {},
             (Event("traceback", "ValueError"), Event("finished", "Training finished")),
+        ),
+        Case(
+            "stopped by hand", "absent", lambda: {"loss": falling(200, 2, 1)}, {}, (Event("killed", "KeyboardInterrupt", 199.0),)
         ),
         Case("no word of it", "unknown", lambda: {"loss": falling(200, 2, 1)}),
     ),

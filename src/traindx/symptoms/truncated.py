@@ -20,7 +20,7 @@ DONE = 0.95  # of the plan counts as finished
 
 def detect(signals: Signals) -> Observation:
     run = signals.run
-    crash = run.died
+    crash = run.cut_off
     if crash is not None:
         step = None if crash.step is None else (crash.step, crash.step)
         how = "The training was stopped" if crash.kind == "killed" else "The log ends in a crash"

@@ -1,4 +1,5 @@
-"""Whether gradients are cleared between updates, and whether several backward passes before one update are averaged."""
+"""Whether gradients are cleared between updates and not before they are used, and whether several backward passes before one update are
+averaged."""
 
 from __future__ import annotations
 
@@ -28,7 +29,9 @@ class _Watched:
         self.place = 0  # of its gradient in memory then
         self.ran = False  # `backward` has run since its last update
         self.cleared = True
+        self.wiped = ""  # where zero_grad was called after that
         self.stale = self.clean = 0
+        self.lost = self.used = 0  # updates without and with the gradients of the last backward pass
 
     @property
     def sample(self) -> torch.Tensor | None:
@@ -57,7 +60,7 @@ class Clearing(Observer):
             self._passes.clear()
             seen = self._watched.get(id(optimizer))
             if seen is not None:
-                seen.cleared = True
+                self._clear(seen)
             return original(optimizer, *args, **kwargs)
 
         return zero_grad
@@ -66,15 +69,21 @@ class Clearing(Observer):
         def zero_grad(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
             self._passes.clear()
             for seen in self._watched.values():
-                seen.cleared = True
+                self._clear(seen)
             return original(module, *args, **kwargs)
 
         return zero_grad
+
+    def _clear(self, seen: _Watched) -> None:
+        seen.cleared = True
+        if seen.ran and self.hub.deep and not seen.wiped:
+            seen.wiped = user_line() or "?"
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         for seen in self._watched.values():
             seen.ran = True
+            seen.wiped = ""
         if not self.hub.deep:
             return
         for seen in self._watched.values():
@@ -91,8 +100,11 @@ class Clearing(Observer):
             seen = self._watched[id(optimizer)] = _Watched()
         elif not self.hub.deep:
             seen.cleared = seen.ran = False
+            seen.wiped = ""
             return
         else:
+            if seen.ran:
+                self._judge_wiping(seen, optimizer)
             sample = seen.sample
             gradient = sample.grad if sample is not None else None
             # `backward` adds in place; without it, or in another place, the gradients were put there by hand
@@ -107,6 +119,7 @@ class Clearing(Observer):
             seen.sample = sample
         seen.place = _place(sample.grad if sample is not None else None)
         seen.cleared = seen.ran = False
+        seen.wiped = ""
         self._judge_accumulation(optimizer)
 
     def on_farewell(self) -> None:
@@ -125,6 +138,23 @@ class Clearing(Observer):
             self._tell(
                 "gradients-not-cleared", False, f"Gradients were cleared before each of {seen.clean} updates looked at."
             )
+
+    def _judge_wiping(self, seen: _Watched, optimizer: Optimizer) -> None:
+        lost = bool(seen.wiped) and _has_no_gradient(optimizer)
+        seen.lost += lost
+        seen.used += not lost
+        looked = seen.lost + seen.used
+        if seen.lost >= STALE and seen.lost >= STALE_SHARE * looked:
+            self._tell(
+                "gradients-wiped", True,
+                f"At {seen.lost} of {looked} updates looked at, zero_grad() had cleared the gradients after backward(): the update had "
+                "nothing to use.", seen.wiped if seen.wiped != "?" else None,
+            )  # fmt: skip
+        elif seen.used >= CLEAN and not seen.lost:
+            self._tell(
+                "gradients-wiped", False,
+                f"The gradients of the last backward pass were there at each of {seen.used} updates looked at.",
+            )  # fmt: skip
 
     def _judge_accumulation(self, optimizer: Optimizer) -> None:
         """Several passes from one line of the script, each on a plain mean over its batch."""
@@ -157,6 +187,13 @@ class Clearing(Observer):
 def _place(gradient: torch.Tensor | None) -> int:
     """Where in memory; 0 for one that has no single place."""
     return gradient.data_ptr() if gradient is not None and watchable(gradient) and not gradient.is_sparse else 0
+
+
+def _has_no_gradient(optimizer: Optimizer) -> bool:
+    """None of its parameters has one, or the first that has holds zeros."""
+    gradients = (p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None)
+    first = next(gradients, None)
+    return first is None or (watchable(first) and not first.is_sparse and not bool(first.any()))
 
 
 def _is_plain_mean(loss: torch.Tensor) -> bool:
