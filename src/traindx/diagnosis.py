@@ -125,6 +125,30 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownIssueNote:
+    """A known issue of library versions that the run shows. `versions` are those the run is known to have; where none is known,
+    `affects` says for which it would hold."""
+
+    id: str
+    title: str
+    versions: Mapping[str, str]
+    affects: str
+    happens: str
+    do: str
+    source: str
+
+    @property
+    def certain(self) -> bool:
+        return bool(self.versions)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id, "title": self.title, "versions": dict(self.versions), "affects": self.affects,
+            "happens": self.happens, "do": self.do, "source": self.source,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """Which run the diagnosis speaks of."""
 
@@ -161,6 +185,7 @@ class Diagnosis:
     notes: tuple[str, ...] = ()  # out of scope, objective recognised, what was lost
     curves: tuple[Curve, ...] = field(default=())
     also: tuple[Hypothesis, ...] = ()  # causes at work beside the first, not exclusive with it
+    known_issues: tuple[KnownIssueNote, ...] = ()  # of library versions; they move no probability
 
     def present(self) -> tuple[Observation, ...]:
         return tuple(symptom for symptom in self.symptoms if symptom.state == "present")
@@ -172,6 +197,7 @@ class Diagnosis:
             "hypotheses": [hypothesis.to_json() for hypothesis in self.hypotheses],
             "missing": [missing.to_json() for missing in self.missing], "next": self.next, "notes": list(self.notes),
             "curves": [curve.to_json() for curve in self.curves], "also": [hypothesis.to_json() for hypothesis in self.also],
+            "known_issues": [note.to_json() for note in self.known_issues],
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -195,6 +221,7 @@ class Diagnosis:
             next=data["next"], version=data["traindx"], notes=tuple(data["notes"]),
             curves=tuple(Curve(c["name"], _floats(c["steps"]), _floats(c["values"])) for c in data["curves"]),
             also=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data.get("also", ())),
+            known_issues=tuple(KnownIssueNote(**note) for note in data.get("known_issues", ())),
         )  # fmt: skip
 
 

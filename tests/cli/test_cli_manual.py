@@ -113,3 +113,53 @@ def test_doctor_says_what_is_missing_and_how_to_get_it(
     assert "-- png" in shown
     assert "pip install 'traindx[png]'" in shown
     assert "1 need attention" in shown
+
+
+def test_doctor_lists_known_issues_of_a_list_of_versions(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    frozen = tmp_path / "versions.txt"
+    frozen.write_text("deepspeed==0.14.3\nnumpy==1.26.4\n# a comment\nlocal @ file:///here\n")
+    assert main(["doctor", str(frozen)]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "you have deepspeed 0.14.3: all gradients are zero in DeepSpeed 0.14.3; shows only if" in shown
+    assert "https://github.com/deepspeedai/DeepSpeed/issues/5692" in shown
+    assert "1 known issue of these versions" in shown
+    assert "recorder" not in shown
+    assert main(["doctor", str(frozen), "--json"]) == 1
+    [check] = json.loads(capsys.readouterr().out)
+    assert (check["name"], check["state"]) == ("deepspeed-zero-gradients-0-14-3", "known")
+
+
+def test_doctor_is_content_with_versions_without_issues(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    frozen = tmp_path / "versions.txt"
+    frozen.write_text("deepspeed==0.17.0\ntorch 2.8.0\n")
+    assert main(["doctor", str(frozen)]) == 0
+    assert "none among 2 packages" in capsys.readouterr().out
+
+
+def test_doctor_asks_another_interpreter(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text(f'#!{sys.executable}\nprint(\'{{"DeepSpeed": "0.14.3", "python": "3.11.2"}}\')\n')
+    python.chmod(0o755)
+    assert main(["doctor", "--python", str(python), "--json"]) == 1
+    assert [check["name"] for check in json.loads(capsys.readouterr().out)] == ["deepspeed-zero-gradients-0-14-3"]
+    assert main(["doctor", "--python", sys.executable, "--json"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["missing.txt"], "missing.txt cannot be read: No such file or directory."),
+        (["empty.txt"], "empty.txt names no package with its version."),
+        (["--python", "empty.txt"], "cannot be run: Permission denied."),
+        (["empty.txt", "--python", "empty.txt"], "A file and --python were given."),
+    ],
+)
+def test_doctor_refuses_what_it_cannot_use(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.txt").write_text("nothing here\n")
+    (tmp_path / "empty.txt").chmod(0o644)
+    words = [str(tmp_path / word) if word.endswith(".txt") else word for word in words]
+    assert main(["doctor", *words]) == 2
+    assert told in " ".join(capsys.readouterr().err.split())

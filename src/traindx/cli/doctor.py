@@ -1,4 +1,4 @@
-"""`traindx doctor`: what is installed and usable here, and how to get what is not."""
+"""`traindx doctor`: what is installed and usable here, how to get what is not, and known issues of the versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -19,11 +19,12 @@ import typer
 
 from traindx.cli.listing import ListFormat
 from traindx.cli.talk import color_wanted, emit, is_terminal, width_of
-from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND
+from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 from traindx.reporters.layout import Ink, hanging
 from traindx.version import __version__
+from traindx.versions import canonical, listed_in
 
-State = Literal["ok", "missing", "problem"]
+State = Literal["ok", "missing", "problem", "known"]
 SECONDS = 60.0  # for torch to be imported: minutes on a cold network disk would hide a hang
 FRAMEWORKS = ("lightning", "pytorch-lightning", "transformers", "accelerate", "keras", "optax", "ultralytics")
 ABOUT = {
@@ -33,6 +34,12 @@ ABOUT = {
     "ray": "many runs on a cluster: --executor ray",
     "slurm": "trials on a Slurm cluster",
 }
+_ASK_PACKAGES = """
+import json, platform
+from importlib import metadata
+found = {d.metadata["Name"]: d.version for d in metadata.distributions() if d.metadata["Name"] and d.version}
+print(json.dumps({**found, "python": platform.python_version()}))
+"""
 _ASK_TORCH = """
 import json, torch
 devices = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())] if torch.cuda.is_available() else []
@@ -53,18 +60,33 @@ class Check:
 
 
 def command(
+    environment: Annotated[
+        Path | None, typer.Argument(help="A requirements file or the output of pip freeze: only its known issues.")
+    ] = None,
+    python: Annotated[
+        Path | None, typer.Option("--python", help="Another interpreter: only the known issues of its packages.")
+    ] = None,
     format: Annotated[
         ListFormat, typer.Option("--format", "-f", help="For reading, or for programs.")
     ] = ListFormat.text,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
 ) -> int:
-    """Show what is installed and usable here: packages, torch and its devices, extras, terminal, places to write to."""
-    checks = list(_checks())
-    if format is ListFormat.json:
+    """Show what is usable here (packages, torch and its devices, extras, terminal, places to write to) and which known
+    issues the installed versions have. Nothing is fetched."""
+    if environment is not None and python is not None:
+        raise TraindxError("A file and --python were given.", "Give one of them.")
+    if environment is not None:
+        checks = list(_known(_versions_in(environment)))
+    elif python is not None:
+        checks = list(_known(_versions_of(python)))
+    else:
+        checks = list(_checks())
+    if as_json or format is ListFormat.json:
         document: list[dict[str, Any]] = [vars(check) for check in checks]
         emit(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     else:
         emit(_text(checks, Ink(color_wanted(sys.stdout)), width_of(sys.stdout)))
-    return EXIT_PROBLEM_FOUND if any(check.state == "problem" for check in checks) else EXIT_OK
+    return EXIT_PROBLEM_FOUND if any(check.state in ("problem", "known") for check in checks) else EXIT_OK
 
 
 def _checks() -> Iterator[Check]:
@@ -81,6 +103,51 @@ def _checks() -> Iterator[Check]:
             yield Check("frameworks", name, "ok", version)
     yield from _terminal()
     yield from _places()
+    yield from _known({**_packages(), "python": platform.python_version()})
+
+
+def _packages() -> dict[str, str]:
+    """What is installed for this interpreter."""
+    found = ((one.metadata["Name"], one.version) for one in metadata.distributions())
+    return {canonical(name): version for name, version in found if name and version}
+
+
+def _known(versions: Mapping[str, str]) -> Iterator[Check]:
+    """A line for every known issue whose versions are there."""
+    from traindx.known import installed
+
+    found = installed(versions)
+    for issue, affected in found:
+        have = ", ".join(f"{package} {version}" for package, version in affected.items())
+        told = f"you have {have}: {issue.title}; shows only if {issue.shows_if}. {issue.happens}"
+        yield Check("known issues", issue.id, "known", told, f"{issue.do.rstrip('.')}. {issue.source}")
+    if not found:
+        yield Check("known issues", "versions", "ok", f"none among {len(versions)} packages")
+
+
+def _versions_in(path: Path) -> dict[str, str]:
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise TraindxError(f"{path} cannot be read: {error.strerror or error}.", "Check its name.") from error
+    versions = listed_in(text.splitlines())
+    if not versions:
+        raise TraindxError(f"{path} names no package with its version.", "Make one with: pip freeze > versions.txt")
+    return versions
+
+
+def _versions_of(python: Path) -> dict[str, str]:
+    """Asked in another process, which imports nothing of the packages."""
+    try:
+        done = subprocess.run([str(python), "-c", _ASK_PACKAGES], capture_output=True, text=True, timeout=SECONDS)
+        told = json.loads(done.stdout)
+    except OSError as error:
+        raise TraindxError(
+            f"{python} cannot be run: {error.strerror or error}.", "Give a Python interpreter."
+        ) from error
+    except (subprocess.TimeoutExpired, ValueError) as error:
+        raise TraindxError(f"{python} does not say what is installed.", "Give a Python 3.8 or newer.") from error
+    return {canonical(str(name)): str(version) for name, version in told.items()}
 
 
 def _version(name: str) -> str | None:
@@ -238,7 +305,12 @@ def _writable(name: str, place: Path, use: str) -> Check:
 def _text(checks: list[Check], ink: Ink, width: int) -> str:
     lines: list[str] = []
     group = ""
-    marks = {"ok": ink("ok", "green"), "missing": ink("--", "dim"), "problem": ink("!!", "red")}
+    marks = {
+        "ok": ink("ok", "green"),
+        "missing": ink("--", "dim"),
+        "problem": ink("!!", "red"),
+        "known": ink(" !", "yellow"),
+    }
     for check in checks:
         if check.group != group:
             group = check.group
@@ -246,5 +318,8 @@ def _text(checks: list[Check], ink: Ink, width: int) -> str:
         told = [check.told] * bool(check.told) + ([f"→ {check.hint}"] if check.hint else [])
         lines += hanging(f"  {marks[check.state]}  {check.name}", told, 26, width)
     bad = sum(check.state == "problem" for check in checks)
-    lines += ["", "All that is needed works." if not bad else f"{bad} need attention (!!)."]
+    works = [] if checks[0].group == "known issues" else ["All that is needed works."]
+    lines += ["", *([f"{bad} need attention (!!)."] if bad else works)]
+    known = sum(check.state == "known" for check in checks)
+    lines += [f"{known} known issue{'s' if known > 1 else ''} of these versions ( !)."] if known else []
     return "\n".join(lines) + "\n"

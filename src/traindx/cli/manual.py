@@ -39,7 +39,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Around it": {
         "mcp": "Serve all this to agents (Model Context Protocol)",
-        "doctor": "What is installed and usable here",
+        "doctor": "What is usable here, and known issues of its versions",
         "completion": "Complete commands in bash, zsh or fish",
     },
 }
@@ -70,7 +70,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "traindx diagnose runs/ -o report.html     a page to send around",
         "traindx diagnose runs/exp1 --follow       while it is still training",
     ),
-    "doctor": ("traindx doctor", "traindx doctor --format json"),
+    "doctor": (
+        "traindx doctor                            what works here, and known issues of what is installed",
+        "traindx doctor requirements.txt           known issues of the versions pinned there",
+        "traindx doctor --python .venv/bin/python --json",
+    ),
     "explain": ("traindx explain lr-too-high", "traindx explain need more epochs"),
     "fix": ("traindx fix train.py", "traindx fix --budget 300 train.py --epochs 2", "traindx fix --write train.py", "traindx fix --undo"),
     "gradients": ("traindx gradients train.py", "traindx gradients --plot flow.png train.py"),

@@ -18,6 +18,7 @@ from traindx.engine.sentences import REST, SCOPE, headline, next_step
 from traindx.engine.together import apart, beside
 from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
+from traindx.known import matching
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
@@ -88,6 +89,7 @@ def diagnose(
         notes=_notes(signals),
         curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
         also=tuple(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)) for one in others),
+        known_issues=matching(run, observations),
     )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from traindx.live.reached import note
 from traindx.live.store import SCHEMA, STATE, Store
 from traindx.readers.liveness import host_mark
 from traindx.version import __version__
+from traindx.versions import loaded
 
 _current: Hub | None = None
 _folder = Path()  # where it records
@@ -69,7 +70,7 @@ def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
             note("wall")
         store.line(
             "meta", schema=SCHEMA, traindx=__version__, torch=torch.__version__, argv=sys.argv, started=time.time(),
-            rank=rank, world=world, pid=os.getpid(), host=host_mark(),
+            rank=rank, world=world, pid=os.getpid(), host=host_mark(), versions=loaded(),
         )  # fmt: skip
         return store
 

@@ -13,6 +13,7 @@ from traindx.reporters.wording import (
     clean,
     headline,
     ids_of,
+    known_issue,
     leading,
     main_symptom,
     percent,
@@ -65,7 +66,7 @@ class MissingAnswer(TypedDict):
 
 
 class RunAnswer(TypedDict):
-    """One run in short. `also` are faults at work beside the first, in the order to fix them. `not_measured` counts the symptoms nothing is known of; `missing` says how to measure the most useful."""
+    """One run in short. `also` are faults at work beside the first, in the order to fix them; `known_issues` are faults of library versions that it shows. `not_measured` counts the symptoms nothing is known of; `missing` says how to measure the most useful."""
 
     run: str
     verdict: str
@@ -74,6 +75,7 @@ class RunAnswer(TypedDict):
     axis: str
     hypotheses: list[CauseAnswer]
     also: list[CauseAnswer]
+    known_issues: list[str]
     symptoms: list[SymptomAnswer]
     checked_and_absent: list[str]
     not_measured: int
@@ -90,6 +92,7 @@ def short(diagnosis: Diagnosis) -> RunAnswer:
         steps=diagnosis.run.steps, axis=diagnosis.run.axis,
         hypotheses=[_cause(diagnosis, h, place) for place, h in enumerate(named)],
         also=[_cause(diagnosis, h, place) for place, h in enumerate(diagnosis.also, 1)],
+        known_issues=[f"{known_issue(note)} {note.source}" for note in diagnosis.known_issues],
         symptoms=[SymptomAnswer(id=s.id, evidence=clean(s.evidence), where=None if s.where is None else clean(s.where),
                                 steps=None if s.steps is None else list(s.steps)) for s in diagnosis.present()],
         checked_and_absent=ids_of(diagnosis, "absent"), not_measured=len(ids_of(diagnosis, "unknown")),
@@ -131,6 +134,7 @@ def sentence(diagnosis: Diagnosis) -> str:
         lines.append(
             f"Also: {', '.join(f'{title_of(h)} ({h.cause}, {percent(h.confidence)})' for h in diagnosis.also)}."
         )
+    lines += [f"Known issue: {known_issue(note)} {note.source}" for note in diagnosis.known_issues]
     if diagnosis.next:
         lines.append(f"Next: {clean(diagnosis.next)}")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from traindx.readers.resolve import Rows, prepare, resolve, rows_of
 from traindx.readers.scan import Scanner
 from traindx.readers.verdict import distinct, measurements
 from traindx.run import Floats
+from traindx.versions import as_settings
 
 _WINDOW = 8192  # rows handed to the builder at once
 _EPOCH_SETTINGS = frozenset(
@@ -58,6 +59,8 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     places = _feed(streams, builder)
     _settings(scanner, rows, accepted, streams, builder)
     _events(scanner, accepted, places, builder)
+    builder.config.update(as_settings(scanner.statements.versions))
+    builder.said = tuple(scanner.statements.complaints)
     thinned = max((each.shape.stride for each in accepted), default=1)
     if thinned > 1:
         builder.lost.append(

@@ -75,6 +75,7 @@ class RunBuilder:
         self.config: dict[str, Any] = {}
         self.events: list[Event] = []
         self.lost: list[str] = []
+        self.said: tuple[str, ...] = ()
         self._columns: dict[str, _Column] = {}
         self._apart: dict[str, _Apart] = {}
         self._steps = Growing("d")
@@ -211,7 +212,7 @@ class RunBuilder:
         events = self._events_by_run([segment.start for segment in segments])
         runs: list[Run] = []
         for number, segment in enumerate(segments):
-            run = Run(self.source, self.format, config=dict(self.config), lost=list(self.lost))
+            run = Run(self.source, self.format, config=dict(self.config), lost=list(self.lost), said=self.said)
             run.events = [*segment.events, *events.get(number, {}).values()]
             if len(segments) > 1:
                 run.name = f"run {number + 1} of {len(segments)}"

@@ -17,7 +17,9 @@ from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
 from traindx.readers.reach import Allowed, limited_to, may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
+from traindx.readers.version_files import CARD, on_card
 from traindx.run import Floats, Run, Series
+from traindx.versions import as_settings, from_settings
 
 Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
 SETTINGS = (
@@ -47,6 +49,7 @@ def find_runs(paths: Sequence[Path], *, progress: Progress | None = None, allowe
             runs.extend(_in_directory(path, progress) if path.is_dir() else _in_file(path, str(path), progress))
         for run in runs:
             add_settings_beside(run)
+            add_versions(run)
     return runs
 
 
@@ -57,6 +60,15 @@ def add_settings_beside(run: Run) -> None:
         if (folder / name).is_file() and may_read(folder / name):
             run.config = {**load_settings(folder / name), **run.config}
             return
+
+
+def add_versions(run: Run) -> None:
+    """The versions that its settings or the model card beside it name, as settings `version.NAME`; the log's own win."""
+    card = Path(run.source).parent / CARD
+    found = from_settings(run.config)
+    if card.is_file() and may_read(card):
+        found.update(on_card(card))
+    run.config = {**as_settings(found), **run.config}
 
 
 def runs_from_stream(stream: BinaryIO, name: str = "<stdin>") -> list[Run]:

@@ -18,6 +18,7 @@ from traindx.readers.reach import may_read
 from traindx.readers.recorded_rows import NAMES, ROWS, RecordedRows
 from traindx.readers.source import Source
 from traindx.run import CRASHES, PROBES, Event, EventKind, Fact, Run, flatten
+from traindx.versions import as_settings, canonical, is_version
 
 _FIRST = '"schema": "traindx.recording/'
 _RANK = re.compile(r"rank-(\d{1,6})\.jsonl")
@@ -107,6 +108,15 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], ro
     elif kind == "meta":
         builder.config["recording.script"] = (entry.get("argv") or [""])[0]
         builder.config["recording.world"] = entry.get("world")
+        builder.config.update(as_settings(_versions(entry)))
+
+
+def _versions(meta: dict[str, Any]) -> dict[str, str]:
+    """Recordings made before all versions were noted tell the framework's own."""
+    noted = meta.get("versions")
+    if not isinstance(noted, dict):
+        noted = {name: meta.get(name) for name in ("torch", "keras", "jax", "optax")}
+    return {canonical(str(name)): text for name, text in noted.items() if isinstance(text, str) and is_version(text)}
 
 
 def _fact(entry: dict[str, Any]) -> Fact:

@@ -22,6 +22,7 @@ from traindx.readers.lines import read_prefix
 from traindx.readers.pairs import analyse
 from traindx.readers.plans import Column, Plan, slots
 from traindx.readers.shapes import Block, Places, Shape, thin_to_fit, wall_times
+from traindx.readers.statements import Statements
 from traindx.readers.tokens import HOLE, NUMBER, rebuild, to_floats
 from traindx.run import Floats
 
@@ -75,6 +76,7 @@ class Scanner:
     def __init__(self, pattern: re.Pattern[str] = NUMBER, dialects: list[Dialect] | None = None) -> None:
         self.shapes: dict[str, Shape] = {}
         self.events = EventLog()
+        self.statements = Statements()
         self.settings: dict[str, Setting] = {}
         self.planned: dict[str, float] = {}
         self.repeats: set[int] = set()  # places of lines that print an earlier row again
@@ -183,6 +185,7 @@ class Scanner:
         """Decide, once, what is to be done with lines of this template. Words with digits in them (file names, hashes)
         differ from line to line without making another kind of line of it."""
         line = rebuild(template, words, position)
+        self.statements.take(line)
         varies = len(template) < _MAX_VARYING and _DIGIT.search(template) and read_prefix(line).rank is None
         general = _VARYING.sub("~", template) if varies else template
         entry = self._general.get(general)

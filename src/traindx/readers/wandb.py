@@ -14,6 +14,7 @@ from traindx.readers.reach import may_read, open_file
 from traindx.readers.settings import load_settings
 from traindx.readers.source import MemorySource, Source
 from traindx.readers.tracker_rows import Row, feed_rows, feed_samples, numbers_in
+from traindx.readers.version_files import frozen_in
 from traindx.readers.wandb_datastore import Datastore
 from traindx.readers.wandb_files import (
     CONFIG,
@@ -29,6 +30,7 @@ from traindx.readers.wandb_files import (
 from traindx.readers.wandb_record import RunFacts, of_this_run, take_record
 from traindx.readers.wire import MalformedError
 from traindx.run import Event, Run, flatten
+from traindx.versions import as_settings, known_versions
 
 _KILLED = (128 + 9, 128 + 15, -9, -15)  # exit codes after SIGKILL and SIGTERM
 
@@ -55,6 +57,10 @@ def _read(source: Source) -> list[Run]:
     builder.config.update(load_settings(home / CONFIG))
     builder.config.update(flatten(facts.config))
     console = _console(home, facts)
+    builder.config.update(as_settings(frozen_in(home)))
+    for run in console:
+        builder.config.update(as_settings(known_versions(run.config)))
+        builder.said = run.said
     told = [event for run in console for event in run.events if event.kind != "restart"]
     builder.events.extend(Event("warning", alert) for alert in facts.alerts)
     if facts.exit_code is not None and not any(event.kind in ("traceback", "oom", "killed") for event in told):

@@ -16,6 +16,7 @@ from traindx.reporters.wording import (
     clean_lines,
     headline,
     ids_of,
+    known_issue,
     leading,
     length_of,
     main_symptom,
@@ -82,7 +83,7 @@ def _page(diagnosis: Diagnosis) -> str:
     parts = [f"## traindx: {VERDICT_WORD[diagnosis.verdict]} · {code(run_name(diagnosis))}{steps}"]
     if headline(diagnosis):
         parts.append(escaped(headline(diagnosis)))
-    sections = (_curves, _seen, _most_likely, _also, _alternatives, _checked, _missing)
+    sections = (_curves, _seen, _most_likely, _also, _known, _alternatives, _checked, _missing)
     parts += [section(diagnosis) for section in sections]
     notes = notes_of(diagnosis)
     if notes:
@@ -139,6 +140,11 @@ def _also(diagnosis: Diagnosis) -> str:
         if hypothesis.fix is not None:
             parts.append(f"**Fix:** {_named(hypothesis.fix)}; how: `traindx explain {hypothesis.fix.id}`")
     return "\n\n".join(parts)
+
+
+def _known(diagnosis: Diagnosis) -> str:
+    items = [f"{escaped(known_issue(note))} {note.source}" for note in diagnosis.known_issues]
+    return _bullets("Known issue", items) if items else ""
 
 
 def _fixes(hypothesis: Hypothesis) -> str:

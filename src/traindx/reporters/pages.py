@@ -158,6 +158,39 @@ def first_aid_page() -> str:
     return _joined(parts)
 
 
+def known_issues_page() -> str:
+    """Every known issue of library versions with its source, by kind."""
+    from traindx.known import known_issues
+
+    kinds = {
+        "fault": ("Faults", "Nothing fails loudly, or it fails whatever the script does."),
+        "clash": ("Packages that do not fit together", "Each works, the pair does not."),
+        "changed": ("Changed", "What was written for older versions fails or behaves differently."),
+    }
+    parts = [
+        "# Known issues of library versions",
+        "`traindx diagnose` names one beside the causes when the versions are known to be affected and the run shows what it "
+        "does; it moves no probability. Where versions are unknown, only an error text that nothing else prints is enough. "
+        "`traindx doctor` lists those of an environment, without the changed ones. Versions are read from the log (`pip "
+        "freeze`, a Trainer's model card, an environment report), from what W&B keeps of a run, and from a recording.",
+    ]
+    for kind, (title, lead) in kinds.items():
+        rows = [
+            row(
+                f"`{issue.id}`",
+                ", ".join(f"`{text}`" for text in issue.affects),
+                f"{_title(issue.title)}. {issue.happens} Shows only if {issue.shows_if}.",
+                issue.do,
+                f"[source]({issue.source})",
+            )
+            for issue in known_issues().values()
+            if issue.kind == kind
+        ]
+        table = _table(("id", "versions", "what happens", "what to do", ""), rows)
+        parts.append(_section(title, f"{lead}\n\n{table}"))
+    return _joined(parts)
+
+
 def all_pages() -> dict[str, str]:
     """Every page of docs/ that comes from the catalogue, by its path in docs/."""
     from traindx.causes import causes
@@ -183,6 +216,7 @@ def all_pages() -> dict[str, str]:
         ((f.safety, f.id, f.title) for f in fixes().values()),
     )  # fmt: skip
     pages["first-aid.md"] = first_aid_page()
+    pages["known-issues.md"] = known_issues_page()
     return {path: f"{MADE_BY}\n{text}" for path, text in sorted(pages.items())}
 
 

@@ -23,6 +23,7 @@ from traindx.reporters.wording import (
     headline,
     ids_of,
     joined,
+    known_issue,
     leading,
     length_of,
     main_symptom,
@@ -85,7 +86,8 @@ class _Pages:
         if headline(diagnosis):
             lines += wrap(headline(diagnosis), self.width)
         for section in (
-            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.also(diagnosis), self.alternatives(diagnosis),
+            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.also(diagnosis), self.known(diagnosis),
+            self.alternatives(diagnosis),
             self.closing(diagnosis),
         ):  # fmt: skip
             if section:
@@ -174,6 +176,11 @@ class _Pages:
                 )
         return lines
 
+    def known(self, diagnosis: Diagnosis) -> list[str]:
+        """Known issues of the library versions."""
+        told = [text for note in diagnosis.known_issues for text in (known_issue(note), note.source)]
+        return self.section("Known issue", told)
+
     def explanation(self, label: str, hypothesis: Hypothesis) -> list[str]:
         """One explanation on one line: its probability, its name in words, its id at the right edge."""
         lead = f"  {label:<11}  {percent(hypothesis.confidence):>4}"
@@ -249,6 +256,7 @@ class _Pages:
         why = f"{len(unknown)} symptoms" + (f" (for want of {lacking}): " if lacking else ": ")
         lines += self.section("Not checked", [fitting(why, unknown, room) if unknown else "nothing was left out"])
         present = [f"{clean(s.id)}: {clean(s.evidence)}" for s in diagnosis.present()]
+        lines += self.known(diagnosis)
         return lines + self.section("Note", [*present, *notes_of(diagnosis)][: _MOST["notes"]])
 
     def summary(self, diagnoses: Sequence[Diagnosis]) -> list[str]:

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis, Missing, Observation, Verdict
+from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis, KnownIssueNote, Missing, Observation, Verdict
 
 _ENDS = frozenset({"too-short", "truncated"})
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
@@ -222,6 +222,12 @@ def notes_of(diagnosis: Diagnosis) -> list[str]:
     told = list(diagnosis.notes)
     told += [loss for loss in diagnosis.run.lost if not any(loss in note for note in told)]
     return [clean(note) for note in dict.fromkeys(told)]
+
+
+def known_issue(note: KnownIssueNote) -> str:
+    """A known issue in one line, without its link: for which versions, what it is and what to do."""
+    versions = ", ".join(f"{package} {version}" for package, version in note.versions.items())
+    return clean(f"{versions or f'If you use {note.affects}'}: {note.title}. {note.do.rstrip('.')}.")
 
 
 def joined(words: Sequence[str], limit: int) -> str:

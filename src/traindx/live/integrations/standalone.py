@@ -25,6 +25,7 @@ from traindx.live.thinning import Thinning
 from traindx.readers.liveness import host_mark
 from traindx.run import flatten
 from traindx.version import __version__
+from traindx.versions import loaded
 
 FIRST_LOOKS = 3  # the first steps are looked at closely whatever they cost
 
@@ -79,7 +80,7 @@ class Recording:
             print(f"traindx: not recording: {self._store.broken}", file=sys.stderr)
         self._store.line(
             "meta", schema=SCHEMA, traindx=__version__, argv=sys.argv, started=time.time(), rank=0, world=1,
-            pid=os.getpid(), host=host_mark(), **about,
+            pid=os.getpid(), host=host_mark(), versions=loaded(), **about,
         )  # fmt: skip
         self._undo = before_uncaught(self._note)
         atexit.register(self.end, finished=False)

@@ -16,6 +16,7 @@ from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
     clean_lines,
+    known_issue,
     leading,
     length_of,
     number,
@@ -100,6 +101,7 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
             code = f"{_MONO};background:#8881;padding:8px;border-radius:6px;overflow-x:auto;margin:4px 0"
             parts += [tag("div", "fix: ", first.fix.title), block(clean_lines(first.fix.code), style=code)]
     parts += [tag("div", f"also {percent(h.confidence)}: {title_of(h)}") for h in diagnosis.also]
+    parts += [tag("div", f"known issue: {known_issue(note)} {note.source}") for note in diagnosis.known_issues]
     rest = " · ".join(f"{title_of(h)} {percent(h.confidence)}" for h in others(diagnosis)[:MOST_OTHERS])
     parts.append(tag("div", "else: ", rest, style=_SOFT) if rest and diagnosis.verdict != "healthy" else None)
     parts.append(

@@ -13,7 +13,7 @@ from traindx.reporters.html.extras import Extras
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.plots import Plots, plots_of, plots_of_curves
 from traindx.reporters.html.reliability import measured
-from traindx.reporters.html.verdict import causes, hero
+from traindx.reporters.html.verdict import causes, hero, known
 from traindx.reporters.wording import VERDICT_WORD, amount, folder_of, leading, length_of, percent, run_name, title_of
 from traindx.run import Run
 from traindx.signals import Settings
@@ -85,6 +85,7 @@ def run_section(
         "article",
         hero(diagnosis, heading, plots),
         causes(diagnosis, run_id),
+        known(diagnosis),
         [tag("div", part, id=anchor) for _, anchor, part in kept],
         class_="run", id=run_id, data_plots=f"{run_id}-data",
     )  # fmt: skip

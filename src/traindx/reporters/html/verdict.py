@@ -14,6 +14,7 @@ from traindx.reporters.wording import (
     clean_lines,
     headline,
     ids_of,
+    known_issue,
     leading,
     length_of,
     percent,
@@ -89,6 +90,24 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
             else beside
         )
     return tag("div", _likeliest(diagnosis, first, run_id), beside, class_="two")
+
+
+def known(diagnosis: Diagnosis) -> Html | None:
+    """Known issues of the library versions, each with its source: as text, since the page links to nothing outside."""
+    if not diagnosis.known_issues:
+        return None
+    listed = [
+        tag(
+            "li",
+            tag("b", "issue"),
+            tag("span", in_code(known_issue(note)), " ", tag("span", note.source, class_="mono")),
+            class_="for",
+        )
+        for note in diagnosis.known_issues
+    ]
+    return tag(
+        "section", tag("h2", "Known issue"), tag("ul", listed, class_="proof"), class_="card", aria_label="Known issue"
+    )
 
 
 def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
