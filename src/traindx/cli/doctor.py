@@ -22,7 +22,6 @@ from traindx.cli.talk import color_wanted, emit, is_terminal, width_of
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 from traindx.reporters.layout import Ink, hanging
 from traindx.version import __version__
-from traindx.versions import canonical, listed_in
 
 State = Literal["ok", "missing", "problem", "known"]
 SECONDS = 60.0  # for torch to be imported: minutes on a cold network disk would hide a hang
@@ -108,6 +107,8 @@ def _checks() -> Iterator[Check]:
 
 def _packages() -> dict[str, str]:
     """What is installed for this interpreter."""
+    from traindx.versions import canonical
+
     found = ((one.metadata["Name"], one.version) for one in metadata.distributions())
     return {canonical(name): version for name, version in found if name and version}
 
@@ -126,6 +127,8 @@ def _known(versions: Mapping[str, str]) -> Iterator[Check]:
 
 
 def _versions_in(path: Path) -> dict[str, str]:
+    from traindx.versions import listed_in
+
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -138,6 +141,8 @@ def _versions_in(path: Path) -> dict[str, str]:
 
 def _versions_of(python: Path) -> dict[str, str]:
     """Asked in another process, which imports nothing of the packages."""
+    from traindx.versions import canonical
+
     try:
         done = subprocess.run([str(python), "-c", _ASK_PACKAGES], capture_output=True, text=True, timeout=SECONDS)
         told = json.loads(done.stdout)

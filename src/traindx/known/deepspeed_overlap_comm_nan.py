@@ -11,7 +11,7 @@ ISSUE = KnownIssue(
     affects=("deepspeed==0.14.0 or deepspeed==0.15.0 or deepspeed==0.16.4",),
     signature=Signature(settings={"overlap_comm": "true"}, symptoms=("nonfinite-loss", "nonfinite-gradient")),
     shows_if="`overlap_comm` is on",
-    happens="Communication reads gradients that are not complete: the gradient norm becomes NaN and the loss 0.",
+    happens="The gradient norm becomes NaN and the loss 0; without `overlap_comm` the same training works.",
     do="Set overlap_comm to false; a larger bucket size was reported to help too.",
     source="https://github.com/deepspeedai/DeepSpeed/issues/5347",
     example=Example(

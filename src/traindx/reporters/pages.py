@@ -180,7 +180,7 @@ def known_issues_page() -> str:
                 f"`{issue.id}`",
                 ", ".join(f"`{text}`" for text in issue.affects),
                 f"{_title(issue.title)}. {issue.happens} Shows only if {issue.shows_if}.",
-                issue.do,
+                issue.do.rstrip(".") + "." + (f" Fixed in {issue.fixed}." if issue.fixed else ""),
                 f"[source]({issue.source})",
             )
             for issue in known_issues().values()
