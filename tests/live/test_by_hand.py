@@ -120,7 +120,7 @@ def test_a_rate_far_too_high_is_told(loop: str, tmp_path: Path) -> None:
     assert "lr-too-high" in [hypothesis.cause for hypothesis in told.hypotheses[:2]]
 
 
-@pytest.mark.parametrize("loop", ["module", "own", "functional"])
+@pytest.mark.parametrize("loop", LOOPS)
 def test_a_rate_that_moves_nothing_is_not_healthy(loop: str, tmp_path: Path) -> None:
     assert page(written(loop, rate=1e-8), tmp_path).verdict != "healthy"
 

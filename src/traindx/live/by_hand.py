@@ -30,7 +30,8 @@ MOST_PASSES = 256  # that are looked at without an update: more samples of one b
 STALLED = 8  # times the passes that an update usually takes: other parameters are trained now
 MOSTLY = 0.5  # of a model's numbers are held by tensors outside of it that are taken for its weights
 PROPORTIONAL = 0.01  # of an update: by how much one of plain SGD may differ from a multiple of the gradient
-NOTICEABLE = 10.0  # times the rounding of the weights: a smaller update does not tell its rate
+NOTICEABLE = 10.0  # times the rounding of a weight: a smaller change does not tell the rate
+LEAST = 2  # weights that do: a straight line through data has no more
 Marks = list[tuple[int, int]]
 Gradients = Sequence[torch.Tensor | None]
 
@@ -110,15 +111,18 @@ class _Look:
         return float(gradient @ change) / sizes if 0 < sizes < math.inf else 0.0
 
     def rate(self, change: torch.Tensor) -> float | None:
-        """The learning rate, where the update is the same multiple of every gradient."""
-        gradient, size = torch.cat(self.gradients), float(change.norm())
-        square = float(gradient @ gradient)
-        rounding = torch.finfo(torch.float32).eps * float(torch.cat(self.weights).norm())
-        if not (0 < square < math.inf and NOTICEABLE * rounding < size < math.inf):
+        """The learning rate, where the update is the same multiple of every gradient, as far as rounding does not hide it."""
+        rounding = torch.finfo(torch.float32).eps * torch.cat(self.weights).abs()
+        sure = change.isfinite() & (change.abs() > NOTICEABLE * rounding)
+        if int(sure.sum()) < LEAST:
+            return None
+        gradient, change = torch.cat(self.gradients)[sure], change[sure]
+        square, size = float(gradient @ gradient), float(change.norm())
+        if not (0 < square < math.inf and size < math.inf):
             return None
         rate = float(gradient @ change) / square
         apart = float((change - rate * gradient).norm())
-        return float(f"{abs(rate):.3g}") if apart <= PROPORTIONAL * size + rounding else None
+        return float(f"{abs(rate):.3g}") if apart <= PROPORTIONAL * size + float(rounding[sure].norm()) else None
 
 
 class HandLoop:

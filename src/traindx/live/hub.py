@@ -141,10 +141,13 @@ class Hub(Records):
         """An observer has met what it asked to see with `glance(evaluation=True)`; how often that was so."""
         return self._clock.glanced()
 
+    def look_for_update(self, *, whole: bool = False) -> None:
+        """Whether the script has changed its parameters by hand; `whole` where it may still be at it."""
+        if not self._inside and self.by_hand.updates(whole=whole):
+            self._updated_by_hand()
+
     def batch(self, batch: Any, loader: Any, seconds: float) -> None:
         """A loader has handed out a batch; a loader that is not trained on is news."""
-        if self.by_hand.pending and not self._inside:
-            self._look_for_update()
         self._loader = id(loader)
         if self._loader not in self._training_loaders:
             self.wake()
@@ -272,7 +275,7 @@ class Hub(Records):
         if self.ended:
             return
         self.stop_after = None  # it ends anyway
-        self._look_for_update()
+        self.look_for_update()
         self._tell_brief()
         self.observe("on_end")
         self.by_hand.end()
@@ -342,11 +345,6 @@ class Hub(Records):
         if self.by_hand.alive and self.by_hand.ends(gradients):
             self.observe("on_step", self.by_hand.optimizer)
 
-    def _look_for_update(self, *, whole: bool = False) -> None:
-        """Whether the script has changed its parameters by hand; `whole` where it may still be at it."""
-        if self.by_hand.updates(whole=whole):
-            self._updated_by_hand()
-
     def _updated_by_hand(self) -> None:
         """An update that no optimiser of torch has made."""
         if not self.step:
@@ -357,7 +355,7 @@ class Hub(Records):
     def _around_no_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __enter__(context: Any) -> Any:
             if self.by_hand.pending and not self._inside and not self.ended:
-                self._look_for_update(whole=True)  # an evaluation may begin
+                self.look_for_update(whole=True)  # an evaluation may begin
             return original(context)
 
         return __enter__
@@ -376,7 +374,7 @@ class Hub(Records):
         if self._inside or self.ended or not isinstance(output, torch.Tensor) or torch._C._get_tracing_state():
             return False
         if self.by_hand.pending:
-            self._look_for_update()
+            self.look_for_update()
         if not output.requires_grad:
             self._evaluated = True
             self.wake()
@@ -403,7 +401,7 @@ class Hub(Records):
     ) -> Arguments | None:
         """The gradients are final now, or, where a closure is yet to compute them, after its first run."""
         if self.by_hand.alive and self.working and not self._inside:
-            self._look_for_update()
+            self.look_for_update()
             self.by_hand.end()
         if len(args) + len(kwargs) > 1 and self.working and not self._inside:
             later = told_after_closure(args, kwargs, partial(self.observe, "on_step", optimizer))
