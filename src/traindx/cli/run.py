@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from traindx.run import Run
 
 NO_STEP = (
-    "the script computed gradients, but no optimiser of torch.optim made a step. Loops that change their parameters by hand are not "
-    "diagnosed yet: use torch.optim.SGD with the same learning rate, and run it again."
+    "the script computed gradients, but no optimiser of torch.optim made a step and no parameter was seen to change. Check that the "
+    "update runs and that the learning rate is not so small that rounding swallows it."
 )
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import torch
 from torch.optim import optimizer as torch_optimizer
@@ -20,6 +20,7 @@ from torch.utils.data import DataLoader
 
 from traindx.live.brief import Brief
 from traindx.live.budget import REST_STEPS, Budget, until_next_loss
+from traindx.live.by_hand import HandLoop
 from traindx.live.calls import Calls
 from traindx.live.closures import Arguments, told_after_closure
 from traindx.live.criteria import CRITERIA as CRITERIA
@@ -75,6 +76,7 @@ class Hub(Records):
         self._loader = 0  # that handed out a batch since the last `backward`
         self._training_loaders: set[int] = set()
         self._updated_by: set[int] = set()  # optimisers that have made an update
+        self.by_hand = HandLoop(self)
         self.ended = False  # or this is a child that forked off the training
         leave_children_alone(self)
 
@@ -138,6 +140,11 @@ class Hub(Records):
     def glanced(self) -> int:
         """An observer has met what it asked to see with `glance(evaluation=True)`; how often that was so."""
         return self._clock.glanced()
+
+    def look_for_update(self, *, whole: bool = False) -> None:
+        """Whether the script has changed its parameters by hand; `whole` where it may still be at it."""
+        if not self._inside and self.by_hand.updates(whole=whole):
+            self._updated_by_hand()
 
     def batch(self, batch: Any, loader: Any, seconds: float) -> None:
         """A loader has handed out a batch; a loader that is not trained on is news."""
@@ -243,6 +250,7 @@ class Hub(Records):
 
     def attach(self) -> None:
         self.patch(torch.autograd, "backward", self._around_backward)
+        self.patch(torch.autograd, "grad", self._around_grad)
         self.patch(torch.amp.GradScaler, "scale", around_scale)
         self.criteria.attach()
         self.patch(DataLoader, "__iter__", self._around_loader)
@@ -266,8 +274,11 @@ class Hub(Records):
         """The end: last words, everything written, every patch undone."""
         if self.ended:
             return
+        self.stop_after = None  # it ends anyway
+        self.look_for_update()
         self._tell_brief()
         self.observe("on_end")
+        self.by_hand.end()
         self.look_closely(False)
         self.write(wait=True)
         if self._store is not None:
@@ -282,29 +293,72 @@ class Hub(Records):
         def backward(tensors: Any, *args: Any, **kwargs: Any) -> Any:
             if torch.compiler.is_compiling() or self._inside or self.ended:
                 return original(tensors, *args, **kwargs)
-            self.between = False
-            if self._briefly and not self._evaluated and not self.glancing and self._notes_loss(tensors):
-                return original(tensors, *args, **kwargs)
-            self._tell_brief()
-            given = [tensors] if isinstance(tensors, torch.Tensor) else tensors
-            losses = [unscaled(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
-            self._on_gpu = any(loss.is_cuda for loss in losses)
-            if self._loader:
-                self._training_loaders.add(self._loader)
-                self._loader = 0
-            event = "on_return" if self.glancing or self._evaluated else "on_backward"
-            self._evaluated = False
-            if self.glancing:
-                self.look_closely(self.deep)
-            for loss in losses:
-                self.observe(event, loss)
-            self._number = None
+            losses = self._pass_begins(tensors)
             result = original(tensors, *args, **kwargs)
-            for loss in losses:
-                self.observe("on_gradients", loss)
+            self._pass_ends(losses)
             return result
 
         return backward
+
+    def _around_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def grad(outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+            loop = self.by_hand
+            if not loop.alive or torch.compiler.is_compiling() or self._inside or self.ended:
+                return original(outputs, inputs, *args, **kwargs)
+            create_graph = args[2] if len(args) > 2 else kwargs.get("create_graph", False)
+            inputs = inputs if isinstance(inputs, torch.Tensor) else tuple(inputs)  # it may be read only once
+            if not loop.takes(inputs, create_graph):
+                return original(outputs, inputs, *args, **kwargs)
+            losses = self._pass_begins(outputs, inputs)
+            gradients = original(outputs, inputs, *args, **kwargs)
+            self._pass_ends(losses, gradients)
+            return gradients
+
+        return grad
+
+    def _pass_begins(self, tensors: Any, inputs: Any = None) -> Sequence[torch.Tensor]:
+        """`backward` is about to run; the losses to be told of when it has. `inputs` are those of `torch.autograd.grad`."""
+        if self.by_hand.alive and self.by_hand.begins(tensors, inputs):
+            self._updated_by_hand()
+        self.between = False
+        if self._briefly and not self._evaluated and not self.glancing and self._notes_loss(tensors):
+            return ()
+        self._tell_brief()
+        given = [tensors] if isinstance(tensors, torch.Tensor) else tensors
+        losses = [unscaled(tensor) for tensor in given if isinstance(tensor, torch.Tensor)]
+        self._on_gpu = any(loss.is_cuda for loss in losses)
+        if self._loader:
+            self._training_loaders.add(self._loader)
+            self._loader = 0
+        event = "on_return" if self.glancing or self._evaluated else "on_backward"
+        self._evaluated = False
+        if self.glancing:
+            self.look_closely(self.deep)
+        for loss in losses:
+            self.observe(event, loss)
+        self._number = None
+        return losses
+
+    def _pass_ends(self, losses: Sequence[torch.Tensor], gradients: Any = None) -> None:
+        for loss in losses:
+            self.observe("on_gradients", loss)
+        if self.by_hand.alive and self.by_hand.ends(gradients):
+            self.observe("on_step", self.by_hand.optimizer)
+
+    def _updated_by_hand(self) -> None:
+        """An update that no optimiser of torch has made."""
+        if not self.step:
+            self.patch(torch.no_grad, "__enter__", self._around_no_grad)
+        self._after_step(cast(torch.optim.Optimizer, self.by_hand.optimizer), (), {})
+        self.by_hand.updated()
+
+    def _around_no_grad(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __enter__(context: Any) -> Any:
+            if self.by_hand.pending and not self._inside and not self.ended:
+                self.look_for_update(whole=True)  # an evaluation may begin
+            return original(context)
+
+        return __enter__
 
     def _notes_loss(self, tensors: Any) -> bool:
         began = time.perf_counter()
@@ -319,6 +373,8 @@ class Hub(Records):
         """Whether anybody is to be told of this result of a loss function."""
         if self._inside or self.ended or not isinstance(output, torch.Tensor) or torch._C._get_tracing_state():
             return False
+        if self.by_hand.pending:
+            self.look_for_update()
         if not output.requires_grad:
             self._evaluated = True
             self.wake()
@@ -344,6 +400,9 @@ class Hub(Records):
         self, optimizer: torch.optim.Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Arguments | None:
         """The gradients are final now, or, where a closure is yet to compute them, after its first run."""
+        if self.by_hand.alive and self.working and not self._inside:
+            self.look_for_update()
+            self.by_hand.end()
         if len(args) + len(kwargs) > 1 and self.working and not self._inside:
             later = told_after_closure(args, kwargs, partial(self.observe, "on_step", optimizer))
             if later is not None:

@@ -19,6 +19,8 @@ class Timed:
         return self
 
     def __next__(self) -> Any:
+        if self._hub.by_hand.pending:
+            self._hub.look_for_update()
         began = time.perf_counter()
         batch = next(self._iterator)
         self._hub.batch(batch, self._loader, time.perf_counter() - began)

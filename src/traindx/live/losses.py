@@ -106,7 +106,6 @@ class Losses:
                 yield margin
 
     def step(self, optimizer: torch.optim.Optimizer, step: int) -> Iterator[Finding]:
-        self._optimizers.add(id(optimizer))
         kind = type(optimizer).__name__
         rate = max(
             (float(group["lr"]) for group in optimizer.param_groups if isinstance(group.get("lr"), float)), default=0.0
@@ -122,6 +121,7 @@ class Losses:
 
     def updated(self, optimizer: torch.optim.Optimizer) -> Iterator[Finding]:
         """Whether the update that was just made makes the error smaller or larger."""
+        self._optimizers.add(id(optimizer))
         self.direction.after()
         alone = len(self._optimizers) == 1  # several may pull in turns, as adversaries do
         upright = self._upright >= AGREEING and not self._upside_down

@@ -65,7 +65,8 @@ class Records:
     def _write_rows(self, wait: bool, cost: float, seconds: float) -> None:
         """What has arrived, with `wait` all of it, and what recording has cost so far."""
         keep = self._thinning.keep
-        for step, row in self.values.ready(wait=wait):
+        # before the first update there is no training to record
+        for step, row in self.values.ready(wait=wait) if self.step else ():
             kept = keep(step, row)
             if kept:
                 self.store.row(step, kept)

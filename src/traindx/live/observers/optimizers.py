@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.optim import Optimizer, lr_scheduler
 
+from traindx.live.by_hand import ByHand
 from traindx.live.hub import Hub, user_line
 from traindx.live.observer import Observer
 from traindx.live.rows import watchable
@@ -195,6 +196,8 @@ class Optimizers(Observer):
     def _describe(self, optimizer: Optimizer, number: int) -> None:
         group = optimizer.param_groups[0]
         settings: dict[str, Any] = {"optimizer": type(optimizer).__name__}
+        if isinstance(optimizer, ByHand):
+            settings = {"optimizer": "SGD" if optimizer.plain else "written by hand", "update_by_hand": True}
         for key in ("lr", "weight_decay", "momentum", "eps", "nesterov"):
             value = group.get(key)
             if isinstance(value, int | float):

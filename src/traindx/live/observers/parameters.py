@@ -88,7 +88,6 @@ class Parameters(Observer):
             self._look_for_zeros([p for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
         for group in optimizer.param_groups:
             for parameter in group["params"]:
-                self._held.add(id(parameter))
                 if parameter.grad is not None:
                     if not self._stops:
                         self._heard_from(parameter)
@@ -119,6 +118,7 @@ class Parameters(Observer):
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._later.poll()
+        self._held |= optimized([optimizer]).keys() | self.hub.by_hand.originals
         if (
             self.hub.deep
             and self._looks.get(id(optimizer), 0) >= LOOKS
