@@ -113,6 +113,7 @@ class Run:
     facts: dict[str, Fact] = field(default_factory=dict)  # what a recording saw directly, by the symptom it speaks of
     lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
     last_lines: tuple[str, ...] = ()  # of a text log that tells of a crash
+    copies: list[str] = field(default_factory=list)  # other logs of this very training, which were left out
 
     @property
     def died(self) -> Event | None:
