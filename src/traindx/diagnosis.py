@@ -115,10 +115,12 @@ class Curve:
     name: str
     steps: tuple[float, ...]
     values: tuple[float, ...]
+    axis: str = ""  # what `steps` counts, where it is not what the run counts: validation may be logged by the epoch in a run that counts steps
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
+            "axis": self.axis,
             "steps": [_number(step) for step in self.steps],
             "values": [_number(value) for value in self.values],
         }
@@ -219,7 +221,9 @@ class Diagnosis:
             hypotheses=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data["hypotheses"]),
             missing=tuple(Missing(m["evidence"], tuple(m["would_decide"]), m["how"]) for m in data["missing"]),
             next=data["next"], version=data["traindx"], notes=tuple(data["notes"]),
-            curves=tuple(Curve(c["name"], _floats(c["steps"]), _floats(c["values"])) for c in data["curves"]),
+            curves=tuple(
+                Curve(c["name"], _floats(c["steps"]), _floats(c["values"]), c.get("axis", "")) for c in data["curves"]
+            ),
             also=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data.get("also", ())),
             known_issues=tuple(KnownIssueNote(**note) for note in data.get("known_issues", ())),
         )  # fmt: skip

@@ -114,6 +114,7 @@ class Run:
     lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
     last_lines: tuple[str, ...] = ()  # of a text log that tells of a crash
     said: tuple[str, ...] = ()  # lines of a text log that complain of something, each kind once
+    copies: list[str] = field(default_factory=list)  # other logs of this very training, which were left out
 
     @property
     def died(self) -> Event | None:

@@ -23,6 +23,10 @@ def action() -> dict[str, Any]:
     return whole
 
 
+# a fake GitHub command that keeps what it is asked to post
+_GH = '#!/bin/sh\necho "$@" > "$0.asked"\nwhile [ $# -gt 1 ]; do [ "$1" = --body-file ] && cp "$2" "$0.posted"; shift; done\n'
+
+
 @pytest.mark.parametrize(
     ("example", "fail_on", "code"), [("sick", "unhealthy", 1), ("sick", "never", 0), ("healthy", "unhealthy", 0)]
 )
@@ -33,23 +37,29 @@ def test_the_step_of_the_action_annotates_summarises_and_fails_on_a_problem(
     command = tmp_path / "traindx"
     command.write_text(f'#!/bin/sh\nexec {sys.executable} -m traindx "$@"\n')
     command.chmod(0o755)
+    (tmp_path / "gh").write_text(_GH)
+    (tmp_path / "gh").chmod(0o755)
     given = {
         "PATHS": f"\n{ROOT / 'examples' / example}\n", "OPTIONS": "--classes 10", "SARIF": str(tmp_path / "out.sarif"),
-        "FAIL_ON": fail_on,
+        "FAIL_ON": fail_on, "COMMENT": "true", "NUMBER": "7", "REPOSITORY": "me/mine", "GH_TOKEN": "none",
     }  # fmt: skip
     assert set(step["env"]) == set(given)
     environment = {
         **os.environ, **given, "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "GITHUB_OUTPUT": str(tmp_path / "output"), "RUNNER_TEMP": str(tmp_path),
     }  # fmt: skip
     done = subprocess.run(
-        ["bash", "-e", "-c", step["run"]], env=environment, capture_output=True, text=True, timeout=60
+        ["bash", "-e", "-c", step["run"]], env=environment, capture_output=True, text=True, timeout=180
     )
     assert done.returncode == code, done.stderr
     assert done.stdout.startswith("::error " if example == "sick" else "::notice ")
     assert (tmp_path / "summary.md").read_text().startswith("## traindx: ")
     assert (tmp_path / "out.sarif").is_file()
     assert (tmp_path / "output").read_text() == f"problem={'true' if example == 'sick' else 'false'}\n"
+    assert (tmp_path / "gh.posted").exists() is (example == "sick")
+    if example == "sick":
+        assert (tmp_path / "gh.posted").read_text().startswith("**traindx: UNHEALTHY**")
+        assert (tmp_path / "gh.asked").read_text().startswith("pr comment 7 --repo me/mine ")
 
 
 def test_inputs_reach_the_shell_only_through_the_environment() -> None:

@@ -450,3 +450,15 @@ def test_time_grows_with_the_file_and_no_faster(line: str) -> None:
 
     seconds(50)
     assert seconds(4000) < 10 * seconds(1000) + 0.5
+
+
+def test_an_underscore_before_a_value_keeps_its_sign() -> None:
+    (run,) = read("".join(f"epoch_{n} loss_{0.3 - n / 10:.2f} top_5 acc_0.{n + 10}\n" for n in range(8)))
+    assert run.series["loss"].values.tolist() == [0.3, 0.2, 0.1, 0.0, -0.1, -0.2, -0.3, -0.4]
+
+
+def test_a_training_whose_updates_are_all_skipped_has_its_gradient_norm() -> None:
+    row = " iteration {:8d}/ 1000 | learning rate: 1.0E-04 | loss scale: 1.0 | grad norm: nan | number of skipped iterations: 1 |\n"
+    (run,) = read("".join(row.format(n) for n in range(1, 30)))
+    assert len(run.series["grad norm"]) == 29
+    assert not np.isfinite(run.series["grad norm"].values).any()

@@ -26,8 +26,11 @@ def gather(
 ) -> list[Run]:
     """The runs in these paths. What cannot be used is told (on stderr); it raises only when nothing can be."""
     _settings(config)  # first: a wrong --config should not cost the reading of the logs
-    runs = usable(paths, lambda path: _runs(path, progress), tell)
-    return with_settings([run for found in runs for run in found], config)
+    runs = [run for found in usable(paths, lambda path: _runs(path, progress), tell) for run in found]
+    for run in runs if len(runs) > 1 else ():  # a single page says it itself
+        for copy in run.copies:
+            tell(f"{copy} is left out: it is a copy of {run.source} (the same values at the same steps).")
+    return with_settings(runs, config)
 
 
 def usable(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -81,7 +82,7 @@ def diagnose(
             run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
             run.config, main.name if main is not None else None, tuple(run.lost), run.axis,
         ),
-        symptoms=observations,
+        symptoms=tuple(_on_the_runs_axis(observation, run) for observation in observations),
         hypotheses=hypotheses,
         missing=() if settled else missing(signals, found),
         next=next_step(verdict, hypotheses, observations, signals, found),
@@ -117,11 +118,18 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     return "unhealthy" if problems else "inconclusive"
 
 
+def _on_the_runs_axis(observation: Observation, run: Run) -> Observation:
+    """Without its place where that counts epochs in a run that counts steps: the sentence names it in its own unit."""
+    series = run.series.get(observation.where or "")
+    alike = series is None or series.axis == run.axis
+    return observation if alike else replace(observation, steps=None)
+
+
 def picture(series: Series) -> Curve:
     """A small picture of a series that keeps its spikes: lowest and highest value of each piece, in order."""
     count = len(series)
     if count <= PICTURE_POINTS:
-        return Curve(series.name, tuple(series.steps.tolist()), tuple(series.values.tolist()))
+        return Curve(series.name, tuple(series.steps.tolist()), tuple(series.values.tolist()), series.axis)
     edges = np.linspace(0, count, PICTURE_POINTS // 2 + 1).astype(int)
     keep: list[int] = []
     for low, high in pairwise(edges):
@@ -132,7 +140,7 @@ def picture(series: Series) -> Curve:
         if len(bad) < len(piece):
             keep += [low + int(np.nanargmin(piece)), low + int(np.nanargmax(piece))]
     index = np.unique([0, *keep, count - 1])  # the last value is what 'now' means
-    return Curve(series.name, tuple(series.steps[index].tolist()), tuple(series.values[index].tolist()))
+    return Curve(series.name, tuple(series.steps[index].tolist()), tuple(series.values[index].tolist()), series.axis)
 
 
 def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str]) -> tuple[Hypothesis, ...]:
@@ -196,4 +204,5 @@ def _notes(signals: Signals) -> tuple[str, ...]:
         notes.append(_GAN_NOTE)
     notes += [f"Resumed: the log {event.text}." for event in run.events if event.kind == "restart"]
     notes += [f"Not read: {sentence}" for sentence in run.lost]
+    notes += [f"Same training as {run.source}, left out as a copy: {copy}." for copy in run.copies]
     return tuple(dict.fromkeys(notes))

@@ -61,7 +61,7 @@ def facts(signals: Signals) -> dict[str, str]:
         told |= {"total_steps": f"{steps:.0f}", "warmup_steps": f"{max(1, steps * 0.05):.0f}"}
     best = signals.val if signals.val is not None and len(signals.val) else signals.main
     if best is not None and len(best):
-        told["best_step"] = f"{best.best_at:g}"
+        told["best_place"] = best.at(best.lowest_at)
     return told
 
 

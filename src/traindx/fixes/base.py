@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from traindx.diagnosis import FixProposal, Safety
 
+_OPTIMIZER = re.compile(r"torch\.optim\.(\w+)\(")
+_ADAPTIVE = ("adam", "rmsprop", "adagrad")  # their steps do not shrink with the gradient
+# Adam moves a weight by up to the rate itself in one step (Kingma and Ba 2015, 2.1), and weights of a layer with 100 inputs begin at
+# about 0.1. Its default is 1e-3, and published recipes lie below 3e-3 (engine/context.py: USUAL_LR).
+_USUAL_ADAM, _LARGEST_ADAM = 3e-3, 0.1
+# SGD: 0.1 for a batch of 256, scaled linearly up to 3.2 for 8192 (Goyal et al. 2017).
+_USUAL_SGD, _LARGEST_SGD = 0.5, 3.2
 Judged = Literal["error", "recall", "speed", "symptom"]
 
 
@@ -32,7 +40,32 @@ class Fix:
     judged_by: Judged = "error"
 
     def proposal(self, facts: Mapping[str, str]) -> FixProposal:
-        code = self.code
+        named = _OPTIMIZER.search(self._filled(self.code, facts))
+        usable = _plausible(facts, "" if named is None else named.group(1).lower())
+        lines = []
+        for line in self.code.strip("\n").split("\n"):
+            statement, mark, comment = line.partition("  # ")  # what the run had is said as it was, whatever it was
+            lines.append(self._filled(statement, usable) + mark + self._filled(comment, facts))
+        return FixProposal(self.id, self.title, "\n".join(lines), self.safety)
+
+    def _filled(self, text: str, facts: Mapping[str, str]) -> str:
         for name, default in self.defaults.items():
-            code = code.replace("{" + name + "}", facts.get(name, default))
-        return FixProposal(self.id, self.title, code.strip("\n"), self.safety)
+            text = text.replace("{" + name + "}", facts.get(name, default))
+        return text
+
+
+def _plausible(facts: Mapping[str, str], optimizer: str) -> dict[str, str]:
+    """The numbers with learning rates that this optimiser can train with; a rate that it cannot is left to the script's own `lr`."""
+    usable = dict(facts)
+    if "lr" not in facts:
+        return usable
+    adaptive = any(word in optimizer for word in _ADAPTIVE)
+    usual, largest = (_USUAL_ADAM, _LARGEST_ADAM) if adaptive else (_USUAL_SGD, _LARGEST_SGD)
+    lr = float(facts["lr"])
+    if "lower_lr" in facts:
+        usable["lower_lr"] = f"{min(float(facts['lower_lr']), usual):.3g}"
+    if "higher_lr" in facts:
+        usable["higher_lr"] = f"{min(float(facts['higher_lr']), usual):.3g}" if lr < usual else "3 * lr"
+    if lr > largest:
+        usable["lr"] = "lr"
+    return usable

@@ -8,7 +8,7 @@ FIX = Fix(
     id="early-stopping",
     title="Keep the checkpoint with the best validation score",
     code="""
-best, waited, patience = float("inf"), 0, 10  # this run was best at step {best_step}
+best, waited, patience = float("inf"), 0, 10  # this run was best at {best_place}
 for epoch in range(epochs):
     train_one_epoch()
     val_loss = evaluate()
@@ -31,6 +31,6 @@ early. Patience must exceed the noise of validation: five to ten evaluations, or
 evaluations is an optimistic number, so report the score on a test set that took no part in the choice. Do not stop at
 the first peak if double descent is likely (label noise, model near the interpolation threshold).
 """,
-    defaults={"best_step": "an earlier step"},
+    defaults={"best_place": "an earlier epoch"},
     tries=("early_stop=3",),
 )

@@ -8,7 +8,7 @@ FIX = Fix(
     id="resume-from-checkpoint",
     title="Resume from the last good checkpoint with a lower rate",
     code="""
-state = torch.load("checkpoint.pt", map_location="cpu", weights_only=True)  # saved before step {best_step}
+state = torch.load("checkpoint.pt", map_location="cpu", weights_only=True)  # saved before {best_place}
 model.load_state_dict(state["model"])
 optimizer.load_state_dict(state["optimizer"])
 for group in optimizer.param_groups:
@@ -24,5 +24,5 @@ were in flight (PaLM restarted about 100 steps earlier and skipped 200 to 500 ba
 first, including the optimizer's moments. Save one at least every few per cent of the run, and keep more than the
 latest.
 """,
-    defaults={"best_step": "the trouble", "lower_lr": "1e-4", "lr": "higher"},
+    defaults={"best_place": "the trouble", "lower_lr": "1e-4", "lr": "higher"},
 )

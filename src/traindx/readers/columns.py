@@ -11,6 +11,7 @@ import re
 from traindx.meaning import Split, meaning_of
 from traindx.readers.cells import number_of
 from traindx.readers.dialect import Dialect, Handler, Sink
+from traindx.readers.frames import role_of
 from traindx.readers.keys import OBJECTIVES, meaning_in_text
 from traindx.readers.tokens import NUMBER
 
@@ -157,6 +158,8 @@ def header_of(line: str) -> list[str]:
         if any(":" in name[:-1] and " " in name for name in names):
             continue
         kinds = [meaning_in_text(_STEPS.get(name, name)).kind for name in names]
+        if any(role_of(name) == "run" for name in names) and not {"epoch", "step"} & {*kinds}:
+            continue  # '| model | accuracy |': the results of several trainings
         measures = any(kind in OBJECTIVES for kind in kinds)
         ultralytics = any(name.lower().replace("_", "") == "gpumem" for name in names)
         counts = kinds[0] in ("epoch", "step") or names[0] == "Class"

@@ -8,17 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-import numpy as np
-
 from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES
 from traindx.readers import readers
 from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
+from traindx.readers.copies import without_copies
 from traindx.readers.reach import Allowed, limited_to, may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.readers.version_files import CARD, on_card
-from traindx.run import Floats, Run, Series
+from traindx.run import Run
 from traindx.versions import as_settings, from_settings
 
 Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
@@ -30,6 +29,8 @@ _SKIPPED_FOLDERS = frozenset(
     {".git", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", "site-packages"}
 )
 _MAX_FILES = 200_000
+_WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets", b"[Content_Types].xml")  # of the zip that an .xlsx is
+_ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOOKED_FOR = (
     "TensorBoard events, W&B, MLflow, trackio, HF, Lightning, Keras, YOLO, mmengine, detectron2, fairseq or Megatron logs, "
     "CSV/TSV/JSON tables or any text with 'loss 0.5'-like pairs"
@@ -92,6 +93,7 @@ def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
     try:
         if not source.size:
             raise TraindxError(f"{name} is empty.", "Give the log file itself, or the directory the run wrote to.")
+        _refuse_workbook(source)
         ranked = candidates(source)
     except OSError as error:
         raise TraindxError(f"{name} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
@@ -120,6 +122,15 @@ def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
         f"{name} holds no training metrics: looked for {_LOOKED_FOR}; found {found}.",
         "Point traindx at the log or run directory, or pipe the training's output into `traindx diagnose -`.",
     )
+
+
+def _refuse_workbook(source: Source) -> None:
+    """A spreadsheet is a program's own archive; nothing in it is opened."""
+    zipped = source.head.startswith(_ZIP) and any(part in source.head for part in _WORKBOOK_PARTS)
+    if zipped or source.head.startswith(_OLD_EXCEL):
+        raise TraindxError(
+            f"{source.name} is an Excel workbook, which traindx does not read: save the sheet as CSV and give that file."
+        )
 
 
 def _tells(run: Run) -> bool:
@@ -157,8 +168,7 @@ def runs_among(folder: Path, files: Sequence[Path], progress: Progress | None = 
         if path not in taken:
             runs.extend(_any_run(path, progress, damaged))
     found = sorted((run for run in runs if _tells(run) or run.of(*OBJECTIVES)), key=lambda run: run.source)
-    kept = _without_copies(found)
-    return [run for run in found if any(run is one for one in kept)], damaged
+    return without_copies(found), damaged
 
 
 def _claimed(reader: Reader, folder: Path, files: Sequence[Path]) -> list[Bundle]:
@@ -176,7 +186,11 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str]) -> list[
     try:
         if not source.size:
             return []
+        _refuse_workbook(source)
         ranked = candidates(source)
+    except TraindxError as error:
+        damaged.append(str(error))
+        return []
     except OSError:
         return []
     for score, reader in ranked:
@@ -218,59 +232,3 @@ def walk(folder: Path) -> Iterator[Path]:
                 count += 1
                 if count >= _MAX_FILES:
                     return
-
-
-def _without_copies(runs: list[Run]) -> list[Run]:
-    """The same training is often written twice (text and JSON, TensorBoard and CSV): of runs whose objective agrees
-    value for value, the one that knows most is kept."""
-    kept: list[Run] = []
-    for run in sorted(runs, key=lambda run: (-len(run.series), -run.points)):
-        copy_of = next((other for other in kept if _same_training(run, other)), None)
-        if copy_of is None:
-            kept.append(run)
-        else:  # what only the copy knows of the settings is not lost
-            copy_of.config = {**run.config, **copy_of.config}
-    return kept
-
-
-def _same_training(one: Run, other: Run) -> bool:
-    near = os.path.commonpath([os.path.dirname(one.source) or ".", os.path.dirname(other.source) or "."])
-    depth = len(Path(os.path.dirname(other.source) or ".").parts) - len(Path(near).parts)
-    if one.source == other.source or depth > 2:
-        return False
-    mine, theirs = _longest_objective(one), _longest_objective(other)
-    if mine is None or theirs is None:
-        return mine is None and not any(len(series) for series in one.series.values())
-    if one.format == other.format and os.path.dirname(one.source) != os.path.dirname(other.source):
-        # a tool writes a training once: only a folder that was copied as a whole holds it again
-        return _equal(mine.values, theirs.values) and _equal(mine.times, theirs.times)
-    return _agree(mine, [series for series in other.of(*OBJECTIVES) if len(series) >= 2])
-
-
-def _equal(one: Floats | None, other: Floats | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other, equal_nan=True)
-
-
-def _longest_objective(run: Run) -> Series | None:
-    return max((series for series in run.of(*OBJECTIVES) if len(series) >= 3), key=len, default=None)
-
-
-def _agree(mine: Series, others: Sequence[Series]) -> bool:
-    """Whether some other series contains these values, up to the rounding of a text log (3 significant digits)."""
-    few = mine.values[np.isfinite(mine.values)][:50]
-    if len(few) < 3:
-        return False
-    for series in others:
-        values = series.values[np.isfinite(series.values)]
-        if not len(values):
-            continue
-        ordered = np.sort(values)
-        place = (
-            np.clip(np.searchsorted(ordered, few), 1, len(ordered) - 1) if len(ordered) > 1 else np.zeros(len(few), int)
-        )
-        nearest = np.minimum(np.abs(ordered[place] - few), np.abs(ordered[place - 1] - few))
-        if np.mean(nearest <= 2e-3 * np.abs(few) + 1e-12) > 0.9 and np.ptp(few) > 0:
-            return True
-    return False

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
 from traindx.errors import TraindxError
 from traindx.meaning import meaning_of
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
-from traindx.readers.frames import TAG_NAMES
+from traindx.readers.frames import TAG_NAMES, is_counter, role_of
 from traindx.readers.jsonrows import head_rows, read_json_rows
 from traindx.readers.jsontext import flat_row
 from traindx.readers.sink import Sink
@@ -18,10 +21,20 @@ def sniff(source: Source) -> float:
     if not rows:
         return 0.0
     names = {name for row in rows for name in flat_row(row)[0]}
+    if _compares(rows, names):
+        return 0.0
     known = any(meaning_of(name).kind not in ("other", "step", "epoch", "stamp") for name in names)
     is_long = any(key in TAG_NAMES for row in rows for key in row) and any("value" in name for name in names)
     # a single object may as well be a settings file or a JSON document
     return POSSIBLE if (known or is_long) and len(rows) > 1 else FALLBACK
+
+
+def _compares(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> bool:
+    """Whether every row is another model or run, and none is counted: results, not the course of a training."""
+    if len(rows) < 2 or any(is_counter(name) for name in names):
+        return False
+    named = {key for row in rows for key, value in row.items() if isinstance(value, str) and role_of(key) == "run"}
+    return any(len({str(row.get(key)) for row in rows}) == len(rows) for key in named)
 
 
 def read(source: Source) -> list[Run]:

@@ -79,7 +79,7 @@ def phrase_before(left: str) -> Phrase:
     name = _without_numbers(name)
     trimmed = _COPULA.sub("", name)
     joined = joined or trimmed != name
-    name = _LEADING.sub("", trimmed.strip(STRIP)).strip(STRIP)
+    name = _LEADING.sub("", trimmed.strip(STRIP)).strip(STRIP).rstrip("_")
     if not _is_name(name):
         return Phrase("", joined, [*labels, name[:_MAX_LETTERS]])
     return Phrase(name, joined, labels)

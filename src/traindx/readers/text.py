@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import msgspec
+
 from traindx.errors import TraindxError
 from traindx.readers.assemble import assemble
 from traindx.readers.base import FALLBACK, POSSIBLE, Reader
@@ -22,6 +24,11 @@ _LINE_WIDTH = 160
 _LOG_LINES = POSSIBLE + 0.1  # lines that count and name an objective are no table and no JSON
 _SAMPLED = 200  # lines of the head
 _ANALYSED = 20  # kinds of them, the most frequent first
+_RECORDS = 20  # lines that are looked at for JSON
+_MOSTLY = 0.9  # of them
+_WRAPPED = frozenset(
+    {"log", "message", "msg", "text", "line", "event", "textPayload"}
+)  # Docker, logging, structlog, Cloud Logging
 _CONTROL = re.compile(r"[\x01-\x06\x0e-\x1a\x1c-\x1f]")
 
 
@@ -59,7 +66,27 @@ def sniff(source: Source) -> float:
         or text.count("\ufffd") > 0.6 * size
     ):
         return 0.0
+    if _is_records(text):
+        return 0.0
     return _LOG_LINES if _measures(tidy(text)) else FALLBACK
+
+
+def _is_records(text: str) -> bool:
+    """Lines that are JSON objects are data, and a number in a sentence they quote was measured elsewhere; only loggers wrap the lines of
+    a log like this, under a name that says so."""
+    lines = [line for line in text.split("\n")[:_RECORDS] if line.strip()]
+    lines = lines[:-1] if len(lines) > 1 else lines  # the head may end within a line
+    records = []
+    for line in lines:
+        try:
+            record = msgspec.json.decode(line) if line.lstrip().startswith("{") else None
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if isinstance(record, dict):
+            records.append(record)
+    return (
+        bool(lines) and len(records) >= _MOSTLY * len(lines) and not any(_WRAPPED & record.keys() for record in records)
+    )
 
 
 def _measures(text: str) -> bool:

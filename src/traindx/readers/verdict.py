@@ -31,7 +31,10 @@ def measurements(rows: list[Rows], lines: int) -> list[Rows]:
         if not each.plan.told and _few_items(each) and (_recurs(each) or _is_final(each, tail) or _is_named_bar(each)):
             chosen.setdefault(id(each), each)
     if not chosen:
-        return [each for each in metric if _tells_alone(each)] or [each for each in metric if _counts_fractions(each)]
+        for alone in (_tells_alone, _counts_fractions, _has_gradients):
+            if found := [each for each in metric if alone(each)]:
+                return found
+        return []
     for each in _company([each for each in metric if id(each) not in chosen], list(chosen.values()), rows):
         chosen[id(each)] = each
     return sorted(chosen.values(), key=lambda each: int(each.block.seq[0]))
@@ -75,6 +78,18 @@ def _tells_alone(rows: Rows) -> bool:
     """'Saved the model at epoch 3 with loss 0.2': a remark, but where nothing else is logged it is the curve."""
     plan = rows.plan
     return plan.told and plan.objective and bool(plan.counters) and rows.shape.seen >= 3 and _progresses(rows)
+
+
+def _has_gradients(rows: Rows) -> bool:
+    """Megatron leaves the loss out of lines whose update was skipped: a training that skips them all logs its gradient norm and no loss."""
+    kinds = {column.meaning.kind for column in rows.plan.columns}
+    return (
+        "grad_norm" in kinds
+        and bool(rows.plan.counters)
+        and not rows.plan.told
+        and _counts_up(rows)
+        and _progresses(rows)
+    )
 
 
 def _only_numbers_items(rows: Rows) -> bool:

@@ -70,9 +70,8 @@ class Curve:
         return value * self.sign + 0.0  # no minus before a zero
 
     def at(self, step: float) -> str:
-        """A place on this curve in words: 'step 400', 'epoch 6', 'value 12'."""
-        unit = {"step": "step", "epoch": "epoch", "row": "value"}[self.series.axis]
-        return f"{unit} {counted(step)}"
+        """A place on this curve in words: 'step 400', 'epoch 6', 'row 12'."""
+        return f"{self.series.axis} {counted(step)}"
 
     @cached_property
     def bins(self) -> Bins:
@@ -152,6 +151,11 @@ class Curve:
     def best(self) -> float:
         """The best level held over a tenth of the run."""
         return float(self._levels[0].min())
+
+    @property
+    def lowest_at(self) -> float:
+        """Where the best single value is, as the picture of the curve marks it."""
+        return float(self.x[int(np.argmin(self.y))])
 
     @property
     def best_at(self) -> float:

@@ -264,6 +264,7 @@ def printed_step(values: Floats) -> float:
     known = values[np.isfinite(values)][:500]
     for decimals in range(7):
         scaled = known * 10.0**decimals
-        if np.all(np.abs(scaled - np.round(scaled)) < 1e-6):
+        # relative for what is below 1: numbers of 1e-8 are no zeros with a rounding error
+        if np.all(np.abs(scaled - np.round(scaled)) <= 1e-6 * np.minimum(1.0, np.abs(scaled))):
             return float(10.0**-decimals)
     return 0.0

@@ -29,6 +29,7 @@ BEYOND = 1.5  # times the highest jump that chance brings in a run of this lengt
 MANY_JUMPS = 500
 FEW = 2  # spikes that validation did not notice are worth
 PASSING = 0.3  # a line
+AFTER = 3  # values that must stay low for a recovery, in short runs and between bins: the fewest that have a median
 BROAD = 3  # values at least: a single one is what the local search is for
 COARSE = (1500, 200)  # blocks at the coarser scales
 MANY = 100_000  # longer series are read in blocks whose maximum stands for them
@@ -134,7 +135,7 @@ def _at_scale(curve: Curve, block: int, descent: float, *, highest: bool) -> lis
         spread = 1.4826 * rolling_median(np.abs(ratio), 2 * width + 1)
         spread = np.maximum(spread, WHOLE * np.median(spread))  # a handful of neighbours may agree by chance
         hit &= np.log(height / base) > LOG_Z * np.maximum(spread, 1e-300)
-    return _episodes(x, height, base, hit)
+    return _episodes(x, height, base, hit, width)
 
 
 def _expected_highest(jumps: Floats) -> float:
@@ -147,7 +148,16 @@ def _expected_highest(jumps: Floats) -> float:
     return float(high + (high - low) / np.log(begin / end) * np.log(end * len(jumps)))
 
 
-def _episodes(x: Floats, height: Floats, base: Floats, hit: NDArray[np.bool_]) -> list[Spike]:
+def _recovered(values: Floats, limit: float, width: int) -> int | None:
+    """The place from which the values stay below the limit: the first one whose next `width` values, or all that are left, lie below it by
+    their median. One low value between high ones is no recovery."""
+    for place in np.flatnonzero(values <= limit):
+        if np.median(values[place : place + width]) <= limit:
+            return int(place)
+    return None
+
+
+def _episodes(x: Floats, height: Floats, base: Floats, hit: NDArray[np.bool_], width: int) -> list[Spike]:
     places = np.flatnonzero(hit)
     if not len(places):
         return []
@@ -155,10 +165,14 @@ def _episodes(x: Floats, height: Floats, base: Floats, hit: NDArray[np.bool_]) -
     spikes = []
     for group in groups:
         peak = int(group[np.argmax(height[group])])
-        half = base[peak] + 0.3 * (height[peak] - base[peak])
-        after = np.flatnonzero(height[group[-1] + 1 :] <= half)
-        back = float(x[group[-1] + 1 + after[0]]) if len(after) else None
-        spikes.append(Spike(float(x[peak]), float(height[peak]), float(base[peak]), back))
+        # the median around a jump that lasts is half way up already: the level is that of the values before it
+        before = height[max(0, group[0] - AFTER) : group[0]]
+        level = min(float(base[peak]), float(np.median(before))) if len(before) == AFTER else float(base[peak])
+        half = level + 0.3 * (height[peak] - level)
+        later = int(group[-1]) + 1
+        after = _recovered(height[later:], half, width)
+        back = float(x[later + after]) if after is not None else None
+        spikes.append(Spike(float(x[peak]), float(height[peak]), level, back))
     return spikes
 
 
@@ -173,9 +187,9 @@ def _broad(curve: Curve, descent: float) -> list[Spike]:
         if len(group) * len(curve) < BROAD * len(y):
             continue
         peak = int(group[np.argmax(y[group])])
-        later = np.flatnonzero(y[peak:] <= lowest[peak] + 0.4 * above[peak])
-        if len(later):
-            spikes.append(Spike(float(x[peak]), float(y[peak]), float(lowest[peak]), float(x[peak + later[0]])))
+        after = _recovered(y[peak:], lowest[peak] + 0.4 * above[peak], AFTER)
+        if after is not None:
+            spikes.append(Spike(float(x[peak]), float(y[peak]), float(lowest[peak]), float(x[peak + after])))
     return spikes
 
 
@@ -192,8 +206,8 @@ def _short(curve: Curve) -> list[Spike]:
         others = np.delete(np.diff(y), index - 1)
         swing = OTHER_RISES * float(others.max(initial=0.0))
         if rise > max(0.5 * gained, 4 * usual, 0.35 * abs(base), swing) and rise > 0:
-            after = np.flatnonzero(y[index + 1 :] <= base + 0.4 * rise)
-            back = float(x[index + 1 + after[0]]) if len(after) else None
+            after = _recovered(y[index + 1 :], base + 0.4 * rise, AFTER)
+            back = float(x[index + 1 + after]) if after is not None else None
             if not spikes or (spikes[-1].back is not None and spikes[-1].back <= x[index]):
                 spikes.append(Spike(float(x[index]), float(y[index]), base, back))
     return spikes
@@ -215,7 +229,8 @@ Against a rolling median, a jump must exceed eight robust standard deviations, t
 are heavy-tailed by nature; in long runs also one and a half times the highest jump which that tail brings by chance), 15 %
 of the local level, 12 % of the whole descent, and five and a half times the usual ratio of a value to its level. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
 far, four times the usual change and every other rise. One or two that come back while validation goes on to its best weigh
-little, and a step that stays while validation goes on to its best is another loss from there on. The page says where the largest one is and when the loss was back.
+little, and a step that stays while validation goes on to its best is another loss from there on. The page says where the largest one is and when the loss was back: a single
+low value between high ones is no recovery, the values after it must stay low by their median.
 Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a jump of it says nothing.
 
 ## Healthy range
@@ -233,6 +248,8 @@ a norm that jumps with the loss points to the batch, one that grew for many step
         Case("the reconstruction of an adversarial training falls calmly", "absent",
              lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8)}),
         Case("jump that recovers", "present", lambda: {"train_loss": put(falling(300, 2.4, 0.5), 200, 3.1, 2.6, 1.4, 0.9)}),
+        Case("jump with one low value after it, then high to the end", "present",
+             lambda: {"lm loss": then(falling(200, 9.0, 3.4, 0.005), np.array([7.3, 4.1, 7.6, 7.2, 7.1, 7.0, 7.3, 7.1, 7.0, 7.0]))}),
         Case("climb at the start, then descent", "present",
              lambda: {"lm loss": (range(10, 210, 10), then(np.array([12.1, 14, 26.5, 20, 12.0]), falling(15, 9.5, 7.5, 0.01)))}),
         Case("jump in the last of seven epochs", "present", lambda: {"loss": [3.9, 2.9, 2.5, 2.2, 2.0, 1.9, 4.0]}),

@@ -1,0 +1,33 @@
+"""What must not leave the machine in a text made for pasting: secrets, addresses of people, and where files lie."""
+
+from __future__ import annotations
+
+import os
+import re
+
+_HIDDEN = "***"
+_SECRETS = re.compile(
+    r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ)[\w.-]{12,}"  # tokens by the prefixes their makers give them
+    r"|\b[0-9a-fA-F]{40,}\b"  # W&B keys have 40 digits
+    r"|[\w.+-]+@[\w-]+\.[\w.]+"
+)
+_NAMED = re.compile(
+    r"(?i)\b((?:[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization|credential)s?)[\"']?\s*[:=]\s*[\"']?)(?:bearer\s+)?[^\s\"',;]+"
+)
+_IN_ADDRESS = re.compile(r"(\w+://)[^\s/@]+@|(\w+://[^\s?]+)\?\S+")
+_PATH = re.compile(r"(?<![\w:/.~\\])(?:~|[A-Za-z]:|\.{1,2})?(?:[/\\][^\s/\\:'\"`*?<>|]+)+[/\\]?")
+
+
+def scrubbed(text: str, source: str = "") -> str:
+    """The text without secrets, with every path cut to its last part; `source` is the run's own, which may hold blanks."""
+    if source:
+        text = text.replace(source, base_of(source))
+    text = _IN_ADDRESS.sub(lambda match: match.group(1) or match.group(2), text)
+    text = _NAMED.sub(rf"\g<1>{_HIDDEN}", text)
+    text = _SECRETS.sub(_HIDDEN, text)
+    return _PATH.sub(lambda match: base_of(match.group()), text)
+
+
+def base_of(path: str) -> str:
+    """The last part of a path of either kind."""
+    return os.path.basename(path.replace("\\", "/").rstrip("/")) or path
