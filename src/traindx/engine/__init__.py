@@ -12,7 +12,6 @@ from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Obs
 from traindx.engine.advise import about, facts, missing, sources
 from traindx.engine.context import Hint
 from traindx.engine.evidence import gather
-from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
 from traindx.engine.together import apart, beside
@@ -28,13 +27,7 @@ LEAST = 0.01
 BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
 PLAIN = 0.7  # clarity from which a problem speaks for itself
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
-NEVER_WELL = (
-    "flat-from-start",
-    "loss-at-chance",
-)  # whatever else was ruled out, a run that learnt nothing is not called healthy
 DIED = "run-died"  # nobody can tell how it would have ended
-HALF = 0.5
-TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 ALSO_WELL = {
     REST,
     "suspiciously-good",
@@ -86,14 +79,15 @@ def diagnose(
         next=next_step(verdict, hypotheses, observations, signals, found),
         version=__version__,
         notes=_notes(signals),
-        curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
+        curves=_pictures(signals),
         also=tuple(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)) for one in others),
     )  # fmt: skip
 
 
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
     """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
-    settles it."""
+    settles it. No run is called healthy beside a problem on the same page, however unlikely every cause of it is: a detector that
+    knows why its number does no harm reports it as absent, with the reason."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
     broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
@@ -105,14 +99,21 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
     if healthy >= 0.5:
-        stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
-        doubtful = bool(problems) and healthy < TWO_TO_ONE and level_of(observations) == INSIDE
-        return "inconclusive" if stuck or doubtful or DIED in present else "healthy"
+        return "inconclusive" if problems or DIED in present else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
+
+
+def _pictures(signals: Signals) -> tuple[Curve, ...]:
+    """What the verdict rests on first, then validation loss, score and training loss: whatever the verdict, best and last of each
+    belong on the page."""
+    chosen = [
+        c.series for c in (signals.main, signals.val, signals.score, signals.train) if c is not None and len(c.series)
+    ]
+    return tuple(picture(series) for series in {series.name: series for series in chosen}.values())
 
 
 def picture(series: Series) -> Curve:
