@@ -54,6 +54,10 @@ _ERROR = frozenset(
 )
 _PERPLEXITY = frozenset({"ppl", "perplexity", "perp"})
 _REWARD = frozenset({"reward", "rewards", "rew", "return", "returns", "retn"})
+_PREFERENCE = frozenset(
+    {"chosen", "rejected", "margin", "margins"}
+)  # DPO and its kin: log ratios of one policy, no return
+_ADVANTAGE = frozenset({"advantage", "advantages", "adv"})
 _LIKELIHOOD = frozenset({"elbo", "loglik", "loglikelihood", "ll", "likelihood", "logp", "logprob", "evidence"})
 _LOSS_WORDS = frozenset(
     "loss losses lossval nll ce xent crossentropy bce cost objective criterion criteria energy l1 l2 huber hinge".split()
@@ -215,7 +219,8 @@ def _inside(
         target = "gradient" if grad else "weight" if weight else "activation"
         return Meaning("nonfinite", part=target, where=_where(words, _WEIGHT))
     zeros = (bag & {"zero", "zeros"} and bag & _SHARE) or ("sparsity" in bag and bag & _ACTIVATION)
-    if "dead" in bag or (zeros and not grad and not weight):
+    # 'frac_reward_zero_std' counts groups of equal rewards, 'zero_loss_fraction' samples: neither is a layer
+    if "dead" in bag or (zeros and not grad and not weight and not bag & (_REWARD | _ADVANTAGE | _LOSS_WORDS | _SCORE)):
         return Meaning("dead", part="" if "dead" in bag else "zeros", where=_where(words))
     if bag & {"saturated", "saturation"}:
         return Meaning("saturated", where=_where(words))
@@ -239,7 +244,7 @@ def _where(words: list[str], also: frozenset[str] = frozenset()) -> str:
 
 def _pace(words: list[str], bag: set[str], split: Split) -> Meaning | None:
     """Throughput ('it/s', 'tokens_per_sec') or its inverse ('s/it', 'time_per_step_s'), which is a step time."""
-    if bag & {"fps", "throughput", "wps", "ups", "tflops", "ips", "qps", "tps", "tgs"}:
+    if bag & {"fps", "throughput", "wps", "ups", "tflops", "ips", "qps", "tps", "tgs", "mfu", "hfu", "flops"}:
         return Meaning("throughput", split, "max")
     counted = [index for index, word in enumerate(words) if word in _COUNTED]
     seconds = [index for index, word in enumerate(words) if word in {"s", "sec", "second", "seconds"}]
@@ -275,6 +280,10 @@ def _objective(
         return Meaning("other", split)
     part = "/".join(w for w in words if w not in _SPLITS and w not in _TOTAL and w not in _STATS and not w.isdigit())
     rewarded = bag & _REWARD or "eprewmean" in bare or bare == "ret"
+    if rewarded and bag & {"accuracy", "accuracies"}:  # how often the chosen answer has the higher reward
+        return Meaning("score", split, "max", part, stat=stat, scale=scale)
+    if rewarded and bag & _PREFERENCE:
+        return Meaning("other", split, stat=stat)
     if rewarded and not bag & {"loss", "losses"}:  # the loss of a reward model is a loss
         return Meaning("reward", split, "max", part, stat=stat, scale=scale)
     if bag & _PERPLEXITY:

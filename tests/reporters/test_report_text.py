@@ -50,14 +50,16 @@ def test_a_sentence_of_two_symptoms_is_printed_once() -> None:
     assert "as one says" in text
 
 
-def test_healthy_run_gets_three_lines() -> None:
+def test_healthy_run_gets_four_lines() -> None:
     lines = page(samples.healthy()).splitlines()
-    assert len(lines) == 3
+    assert len(lines) == 4
     assert lines[0].endswith("HEALTHY")
-    assert "Checked" in lines[1]
-    assert "divergence" in lines[1]
-    assert "Not checked" in lines[2]
-    assert "overfitting-gap" in lines[2]
+    assert "Results" in lines[1]
+    assert "now" in lines[1]
+    assert "Checked" in lines[2]
+    assert "divergence" in lines[2]
+    assert "Not checked" in lines[3]
+    assert "overfitting-gap" in lines[3]
 
 
 @pytest.mark.parametrize("form", ["text", "md"])

@@ -68,6 +68,8 @@ CAUSE = Cause(
         "slow-convergence": "never",
         "high-initial-loss": "rarely",
         "val-spike": "rarely",
+        "ends-off-best": "rarely",
+        "constant-gradient-norm": "rarely",
         "lr-schedule-anomaly": "never",
         "tiny-updates": "never",
         "huge-updates": "never",

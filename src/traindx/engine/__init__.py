@@ -34,9 +34,9 @@ NEVER_WELL = (
     "flat-from-start",
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
-DIED = "run-died"  # nobody can tell how it would have ended
 HALF = 0.5
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
+DIED = "run-died"  # nobody can tell how it would have ended
 ALSO_WELL = {
     REST,
     "suspiciously-good",
@@ -88,7 +88,7 @@ def diagnose(
         next=next_step(verdict, hypotheses, observations, signals, found),
         version=__version__,
         notes=_notes(signals),
-        curves=tuple(picture(curve.series) for curve in (main, signals.val) if curve is not None and len(curve.series)),
+        curves=_pictures(signals),
         also=tuple(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)) for one in others),
         known_issues=matching(run, observations),
     )  # fmt: skip
@@ -96,7 +96,8 @@ def diagnose(
 
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
     """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
-    settles it."""
+    settles it. No log is called healthy beside a problem on the same page, however unlikely every cause of it is: a detector that
+    knows why its number does no harm reports it as absent, with the reason. A look inside the training that finds no cause may outweigh one."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
     broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
@@ -108,9 +109,10 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
     if healthy >= 0.5:
-        stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
-        doubtful = bool(problems) and healthy < TWO_TO_ONE and level_of(observations) == INSIDE
-        return "inconclusive" if stuck or doubtful or DIED in present else "healthy"
+        if level_of(observations) == INSIDE:  # how often sound trainings show each symptom was counted there
+            stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
+            problems = problems if stuck or healthy < TWO_TO_ONE else []
+        return "inconclusive" if problems or DIED in present else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
@@ -123,6 +125,15 @@ def _on_the_runs_axis(observation: Observation, run: Run) -> Observation:
     series = run.series.get(observation.where or "")
     alike = series is None or series.axis == run.axis
     return observation if alike else replace(observation, steps=None)
+
+
+def _pictures(signals: Signals) -> tuple[Curve, ...]:
+    """What the verdict rests on first, then validation loss, score and training loss: whatever the verdict, best and last of each
+    belong on the page."""
+    chosen = [
+        c.series for c in (signals.main, signals.val, signals.score, signals.train) if c is not None and len(c.series)
+    ]
+    return tuple(picture(series) for series in {series.name: series for series in chosen}.values())
 
 
 def picture(series: Series) -> Curve:

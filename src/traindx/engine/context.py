@@ -3,6 +3,7 @@ itself, and a run in fp32 cannot overflow in fp16."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -19,11 +20,15 @@ from traindx.symptoms import symptoms
 USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
 
 
+_HALF_TOLD = re.compile(r"fp16|float16|half.precision|loss.?scale|grad.?scaler|\bamp\b", re.IGNORECASE)
+PRECISION_SEEN = frozenset({"loss-scale-collapse", "nan-from-half-overflow"})
 CONSTANT_FOR = 10  # values of the learning rate that are the same: no schedule has touched it
 TINY_BATCH = 2
 NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
 )  # what noise does
+EARLY = 0.1  # of the run: what breaks there had no time to grow through training
+FEW_BEFORE = 6  # values before a NaN: too few for a level
 NEVER_BETTER = 1.05  # of the first training loss: validation that begins above it and only gets worse is another task
 MIRRORED_FOR = 5  # evaluations
 ENORMOUS = 20.0  # times the loss of an untrained model: wrong labels alone do not cost so much
@@ -101,6 +106,8 @@ def _rate(signals: Signals) -> Iterator[Hint]:
 
 def _family(signals: Signals) -> str:
     name = str(lookup.setting(signals.run.config, "optimizer") or "").lower()
+    if not name and signals.lr is not None:
+        name = signals.lr.name.lower()  # Lightning's LearningRateMonitor writes 'lr-Adam'
     return "adam" if "adam" in name or "lion" in name else "sgd" if "sgd" in name else ""
 
 
@@ -228,13 +235,16 @@ def _machine(signals: Signals) -> Iterator[Hint]:
 def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     half = lookup.half_precision(signals.run.config)
     scaled = any(len(series) and np.nanmax(series.values) > 1 for series in signals.run.of("loss_scale"))
-    if half or scaled:
+    told = any(_HALF_TOLD.search(event.text) for event in signals.run.events)
+    if half or scaled or told:
         yield Hint("fp16-overflow", 0.8, "the run trains in half precision")
     elif half is False:
         yield Hint("fp16-overflow", -2.5, "the run does not train in fp16")
         yield Hint("low-precision-update-lost", -1.0, "the run does not train in fp16")
     elif signals.run.config.get("input_dtype") in ("float32", "float64") and "nan-from-half-overflow" not in seen:
         yield Hint("fp16-overflow", -2.0, "the inputs are in single precision and no loss scaling was seen")
+    elif half is None and not signals.run.facts and not seen.keys() & PRECISION_SEEN:
+        yield Hint("fp16-overflow", -2.0, "nothing in the log speaks of half precision")
 
 
 def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
@@ -247,14 +257,21 @@ def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
     span = float(main.series.steps[-1] - main.series.steps[0])
     share = (first - float(main.series.steps[0])) / span if span > 0 else 0.0
     if event.id == "nonfinite-loss":
-        if share <= 0.02:
+        if _only_evaluated(signals, event):
+            yield from _no_targets(event)
+            return
+        rising = _rise_before(main, first)
+        grew = rising is not None and rising > 1.3
+        if share <= 0.02 and not grew:
             yield Hint("nan-in-data", 0.5, "NaN in the very first steps, before learning could cause it")
             yield Hint("exploding-gradients", -0.7, "NaN came before anything could grow")
-        rising = _rise_before(main, first)
-        if rising is not None and share > 0.02:
-            if rising > 1.3:
-                yield Hint("lr-too-high", 0.8, f"the loss had risen {rising:.1f}-fold before it became NaN")
-                yield Hint("exploding-gradients", 0.5, f"the loss had risen {rising:.1f}-fold before it became NaN")
+        if rising is not None and (grew or share > 0.02):
+            if grew:
+                text = f"the loss had risen {rising:.1f}-fold before it became NaN"
+                yield Hint("lr-too-high", 0.8, text)
+                yield Hint(
+                    "init-too-large" if share <= EARLY else "exploding-gradients", 0.8 if share <= EARLY else 0.5, text
+                )
                 yield Hint("nan-in-data", -0.8, "the loss grew first; a bad sample would strike at once")
             else:
                 for cause in ("nan-in-data", "log-of-zero", "division-by-zero", "fp16-overflow"):
@@ -269,10 +286,36 @@ def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
         yield Hint("init-too-large", -1.5, "it came long after the start")
 
 
+def _only_evaluated(signals: Signals, event: Observation) -> bool:
+    """Whether evaluations are NaN while the training goes on with finite losses."""
+    series = signals.run.series.get(event.where or "")
+    train = signals.train
+    if series is None or series.meaning.split not in ("val", "test") or train is None or event.steps is None:
+        return False
+    after = (
+        train.series.values[train.series.steps > event.steps[0]]
+        if train.series.axis == series.axis
+        else train.series.values
+    )
+    return bool(len(after)) and bool(np.isfinite(after).all())
+
+
+def _no_targets(event: Observation) -> Iterator[Hint]:
+    """Precision, rate and gradients are those of the training, which is finite; what evaluation has of its own is its data."""
+    text = "only evaluations are NaN while the training loss stays finite: a mean over no targets (all of them masked or cut off)"
+    yield Hint("division-by-zero", 3.0, text)
+    for cause in ("fp16-overflow", "lr-too-high", "exploding-gradients", "grad-clip-missing", "init-too-large", "warmup-missing",
+                  "inputs-not-normalized", "targets-not-normalized", "corrupt-samples", "missing-zero-grad", "momentum-too-high"):  # fmt: skip
+        yield Hint(cause, -2.5, "the training loss is finite")
+    yield Hint("nan-in-data", -0.5, "the training loss is finite")
+
+
 def _rise_before(main: Curve, step: float) -> float | None:
     before = main.y[main.x < step]
-    if len(before) < 6 or before.min() <= 0:
+    if len(before) < 2 or before.min() <= 0:
         return None
+    if len(before) < FEW_BEFORE:
+        return float(before[-1] / before[:-1].min())
     few = max(2, len(before) // 20)
     return float(np.median(before[-few:]) / np.median(before[-4 * few : -few]))
 

@@ -43,13 +43,13 @@ def headline(
         if died is not None:
             return died
         short = [o.evidence for o in present if o.id in (SHORT, CUT)]
-        if _at_rest(observations):
-            what = next((o.where for o in present if o.id == REST), None) or "The loss"
-            return f"{what} has come to rest: converged or stuck, this evidence cannot tell."
+        plainest = max(problems, key=lambda o: o.clarity, default=None)
+        if _at_rest(observations) and plainest is not None and plainest.id == REST:
+            return f"{plainest.evidence} Converged or stuck, this evidence cannot tell."
         if short:
             return short[0]
-        if problems:
-            return f"Not plain enough to call it a fault: {', '.join(o.id for o in problems)}."
+        if plainest is not None:
+            return f"{plainest.evidence} Possible {' and '.join(o.id for o in problems)}, but too weak to be sure."
         return "Nothing wrong was seen, and too little could be measured to call it healthy."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     its_own = [o for o in problems if top is not None and o.evidence in top.supports]

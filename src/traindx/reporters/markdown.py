@@ -97,6 +97,7 @@ def _curves(diagnosis: Diagnosis) -> str:
     lines: list[str] = []
     for curve in curves_of(diagnosis):
         lines += [*sparkline(curve.steps, curve.values, columns=_CURVE_COLUMNS), caption(curve, diagnosis.run.axis)]
+    lines += [caption(curve, diagnosis.run.axis) for curve in diagnosis.curves if curve not in curves_of(diagnosis)]
     return block(lines, "text") if lines else ""
 
 

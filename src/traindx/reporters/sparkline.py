@@ -22,6 +22,12 @@ def curves_of(diagnosis: Diagnosis) -> list[Curve]:
     return [curve for curve in (first, *others[:1]) if curve is not None and (curve is first or len(curve.values) > 1)]
 
 
+def results_of(diagnosis: Diagnosis) -> list[str]:
+    """Best and last of what is not drawn, in words: of everything on a healthy page, which has no pictures."""
+    drawn = [] if diagnosis.verdict == "healthy" else curves_of(diagnosis)
+    return [caption(curve, diagnosis.run.axis) for curve in diagnosis.curves if curve not in drawn]
+
+
 def is_log(values: Sequence[float]) -> bool:
     """Whether the data's own range asks for a logarithmic scale."""
     finite = [value for value in values if math.isfinite(value)]

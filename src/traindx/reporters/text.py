@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Observation, Verdict
 from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, fitting, hanging, narrowed, pad, shorten, table, wrap
-from traindx.reporters.sparkline import caption, curves_of, label_width, sparkline
+from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
 from traindx.reporters.wording import (
     HEALTHY,
     OTHER,
@@ -116,7 +116,7 @@ class _Pages:
             rows = 3 if place == 0 else 2
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
-        return lines
+        return lines + hanging("", results_of(diagnosis), 2, self.width)
 
     def captioned(self, picture: list[str], told: str) -> list[str]:
         """The words beside the picture where there is room, else below it."""
@@ -251,7 +251,8 @@ class _Pages:
         absent, unknown = ids_of(diagnosis, "absent"), ids_of(diagnosis, "unknown")
         room = 2 * (self.width - _SECTION) - _RAGGED
         sure = f"{percent(diagnosis.hypotheses[0].confidence)} healthy; " if diagnosis.hypotheses else ""
-        lines = self.section("Checked", [fitting(f"{sure}{len(absent)} symptoms ruled out: ", absent, room)])
+        lines = self.section("Results", results_of(diagnosis))
+        lines += self.section("Checked", [fitting(f"{sure}{len(absent)} symptoms ruled out: ", absent, room)])
         lacking = joined([clean(item.evidence) for item in wanted(diagnosis)], 2)
         why = f"{len(unknown)} symptoms" + (f" (for want of {lacking}): " if lacking else ": ")
         lines += self.section("Not checked", [fitting(why, unknown, room) if unknown else "nothing was left out"])

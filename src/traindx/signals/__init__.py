@@ -78,7 +78,7 @@ class Signals:
         if self.settings.metric:
             chosen: Curve | None = self._named(self.settings.metric)
         elif self.kind == "rl":
-            chosen = self.reward
+            chosen = self.reward or self.score
         else:
             curves = [one for one in (self.train, self.val, self.score, self.train_score) if one is not None]
             # two training losses beside a hundred evaluations tell nothing

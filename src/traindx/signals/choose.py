@@ -103,6 +103,12 @@ def best_score(run: Run, splits: Sequence[str]) -> Series | None:
     return max(moving, key=key, default=None)
 
 
+def held_out_scores(run: Run) -> list[Series]:
+    """Every score of data that was not trained on; precision and recall alone are bought with each other and left out."""
+    found = [series for series in usable(run, "score") if series.meaning.split != "train"]
+    return [s for s in found if not set(tokens_of(s.name)) & _HALF_SCORES]
+
+
 def best_reward(run: Run) -> Series | None:
     rewards = usable(run, "reward")
 

@@ -22,6 +22,7 @@ FEW = 3  # values of an update ratio
 START = 0.1  # of the run: fresh layers near zero move by a large share at first
 OPENING = 5  # rows
 NOT_FINITE = 1e300  # MLflow's database stores Inf as ±1.797e308
+FAILED_NORM = -1.0  # what DeepSpeed returns for a gradient norm that is NaN or Inf (stage_1_and_2.py)
 _RANK = re.compile(r"(?:^|[^a-z])(?:rank|replica|worker|gpu|device|proc|node)[ _./-]?(\d+)", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 # sizes that do not compare with those of weight matrices: one value a channel, rows used by few samples
@@ -131,11 +132,14 @@ class Nonfinite:
 def nonfinite(series: Series) -> Nonfinite | None:
     """The NaN and Inf of a series; a lone NaN in the first row is what loggers print before they have measured."""
     bad = ~(np.abs(series.values) < NOT_FINITE)
+    if series.meaning.kind == "grad_norm" and series.meaning.stat == "mean":
+        bad |= series.values == FAILED_NORM
     places = np.flatnonzero(bad)
     count = len(series)
     if not len(places) or (len(places) == 1 and places[0] == 0 and count >= 3):
         return None
-    word = "NaN" if np.isnan(series.values[places[0]]) else "Inf"
+    first = float(series.values[places[0]])
+    word = "NaN" if np.isnan(first) else "-1 (DeepSpeed's sign for NaN or Inf)" if first == FAILED_NORM else "Inf"
     good = np.flatnonzero(~bad)
     ending = count - 1 - int(good[-1]) if len(good) else count
     lasting = ending >= 3 or ending >= max(1, 0.5 * (count - places[0]))

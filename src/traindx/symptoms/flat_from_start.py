@@ -36,6 +36,7 @@ RL_VALUES = 50
 RL_CLEAR = 0.4
 FEW = 10  # values, whose scatter cannot be told from their course:
 MOVED = 0.25  # of the best, and worse than at the start, is no rest
+LOST_CLEAR = 0.3  # where learning, if there is any, does not show through the scatter
 CONSTANT = 10  # values that are equal to the last digit
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
@@ -79,17 +80,18 @@ def detect(signals: Signals) -> Observation:
             if gain > 0
             else f"stays around {best}, no better than where it began"
         )
+        # the reason that was compared: a share that lies above the threshold was judged by its noise
+        why = f"a training that works moves more than {percent(FLAT_SHARE)}" if by_share else "no more than its noise"
         return Observation(
-            ID, "present",
-            f"{curve.name} {course}: {percent(max(share, 0))} in {len(curve)} values (a training that works moves more than {percent(FLAT_SHARE)}).",
+            ID, "present", f"{curve.name} {course}: {percent(max(share, 0))} in {len(curve)} values ({why}).",
             (first, last), curve.name, clear,
         )  # fmt: skip
     if not other and signals.kind != "rl" and lost_in_noise(curve):
         return Observation(
-            ID,
-            "unknown",
+            ID, "present",
             f"The {len(curve)} values of {curve.name} scatter so widely that no movement shows: single samples, or tiny batches?",
-        )
+            (first, last), curve.name, LOST_CLEAR,
+        )  # fmt: skip
     if signals.kind == "rl" and _rests_since_the_start(curve, share):
         return Observation(
             ID, "present",
@@ -139,7 +141,7 @@ def _good_at_once(signals: Signals, curve: Curve) -> str:
 
 def _one_number(curve: Curve) -> Observation | None:
     """The same number to the last digit, value after value: nothing moves, wherever the log begins."""
-    if len(curve) < CONSTANT or float(np.ptp(curve.y)) > 0 or (curve.y[0] == 0 and curve.sign > 0):
+    if len(curve) < CONSTANT or float(np.ptp(curve.y)) > 0:
         return None
     value = curve.logged(float(curve.y[0]))
     if curve.sign < 0 and value in (1.0, 100.0):

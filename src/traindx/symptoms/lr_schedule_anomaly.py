@@ -18,6 +18,8 @@ DEAD_BY = 0.5  # a rate that is gone by half of the run is gone too early
 JUMP = 8.0
 RESTARTS = 3
 CUT = 0.7  # of the rate before
+MOVES_IN = 8  # values: fewer show no course
+MOVED = 5.0  # times the uncertainty of a level, as for divergence
 TOLD = 5  # values that a scheduler was given
 SURE = 2.0  # standard deviations by which they go the wrong way
 SAME = 1e-3
@@ -34,6 +36,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "The learning rate was not logged.")
     span = (float(steps[0]), float(steps[-1]))
     peak = float(values.max())
+    if peak <= 0 and _trains(signals):
+        return Observation(ID, "unknown", f"{lr.name} is printed as 0, but the run trains: the log rounds it.")
     finding = (
         _never_on(values, peak)
         or _dead_early(steps, values, peak)
@@ -48,6 +52,15 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{lr.name} runs from {num(float(values[0]))} over {num(peak)} to {num(float(values[-1]))}{_shape(lr)}.",
     )
+
+
+def _trains(signals: Signals) -> bool:
+    """Whether weights changed all the same: an objective moved beyond its noise, or was lost to NaN on the way."""
+    curves = [
+        c for c in (signals.main, signals.train, signals.val, signals.score) if c is not None and len(c) >= MOVES_IN
+    ]
+    lost = any(np.isfinite(c.series.values[0]) and not np.isfinite(c.series.values).all() for c in curves)
+    return lost or any(max(c.progress, c.rise) > MOVED * max(c.level_noise, 1e-300) for c in curves)
 
 
 def _never_on(values: Floats, peak: float) -> tuple[str, float, float | None] | None:
@@ -143,7 +156,8 @@ SYMPTOM = Symptom(
 The learning rate is zero, never gets off the ground, is gone long before the end, or jumps back up irregularly.
 
 ## How it is measured
-On the logged rate of the main parameter group: zero throughout; a peak below 2e-7; below a thousandth of its peak before
+On the logged rate of the main parameter group: zero throughout, unless the objective moves all the same (verl and others print
+three decimals, so that 1e-6 reads 0.000); a peak below 2e-7; below a thousandth of its peak before
 half of the run is over; upward jumps of more than eight times after the warm-up at irregular distances. A recording also sees what
 ReduceLROnPlateau is given: cut while that gets better (an accuracy that rises under mode='min' beside a validation loss that does
 not, a loss that falls under mode='max') is present. Warm restarts at
@@ -160,6 +174,7 @@ GPUs or epochs, a scheduler rebuilt on resume, a rate that was scaled down twice
     detect=detect,
     cases=(
         Case("zero from the start", "present", lambda: {"loss": flat(50, 2.3), "lr": flat(50, 0.0)}),
+        Case("printed with three decimals", "unknown", lambda: {"reward": ramp(50, 0.1, 0.7, 0.05), "lr": flat(50, 0.0)}),
         Case("gone after a tenth", "present", lambda: {"loss": falling(300, 2.3, 1.5), "lr": then(cosine(30, 0.1), flat(270, 1e-6, 0))}),
         Case("far too small, saw-tooth", "present", lambda: {"loss": flat(60, 4.1), "lr": then(*[np.linspace(0, 1e-7, 20)] * 3)}),
         Case("warm-up and cosine", "absent", lambda: {"loss": falling(300, 2.3, 0.5), "lr": cosine(300, 1e-3, 20)}),

@@ -8,8 +8,9 @@ from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals, choose
 from traindx.signals.curve import counted
+from traindx.signals.disguise import hidden_nan
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.recipes import falling, put
+from traindx.symptoms.recipes import falling, flat, put, then
 
 ID = "nonfinite-loss"
 
@@ -18,9 +19,9 @@ def detect(signals: Signals) -> Observation:
     losses = [s for s in choose.usable(signals.run, "loss") if not s.meaning.where]
     # where a log has no loss by name, its objective is one ('train mse', 'perplexity')
     losses += [c.series for c in (signals.train, signals.val) if c is not None and c.series.meaning.kind != "loss"]
-    hidden = _hidden_by_filter(signals)
+    hidden = hidden_nan(signals)
     if hidden is not None:
-        return hidden
+        return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
     told = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
     if not losses:
         return Observation(ID, "unknown", "No loss was logged.")
@@ -57,24 +58,6 @@ def _in_series(series: Series) -> Observation | None:
     )  # fmt: skip
 
 
-def _hidden_by_filter(signals: Signals) -> Observation | None:
-    """HF's logging_nan_inf_filter replaces NaN by the last finite sum: the log shows exactly 0 beside a NaN norm."""
-    train, norm = signals.train, signals.grad_norm
-    if train is None or norm is None or len(train.series) < 2:
-        return None
-    series = train.series
-    zero = series.steps[series.values == 0.0]
-    bad = norm.steps[~np.isfinite(norm.values)]
-    both = np.intersect1d(zero, bad)
-    if len(both) < 1 or len(both) < 0.5 * len(zero):
-        return None
-    return Observation(
-        ID, "present",
-        f"{series.name} is exactly 0 with a NaN gradient norm from step {counted(float(both[0]))} ({len(both)} rows): "
-        "the logger's NaN filter hides a NaN loss.", (float(both[0]), float(both[-1])), series.name,
-    )  # fmt: skip
-
-
 SYMPTOM = Symptom(
     id=ID,
     title="loss is NaN or Inf",
@@ -89,8 +72,13 @@ The loss stops being a number. The first step matters more than the rest: everyt
 ## How it is measured
 Every loss series is searched for NaN and Inf; the page names the first step, the last finite value and whether the loss
 came back. A single NaN in the very first row is what loggers print before there is anything to average and is not
-counted. The Hugging Face Trainer hides NaN by default: its log then shows a loss of exactly 0 beside a NaN gradient
-norm, and traindx reports that as what it is. Messages such as "loss is nan, stopping training" count as well.
+counted. Messages such as "loss is nan, stopping training" count as well.
+
+Some logs write NaN as a number, and traindx reports that as what it is. The Hugging Face Trainer leaves NaN out of its mean,
+so that the loss is exactly 0: beside a NaN gradient norm, or three rows at least after a loss that was still high one row before.
+DeepSpeed returns -1 as the norm of each parameter group that is not finite, and two groups make √2 = 1.41421: beside a loss
+that is 0 or never changes, three rows of it count. A loss that rests at 87.3365, the logarithm of the smallest float32, is
+Caffe's for outputs that are NaN.
 
 ## Healthy range
 None. Under mixed precision single skipped steps are normal, but the logged loss stays finite.
@@ -105,6 +93,11 @@ precision or initialisation; late NaN after a rising gradient norm points to ins
         Case("diverges to NaN", "present", lambda: {"train_loss": put(falling(100, 2, 1), 60, *[float("nan")] * 40)}),
         Case("HF hides NaN as zero", "present",
              lambda: {"loss": put(falling(20, 2, 1), 10, *[0.0] * 10), "grad_norm": put(falling(20, 1, 1), 10, *[float("nan")] * 10)}),
+        Case("zero from one row to the next", "present", lambda: {"loss": then(falling(20, 2.7, 2.4), flat(20, 0.0, 0))}),
+        Case("DeepSpeed's norm of two groups", "present", lambda: {"loss": flat(20, 0.0, 0), "grad_norm": flat(20, 1.41421, 0)}),
+        Case("Caffe's largest loss", "present", lambda: {"loss": then(falling(20, 6.9, 6.8), flat(20, 87.3365, 0))}),
+        Case("a loss that wears away to zero", "absent", lambda: {"loss": np.round(then(falling(40, 2.7, 0.0, 0), flat(20, 0.0, 0)), 3)}),
+        Case("a clipped norm beside a loss that moves", "absent", lambda: {"loss": falling(20, 2.7, 1.4), "grad_norm": flat(20, 1.41421, 0)}),
         Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
         Case("an error measure that is NaN throughout", "present", lambda: {"train mse": [float("nan")] * 20}),
         Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.3)}),

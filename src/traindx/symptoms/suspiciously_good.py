@@ -7,6 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Fact, Floats
 from traindx.signals import Signals, choose
+from traindx.signals.disguise import hidden_nan
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling, flat, ramp
 
@@ -51,7 +52,7 @@ def detect(signals: Signals) -> Observation:
             len(zero) > 0.3 * len(train)
             and not _falls_on(train.y[zero])
             and train.clock_share(float(train.x[zero[0]])) < EARLY
-            and not _nan_beside(signals)
+            and hidden_nan(signals) is None
         ):
             return Observation(
                 ID, "present", f"{train.name} is (almost) exactly zero from {train.at(float(train.x[zero[0]]))} on: "
@@ -87,10 +88,6 @@ def _test_disagrees(signals: Signals) -> Observation | None:
         "validation knows something that the test does not.",
         (float(val.steps[0]), float(val.steps[-1])), val.name, 0.8,
     )  # fmt: skip
-
-
-def _nan_beside(signals: Signals) -> bool:
-    return signals.grad_norm is not None and bool((~np.isfinite(signals.grad_norm.values)).any())
 
 
 SYMPTOM = Symptom(

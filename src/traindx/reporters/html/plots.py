@@ -79,7 +79,9 @@ def plots_of_curves(diagnosis: Diagnosis) -> Plots:
         for curve in diagnosis.curves
         if curve.values
     ]
-    panels = (Panel(kept[0].meaning.kind, tuple(kept), colors_of(kept)),) if kept else ()
+    kinds = dict.fromkeys(series.meaning.kind for series in kept)
+    groups = [[series for series in kept if series.meaning.kind == kind] for kind in kinds]
+    panels = tuple(Panel(group[0].meaning.kind, tuple(group), colors_of(group)) for group in groups)
     clock = clock_of(panels)
     return Plots(clock, panels, (), (), _marks(diagnosis, Run(diagnosis.run.source, diagnosis.run.format), clock), 0)
 
