@@ -122,7 +122,7 @@ def test_refusals_say_what_and_what_next(
 def test_runs_come_page_by_page_the_sickest_first(tmp_path: Path) -> None:
     for number in range(7):
         (tmp_path / f"run{number}").mkdir()
-        (tmp_path / f"run{number}" / "log.csv").write_text(FALLING.replace("0.1", f"0.{number + 1}"))
+        (tmp_path / f"run{number}" / "log.csv").write_text(FALLING.replace("0.1", f"0.1{number}"))
     sick = (EXAMPLES / "sick" / "metrics.csv").read_text()
     (tmp_path / "run9.csv").write_text(sick)
 
