@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from traindx.meaning import meaning_of
+from traindx.measurements import Measured, Measurement
 from traindx.run import Event, Fact, Run, Series
 
 
@@ -16,11 +17,14 @@ def run_of(
     config: Mapping[str, Any] | None = None,
     events: Sequence[Event] = (),
     facts: Sequence[Fact] = (),
+    measured: Sequence[Measurement] = (),
 ) -> Run:
     """A run from values, or from (steps, values), by logged name."""
     run = Run(
         "memory", "memory", config=dict(config or {}), events=list(events), facts={fact.id: fact for fact in facts}
     )
+    if measured:
+        run.measured = [Measured(measured)]
     for name, given in series.items():
         steps, values = given if isinstance(given, tuple) else (range(len(given)), given)
         run.series[name] = Series(name, meaning_of(name), np.array(steps, float), np.array(values, float))

@@ -16,7 +16,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from traindx.live.store import SCHEMA, Store
+from traindx.live.store import Store
+from traindx.measurements import SCHEMA
 from traindx.live.thinning import Thinning
 
 SIZES = ((100_000, 100), (100_000, 5), (1_000_000, 200), (1_000_000, 10))  # steps, and how many from look to look

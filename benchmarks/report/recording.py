@@ -18,7 +18,7 @@ def make_recording(folder: Path, steps: int, layers: int, seed: int = 0) -> Path
     """A training of so many updates whose loss spikes now and then, with everything the recorder keeps of its layers."""
     rng = random.Random(seed)
     store, thinning = Store(folder), Thinning()
-    store.line("meta", schema="traindx.recording/1", argv=["train.py"], world=1)
+    store.line("meta", schema="traindx.recording/2", argv=["train.py"], world=1)
     store.line("config", optimizer="AdamW", lr=3e-4, batch_size=32, model_layers=layers)
     for step in range(steps):
         loss = 3.0 * math.exp(-step / (steps / 4)) + 0.4 + 0.05 * rng.random() + (5.0 if rng.random() < 1e-4 else 0.0)

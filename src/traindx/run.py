@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traindx.meaning import Kind, Meaning
+from traindx.measurements import Measured
 
 Floats = NDArray[np.float64]
 Axis = Literal["step", "epoch", "row"]
@@ -111,6 +112,7 @@ class Run:
     config: dict[str, Any] = field(default_factory=dict)  # flat: 'optimizer.lr' → 0.1
     events: list[Event] = field(default_factory=list)
     facts: dict[str, Fact] = field(default_factory=dict)  # what a recording saw directly, by the symptom it speaks of
+    measured: list[Measured] = field(default_factory=list)  # what instruments measured, one for each rank
     lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
     last_lines: tuple[str, ...] = ()  # of a text log that tells of a crash
     said: tuple[str, ...] = ()  # lines of a text log that complain of something, each kind once

@@ -90,7 +90,7 @@ def recording(folder: Path) -> Path:
     folder.mkdir()
     rows = [[step, 2.0 / (1 + step / 20)] for step in range(200)]
     lines = [
-        json.dumps({"k": "meta", "schema": "traindx.recording/1", "argv": ["train.py"]}),
+        json.dumps({"k": "meta", "schema": "traindx.recording/2", "argv": ["train.py"]}),
         json.dumps({"k": "rows", "names": ["train_loss"], "rows": rows}),
         json.dumps({"k": "fact", "id": "equal-initial-weights", "present": True, "evidence": "seen before"}),
         '{"k": "rows", "na',

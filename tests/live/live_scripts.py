@@ -14,6 +14,9 @@ from unittest import mock
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.store import Store
+from traindx.readers.find import find_runs
+from traindx.symptoms import symptoms
+from traindx.symptoms.observed import FromMeasurements
 
 HEAD = """
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -22,7 +25,7 @@ torch.manual_seed(0); torch.set_num_threads(1)
 
 
 def facts_of(script: str, folder: Path, budget: float = 1.0, *, ended: bool = False) -> dict[str, dict[str, Any]]:
-    """Run a training and give the last word on each fact. A generous budget makes every step deep."""
+    """Run a training and give what each symptom says of what was measured inside it. A generous budget makes every step deep."""
     recording = folder / "run.traindx"
     run(script, recording, budget, ended=ended)
     found: dict[str, dict[str, Any]] = {}
@@ -32,6 +35,14 @@ def facts_of(script: str, folder: Path, budget: float = 1.0, *, ended: bool = Fa
             found[entry["id"]] = entry
         elif entry["k"] == "config":
             found.setdefault("config", {}).update(entry)
+    measured = find_runs([recording])[0].measured[0]
+    for symptom in symptoms().values():
+        seen = symptom.detect.judge(measured) if isinstance(symptom.detect, FromMeasurements) else None
+        if seen is not None:
+            found[symptom.id] = {
+                "present": seen.state == "present", "evidence": seen.evidence, "where": seen.where, "clarity": seen.clarity,
+                "step": seen.steps[0] if seen.steps else None,
+            }  # fmt: skip
     return found
 
 

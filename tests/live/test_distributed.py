@@ -215,7 +215,7 @@ def test_the_end_of_the_recording_lets_go_of_everything_of_the_user(tmp_path: Pa
 def test_trainings_side_by_side_are_recorded_apart(tmp_path: Path) -> None:
     stores = [Store(tmp_path / "r.traindx") for _ in range(2)]
     for number, store in enumerate(stores):
-        store.line("meta", schema="traindx.recording/1", argv=["train.py"], rank=0, world=1)
+        store.line("meta", schema="traindx.recording/2", argv=["train.py"], rank=0, world=1)
         for step in range(20):
             store.row(step, {"train_loss": 1.0 / (step + 1) + number})
         store.close()
@@ -229,7 +229,7 @@ def test_ranks_find_the_same_directory_without_talking(tmp_path: Path) -> None:
         for rank in (1, 0):
             folders.append(shared_folder(wanted, rank, 2))
             store = Store(folders[-1], rank)
-            store.line("meta", schema="traindx.recording/1", rank=rank, world=2)
+            store.line("meta", schema="traindx.recording/2", rank=rank, world=2)
             store.close()
         assert len(set(folders)) == 1
     assert folders[0].name == "watch-2.traindx"

@@ -108,7 +108,7 @@ def test_models_can_be_copied_and_pickled_while_watched(tmp_path: Path) -> None:
 
 def test_a_recording_cut_off_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     store = Store(tmp_path / "r.traindx")
-    store.line("meta", schema="traindx.recording/1", argv=["train.py"])
+    store.line("meta", schema="traindx.recording/2", argv=["train.py"])
     for step in range(100):
         store.row(step, {"train_loss": 2.0 / (step + 1), "lr": 0.1})
         if step % 10 == 0:

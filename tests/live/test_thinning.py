@@ -50,7 +50,7 @@ def test_many_parameters_share_one_allowance() -> None:
 
 def test_long_blocks_and_numbers_that_are_none_come_back_as_they_were(tmp_path) -> None:  # type: ignore[no-untyped-def]
     store = Store(tmp_path / "r.traindx")
-    store.line("meta", schema="traindx.recording/1", argv=["train.py"])
+    store.line("meta", schema="traindx.recording/2", argv=["train.py"])
     values = [1 / (step + 3) for step in range(30_000)]
     values[77], values[78] = math.nan, math.inf
     for step, value in enumerate(values):

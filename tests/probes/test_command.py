@@ -126,7 +126,7 @@ def test_a_model_and_data_from_files(
     assert "100 % of the 9 units of 1 are off in all 128 rows" in " ".join(capsys.readouterr().out.split())
     (tmp_path / "RUN.traindx").mkdir()
     recorded = [
-        '{"k": "meta", "schema": "traindx.recording/1"}',
+        '{"k": "meta", "schema": "traindx.recording/2"}',
         '{"k": "rows", "names": ["loss"], "rows": [[0, 1]]}',
         '{"k"',
     ]

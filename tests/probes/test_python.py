@@ -203,7 +203,7 @@ def test_findings_are_added_to_a_recording(tmp_path: Path) -> None:
         traindx.probe(nn.Linear(6, 3), data, nn.functional.cross_entropy, probes=["gradients"], add_to=recording)
     recording.mkdir()
     row = '{"k": "rows", "names": ["loss"], "rows": [[0, 1.1]]}\n'
-    (recording / "rank-0.jsonl").write_text('{"k": "meta", "schema": "traindx.recording/1"}\n' + row)
+    (recording / "rank-0.jsonl").write_text('{"k": "meta", "schema": "traindx.recording/2"}\n' + row)
     model = nn.Sequential(*(layer for _ in range(12) for layer in (nn.Linear(6, 6), nn.Sigmoid())), nn.Linear(6, 3))
     done = traindx.probe(model, data, nn.functional.cross_entropy, probes=["gradients"], add_to=recording)
     assert done.diagnosis.hypotheses[0].cause == "vanishing-gradients"

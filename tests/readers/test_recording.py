@@ -11,7 +11,8 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from traindx.live.store import NAMED, SCHEMA, Store
+from traindx.live.store import NAMED, Store
+from traindx.measurements import SCHEMA
 from traindx.readers import recorded_rows
 from traindx.readers.find import find_runs
 from traindx.run import Run

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from traindx.measurements import LINE, Measured, from_line
+
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
 
@@ -40,6 +42,8 @@ class Monitor:
     _suspect: str = ""  # what the last looks agree on, and how much
     _points: int = 0
     _rest: bytes = b""
+    _measured: Measured = field(default_factory=Measured)
+    _news: bool = False  # something was measured since it was last judged
     _names: dict[int, list[str]] = field(default_factory=dict)  # lists that rows refer to
 
     def update(self) -> None:
@@ -74,6 +78,11 @@ class Monitor:
         elif entry.get("k") == "cost" and isinstance(entry.get("share"), float):
             self.cost = entry["share"]
             self.step = max(self.step, int(entry.get("steps") or 0))
+        elif entry.get("k") == LINE:
+            found = from_line(entry)
+            if found is not None:
+                self._measured.add(found)
+                self._news = True
         elif entry.get("k") == "fact" and entry.get("present") and entry.get("clarity", 1.0) >= SURE:
             self._tell(entry["id"], f"step {entry.get('step', 0)}: {entry['evidence']}")
 
@@ -99,6 +108,8 @@ class Monitor:
 
     def alerts(self) -> list[str]:
         """What became certain since the last call. Now and then the whole recording is diagnosed for it."""
+        if self._news:
+            self._judge()
         now = time.monotonic()
         if not self._first_step and self.step:
             self._first_step, self._next_look = now, now + EVERY_SECONDS
@@ -107,6 +118,23 @@ class Monitor:
             self._next_look = now + max(EVERY_SECONDS, min(cost / SHARE, (now - self._first_step) / 2))
         told, self._pending = self._pending, []
         return told
+
+    def _judge(self) -> None:
+        """What was measured, judged by the same code as the page."""
+        from traindx.symptoms import symptoms
+        from traindx.symptoms.observed import FromMeasurements
+
+        self._news = False
+        for symptom in symptoms().values():
+            if symptom.id in self._told or not isinstance(symptom.detect, FromMeasurements):
+                continue
+            try:
+                found = symptom.detect.judge(self._measured)
+            except (ArithmeticError, ValueError, IndexError):
+                continue  # the page says that it could not be measured
+            if found is not None and found.state == "present" and found.clarity >= SURE:
+                step = f"step {found.steps[0]:g}: " if found.steps else ""
+                self._tell(found.id, f"{step}{found.evidence}")
 
     def _look(self) -> float:
         from traindx.engine import diagnose

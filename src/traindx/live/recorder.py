@@ -17,7 +17,8 @@ from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.ranks import let_threads_finish, place
 from traindx.live.reached import note
-from traindx.live.store import SCHEMA, STATE, Store
+from traindx.live.store import STATE, Store
+from traindx.measurements import SCHEMA
 from traindx.readers.liveness import host_mark
 from traindx.version import __version__
 from traindx.versions import loaded

@@ -1,4 +1,4 @@
-"""What observers write down: values of the current step, facts, settings and events, and how they reach the disk.
+"""What observers write down: values of the current step, measurements, facts, settings and events, and how they reach the disk.
 
 The hub is one of these by inheritance, so that recording a value costs one call."""
 
@@ -9,9 +9,11 @@ from typing import Any
 
 import torch
 
+from traindx.live.measuring import Measuring
 from traindx.live.store import Store
 from traindx.live.thinning import Thinning
 from traindx.live.values import Number, Values
+from traindx.measurements import LINE, Measurement, as_line
 
 
 class Records:
@@ -26,6 +28,7 @@ class Records:
         self._open_store = open_store
         self._give_up_on = give_up
         self._store: Store | None = None
+        self._measuring = Measuring(self._write_measurement)
         self._number: tuple[torch.Tensor, Number | None] | None = None
 
     @property
@@ -56,11 +59,18 @@ class Records:
             "fact", id=identifier, present=present, evidence=evidence, where=where, step=self.step, clarity=clarity
         )
 
+    def measure(self, measurement: Measurement) -> None:
+        """Numbers of the current step that a symptom will judge; `step` need not be set."""
+        self._measuring.add(measurement, self.step)
+
     def config(self, **settings: Any) -> None:
         self.store.line("config", **settings)
 
     def event(self, kind: str, text: str) -> None:
         self.store.line("event", event=kind, text=text, step=self.step)
+
+    def _write_measurement(self, measurement: Measurement, step: int) -> None:
+        self.store.line(LINE, **as_line(measurement, step))
 
     def _write_rows(self, wait: bool, cost: float, seconds: float) -> None:
         """What has arrived, with `wait` all of it, and what recording has cost so far."""
@@ -72,6 +82,7 @@ class Records:
                 self.store.row(step, kept)
         for step, row in self._thinning.rest() if wait else ():
             self.store.row(step, row)
+        self._measuring.write_held(everything=wait)
         if self._store is not None:
             self._store.line("cost", share=cost, seconds=seconds, steps=self.step)
             self._store.flush()

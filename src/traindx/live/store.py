@@ -2,7 +2,7 @@
 
 Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most. Lines are
 written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step, under 'names' of
-their own or those of an earlier line; 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that
+their own or those of an earlier line; 'measured' what an instrument measured (`traindx.measurements` has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that
 the process came to its end, which the last line of a process that was killed is not.
 """
 
@@ -23,7 +23,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-SCHEMA = "traindx.recording/1"
 STATE = "state.pt"  # a kept state of the training, beside the lines
 FLUSH_SECONDS = 0.7
 NAMED = 16  # names from which a list of them is written once and referred to afterwards

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
+from traindx.measurements import LINE, Measured, from_line
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.liveness import may_be_running
@@ -47,6 +48,7 @@ def read(source: Source) -> list[Run]:
     number = _rank(source.path)
     builder = RunBuilder(str(source.name if number is None else source.path.parent), "recording", one_run=True)
     first = Rank(number or 0)
+    measured = [Measured(rank=first.number)]
     facts = first.facts
     rows = RecordedRows()
     damaged = 0
@@ -64,11 +66,15 @@ def read(source: Source) -> list[Run]:
             continue
         if isinstance(entry, dict):
             first.take(entry)
+            damaged += not _measured(entry, measured[0])
             _take(entry, builder, facts, rows)
             ended = ended or entry.get("k") == "end"
     if not ended and not any(event.kind in CRASHES for event in builder.events):
         builder.events.extend(_without_end(first.meta, source.path))
-    others = [] if number is None else [_other(path, rank) for rank, path in _beside(source.path)]
+    others = []
+    for rank, path in [] if number is None else _beside(source.path):
+        measured.append(Measured(rank=rank))
+        others.append(_other(path, rank, measured[-1]))
     for other in others:
         _add(other, builder, facts)
     if first.world > 1:
@@ -81,9 +87,22 @@ def read(source: Source) -> list[Run]:
     runs = builder.finish()
     for run in runs:
         run.facts = facts
+        run.measured = measured
         run.series = rows.series()
         run.lost = rows.lost = [*run.lost, *rows.lost]  # what is decoded later may turn out to be damaged
     return runs
+
+
+def _measured(entry: dict[str, Any], measured: Measured) -> bool:
+    """Take in a measurement; whether the line can be read, if it is one."""
+    if entry.get("k") == LINE:
+        try:
+            found = from_line(entry)
+        except ValueError:
+            return False
+        if found is not None:
+            measured.add(found)
+    return True
 
 
 def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], rows: RecordedRows) -> None:
@@ -145,7 +164,7 @@ def _beside(main: Path) -> list[tuple[int, Path]]:
     return ranks[1:] if ranks and ranks[0][1] == main else []
 
 
-def _other(path: Path, number: int) -> Rank:
+def _other(path: Path, number: int, measured: Measured) -> Rank:
     """What another rank has to say, without its series."""
     rank = Rank(number)
     for line in Source(path).lines():
@@ -157,6 +176,7 @@ def _other(path: Path, number: int) -> Rank:
             continue
         if isinstance(entry, dict):
             rank.take(entry)
+            _measured(entry, measured)
             if entry.get("k") == "fact":
                 rank.facts[entry["id"]] = _fact(entry)
             elif entry.get("k") == "event" and entry.get("event") in CRASHES:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from traindx.diagnosis import Observation, State
+from traindx.measurements import Measurement
 from traindx.run import Event, Fact, Floats
 from traindx.signals import Signals
 
@@ -26,6 +27,7 @@ class Case:
     config: Mapping[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     facts: tuple[Fact, ...] = ()
+    measured: tuple[Measurement, ...] = ()  # by the recorder
 
 
 @dataclass(frozen=True)

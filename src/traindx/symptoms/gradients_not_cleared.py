@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
+from traindx.diagnosis import Observation
+from traindx.measurements import ClearedGradients, Measured
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold, fitted
 
 ID = "gradients-not-cleared"
+UPDATES = Threshold(2, "updates with leftovers", "one may be the first after a resume; two in the same run are a habit")
+SHARE = fitted(f"{ID}.share", 0.6, unit="of the updates looked at")
+CLEARED = Threshold(3, "updates cleared before", "fewer are over before anything could be left")
+CLEARED_SHARE = fitted(f"{ID}.cleared-share", 0.8, unit="of the updates looked at, to be called absent")
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks = measured.all(ClearedGradients)
+    for one in looks:
+        updates = one.left_over + one.cleared
+        if UPDATES.reached(one.left_over) and SHARE.reached(one.left_over / updates):
+            newest = [look for look in looks if look.where == one.where][-1]
+            return seen(
+                ID, True,
+                f"At {newest.left_over} of {newest.left_over + newest.cleared} updates looked at, the gradients of earlier updates had not been "
+                "cleared: each backward pass adds to all those before.", at=one,
+            )  # fmt: skip
+    last = measured.last(ClearedGradients)
+    if (
+        last is not None
+        and CLEARED.reached(last.cleared)
+        and CLEARED_SHARE.reached(last.cleared / (last.cleared + last.left_over))
+    ):
+        return seen(ID, False, f"Gradients were cleared before each of {last.cleared} updates looked at.", at=last)
+    return None
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -30,11 +58,12 @@ Cleared once for every update.
 ## What it usually means
 zero_grad() forgotten, placed outside the loop over batches, or called on another optimiser.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, judge),
     cases=(
-        Case("never called", "present",
-             facts=(Fact(ID, True, "At 12 of 12 updates looked at, the gradients of earlier updates had not been cleared."),)),
-        Case("cleared each time", "absent", facts=(Fact(ID, False, "Gradients were cleared before each of 12 updates looked at."),)),
+        Case("never called", "present", measured=(ClearedGradients(left_over=12, cleared=0, where="train.py:9"),)),
+        Case("cleared each time", "absent", measured=(ClearedGradients(left_over=0, cleared=12),)),
+        Case("left once in twelve", "absent", measured=(ClearedGradients(left_over=1, cleared=11),)),
+        Case("two updates cleared: too few to say", "unknown", measured=(ClearedGradients(left_over=0, cleared=2),)),
         Case("a log alone", "unknown"),
     ),
 )  # fmt: skip

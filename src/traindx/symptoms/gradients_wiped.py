@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from traindx.diagnosis import Observation
+from traindx.measurements import GradientsAtUpdate, Measured
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.gradients_not_cleared import CLEARED, SHARE, UPDATES
+from traindx.symptoms.observed import from_measurements, seen
 
 ID = "gradients-wiped"
+
+
+def judge(measured: Measured) -> Observation | None:
+    for one in measured.all(GradientsAtUpdate):
+        updates = one.missing + one.used
+        if UPDATES.reached(one.missing) and SHARE.reached(one.missing / updates):
+            return seen(
+                ID, True,
+                f"At {one.missing} of {updates} updates looked at, zero_grad() had cleared the gradients after backward(): the update had "
+                "nothing to use.", at=one,
+            )  # fmt: skip
+    last = measured.last(GradientsAtUpdate)
+    if last is not None and CLEARED.reached(last.used) and not last.missing:
+        return seen(
+            ID,
+            False,
+            f"The gradients of the last backward pass were there at each of {last.used} updates looked at.",
+            at=last,
+        )
+    return None
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -29,10 +53,11 @@ Never.
 ## What it usually means
 zero_grad() stands between backward() and step().
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "At 9 of 9 updates looked at, zero_grad() had cleared the gradients after backward(): the update had nothing to use.",
-        "The gradients of the last backward pass were there at each of 9 updates looked at.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("zero_grad before step", "present", measured=(GradientsAtUpdate(missing=9, used=0, where="train.py:31"),)),
+        Case("in the right order", "absent", measured=(GradientsAtUpdate(missing=0, used=9),)),
+        Case("once, at an update that was skipped", "unknown", measured=(GradientsAtUpdate(missing=1, used=9),)),
+        Case("a log alone", "unknown"),
     ),
-)
+)  # fmt: skip

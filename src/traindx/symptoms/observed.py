@@ -1,15 +1,71 @@
-"""Symptoms that a recording sees directly: the fact itself is the observation."""
+"""Symptoms that are judged on what a recording measured inside the training, or on what a probe or a checkpoint states directly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 from traindx.diagnosis import Observation
+from traindx.measurements import Measured, Measurement
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.inside import learned, objective
 from traindx.symptoms.base import Case
+
+Judge = Callable[[Measured], Observation | None]
+
+
+@dataclass(frozen=True)
+class FromMeasurements:
+    """A detector that judges what a recording measured. `judge` sees one rank and gives None where nothing was measured that it needs;
+    `otherwise` is asked where no rank was measured and no probe looked."""
+
+    id: str
+    judge: Judge
+    otherwise: Callable[[Signals], Observation] | None = None
+
+    def __call__(self, signals: Signals) -> Observation:
+        fact = signals.run.facts.get(self.id)
+        found = self.judged(signals)
+        if found is None or (fact is not None and fact.present and found.state != "present"):
+            return _observed(self.id, self.otherwise, signals)
+        return found
+
+    def judged(self, signals: Signals) -> Observation | None:
+        """What the ranks measured: the first that shows the symptom counts, else the first that was measured."""
+        found: Observation | None = None
+        for measured in signals.run.measured:
+            here = self.judge(measured)
+            if here is None or (found is not None and here.state != "present"):
+                continue
+            if measured.rank != signals.run.measured[0].rank:
+                here = replace(here, evidence=f"On rank {measured.rank}: {here.evidence}")
+            if here.state == "present":
+                return here
+            found = here
+        return found
+
+
+def from_measurements(
+    identifier: str, judge: Judge, otherwise: Callable[[Signals], Observation] | None = None
+) -> FromMeasurements:
+    return FromMeasurements(identifier, judge, otherwise)
+
+
+def seen(
+    identifier: str,
+    present: bool,
+    evidence: str,
+    *,
+    at: Measurement | None = None,
+    where: str | None = None,
+    clarity: float = 1.0,
+) -> Observation:
+    """What a judge gives: the symptom is there or not, at the step (and the place) of a measurement."""
+    steps = None if at is None else (float(at.step), float(at.step))
+    place = where or (at.where if at is not None else "") or None
+    return Observation(identifier, "present" if present else "absent", evidence, steps, place, clarity)
 
 
 def from_fact(

@@ -20,8 +20,9 @@ from traindx.errors import TraindxError
 from traindx.live.bootstrap import RECORD
 from traindx.live.exceptions import before_uncaught, described
 from traindx.live.page import conclude, diagnosis_of
-from traindx.live.store import SCHEMA, Store, fresh_folder, unused_folder
+from traindx.live.store import Store, fresh_folder, unused_folder
 from traindx.live.thinning import Thinning
+from traindx.measurements import SCHEMA
 from traindx.readers.liveness import host_mark
 from traindx.run import flatten
 from traindx.version import __version__

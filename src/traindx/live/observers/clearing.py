@@ -1,5 +1,5 @@
-"""Whether gradients are cleared between updates and not before they are used, and whether several backward passes before one update are
-averaged."""
+"""Measures whether gradients are cleared between updates, whether they are there when an update uses them, and how many backward passes add
+up before one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from torch.optim import Optimizer
 from traindx.live.hub import Hub, user_line
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
+from traindx.measurements import BackwardPasses, ClearedGradients, GradientsAtUpdate
 
-STALE = 2  # updates with gradients left over from the one before, before it is called a fault
-STALE_SHARE = 0.6  # of the updates looked at
-CLEAN = 3
-ACCUMULATED = 3  # updates that all took several backward passes
 _REDUCED = ("NllLoss", "MseLoss", "BinaryCrossEntropy", "L1Loss", "SmoothL1Loss", "HuberLoss", "Mean", "CrossEntropy")
 
 
@@ -30,7 +27,8 @@ class _Watched:
         self.ran = False  # `backward` has run since its last update
         self.cleared = True
         self.wiped = ""  # where zero_grad was called after that
-        self.stale = self.clean = 0
+        self.left_over = self.clean = 0
+        self.line = ""  # of its update
         self.lost = self.used = 0  # updates without and with the gradients of the last backward pass
 
     @property
@@ -48,8 +46,7 @@ class Clearing(Observer):
         super().__init__(hub)
         self._watched: dict[int, _Watched] = {}
         self._passes: list[str] = []  # where backward was called since the last update
-        self._counts: list[int] = []
-        self._said: dict[str, bool] = {}
+        self._fewest = self._most = self._updates = 0  # passes before an update, over the updates looked at
 
     def attach(self) -> None:
         self.hub.patch(Optimizer, "zero_grad", self._around_optimizer)
@@ -104,15 +101,16 @@ class Clearing(Observer):
             return
         else:
             if seen.ran:
-                self._judge_wiping(seen, optimizer)
+                self._measure_wiping(seen, optimizer)
             sample = seen.sample
             gradient = sample.grad if sample is not None else None
             # `backward` adds in place; without it, or in another place, the gradients were put there by hand
             if seen.ran and gradient is not None:
                 cleared = seen.cleared or _place(gradient) != seen.place
                 seen.clean += cleared
-                seen.stale += not cleared
-            self._judge_clearing(seen)
+                seen.left_over += not cleared
+                seen.line = seen.line or user_line()
+                self.hub.measure(ClearedGradients(left_over=seen.left_over, cleared=seen.clean, where=seen.line))
         sample = seen.sample
         if sample is None or sample.grad is None:
             sample = next((p for group in optimizer.param_groups for p in group["params"] if p.grad is not None), None)
@@ -120,68 +118,33 @@ class Clearing(Observer):
         seen.place = _place(sample.grad if sample is not None else None)
         seen.cleared = seen.ran = False
         seen.wiped = ""
-        self._judge_accumulation(optimizer)
+        self._measure_accumulation(optimizer)
 
     def on_farewell(self) -> None:
         self._watched.clear()
 
-    def _judge_clearing(self, seen: _Watched) -> None:
-        looked = seen.stale + seen.clean
-        if seen.stale >= STALE and seen.stale >= STALE_SHARE * looked:
-            known = self._said.get("gradients-not-cleared") is True
-            self._tell(
-                "gradients-not-cleared", True,
-                f"At {seen.stale} of {looked} updates looked at, the gradients of earlier updates had not been cleared: each backward "
-                "pass adds to all those before.", None if known else user_line() or None,
-            )  # fmt: skip
-        elif seen.clean >= CLEAN and seen.stale <= 0.2 * looked:
-            self._tell(
-                "gradients-not-cleared", False, f"Gradients were cleared before each of {seen.clean} updates looked at."
-            )
-
-    def _judge_wiping(self, seen: _Watched, optimizer: Optimizer) -> None:
+    def _measure_wiping(self, seen: _Watched, optimizer: Optimizer) -> None:
         lost = bool(seen.wiped) and _has_no_gradient(optimizer)
         seen.lost += lost
         seen.used += not lost
-        looked = seen.lost + seen.used
-        if seen.lost >= STALE and seen.lost >= STALE_SHARE * looked:
-            self._tell(
-                "gradients-wiped", True,
-                f"At {seen.lost} of {looked} updates looked at, zero_grad() had cleared the gradients after backward(): the update had "
-                "nothing to use.", seen.wiped if seen.wiped != "?" else None,
-            )  # fmt: skip
-        elif seen.used >= CLEAN and not seen.lost:
-            self._tell(
-                "gradients-wiped", False,
-                f"The gradients of the last backward pass were there at each of {seen.used} updates looked at.",
-            )  # fmt: skip
+        where = seen.wiped if lost and seen.wiped != "?" else ""
+        self.hub.measure(GradientsAtUpdate(missing=seen.lost, used=seen.used, where=where))
 
-    def _judge_accumulation(self, optimizer: Optimizer) -> None:
+    def _measure_accumulation(self, optimizer: Optimizer) -> None:
         """Several passes from one line of the script, each on a plain mean over its batch."""
         passes, self._passes = self._passes, []
         if not passes or len(self._watched) != 1:
             return
-        self._counts.append(len(passes) if len(set(passes)) == 1 and passes[0] else 1)
-        if len(self._counts) < ACCUMULATED:
-            return
-        few = min(self._counts)
-        if few > 1:
-            # Adam does not see the size of a gradient, so that the fault costs little there
-            clarity = 0.5 if "Adam" in type(optimizer).__name__ else 1.0
-            self._tell(
-                "accumulation-unscaled", True,
-                f"{few} backward passes add up before each update, each on a mean that is not divided by {few}: the gradient is "
-                f"{few} times that of one batch.", passes[0], clarity,
-            )  # fmt: skip
-        elif max(self._counts) == 1:
-            self._tell("accumulation-unscaled", False, "One backward pass for each update, or each is scaled.")
-
-    def _tell(
-        self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0
-    ) -> None:
-        if self._said.get(identifier) != present:
-            self._said[identifier] = present
-            self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
+        count = len(passes) if len(set(passes)) == 1 and passes[0] else 1
+        self._fewest = min(self._fewest, count) if self._updates else count
+        self._most = max(self._most, count)
+        self._updates += 1
+        self.hub.measure(
+            BackwardPasses(
+                fewest=self._fewest, most=self._most, updates=self._updates, optimizer=type(optimizer).__name__,
+                where=passes[0] if count > 1 else "",
+            )
+        )  # fmt: skip
 
 
 def _place(gradient: torch.Tensor | None) -> int:
