@@ -57,6 +57,7 @@ docs: setup
 	@$(PYTHON_IN) -m traindx.reporters.pages docs
 	@$(PYTHON_IN) -m traindx.reporters.skill skills/traindx
 	@$(PYTHON_IN) -m traindx.reporters.api docs
+	@$(PYTHON_IN) -m traindx.reporters.recording docs
 
 site: dev docs
 	@$(PYTHON_IN) -m mkdocs build --strict --quiet

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -139,6 +139,9 @@ class Measured:
 
     def __bool__(self) -> bool:
         return bool(self._by_kind)
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return (one for found in self._by_kind.values() for one in found)
 
     def add(self, measurement: Measurement) -> None:
         self._by_kind[type(measurement)].append(measurement)

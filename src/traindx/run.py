@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from traindx.errors import TraindxError
 from traindx.meaning import Kind, Meaning
 from traindx.measurements import Measured
 
@@ -156,6 +158,24 @@ class Run:
 
     def add_config(self, config: Mapping[str, Any]) -> None:
         self.config.update(flatten(config))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything known of this run to one file, which `Run.load`, `traindx.read` and the commands read."""
+        from traindx.run_file import lines_of
+
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines_of(self))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Run:
+        """The run in a file that `save` wrote; a TraindxError where it is none. What is damaged in it is named in `lost`."""
+        from traindx.run_file import run_of
+
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return run_of(file, str(path))
+        except OSError as error:
+            raise TraindxError(f"{path} cannot be read: {error.strerror or error}.", "Check the path.") from error
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""

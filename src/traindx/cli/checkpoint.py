@@ -44,10 +44,10 @@ def command(
         found, reading, run = examine(paths, bar)
         if add_to is not None:
             from traindx.live.adding import add_readings
-            from traindx.readers.find import find_runs
+            from traindx.opening import read
 
             add_readings(add_to, [reading])
-            run = find_runs([add_to])[0]
+            run = read(add_to)[0]
         from traindx.engine import diagnose as diagnose_run
 
         page = diagnose_run(run)
@@ -84,12 +84,12 @@ def examine(paths: list[Path], bar: Bar) -> tuple[Measured, Reading, Run]:
 
 def _course(curves: Path | None) -> Run:
     """The training's own log beside the checkpoint as a run; an empty one where there is none."""
-    from traindx.readers.find import find_runs
+    from traindx.opening import read
     from traindx.run import Run
 
     if curves is not None:
         try:
-            return find_runs([curves])[0]
+            return read(curves)[0]
         except TraindxError as error:
             say(str(error))
     return Run("", "checkpoint")

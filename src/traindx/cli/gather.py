@@ -53,14 +53,15 @@ def usable(
 
 
 def _runs(path: Path, progress: Callable[[str, int, int], None] | None) -> list[Run]:
-    from traindx.readers.find import find_runs, runs_from_stream
+    from traindx.opening import read
+    from traindx.readers.find import runs_from_stream
 
     if path == STDIN:
         if is_terminal(sys.stdin):
             say("reading the log from the terminal; end it with Ctrl-D.")
         return runs_from_stream(sys.stdin.buffer)
     try:
-        return find_runs([path], progress=progress)
+        return read(path, progress=progress)
     except OSError as error:
         raise TraindxError(f"{path} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
 

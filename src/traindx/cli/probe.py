@@ -138,9 +138,9 @@ def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> tu
     """The run and what the probes show; together with what the recording holds, where they are added to one."""
     from traindx.engine import diagnose
     from traindx.live.adding import add_readings
-    from traindx.readers.find import find_runs
+    from traindx.opening import read
 
     if add_to is not None:
         add_readings(add_to, readings)
-        run = find_runs([add_to])[0]
+        run = read(add_to)[0]
     return run, remembered(diagnose(run), "probe", lambda hints: diagnose(run, hinted=hints))

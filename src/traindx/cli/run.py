@@ -135,13 +135,13 @@ def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Dia
     """What was recorded with its diagnosis; or nothing, and why."""
     from traindx.engine import diagnose
     from traindx.live.page import shown
-    from traindx.readers.find import find_runs
+    from traindx.opening import read
 
     if not folder.exists():
         # where it cannot write, the recorder has said so itself
         return None, "" if "wall" in reached.words else f"nothing was recorded: {_why_nothing(reached, code)}"
     try:
-        run = find_runs([folder])[0]
+        run = read(folder)[0]
     except TraindxError:
         why = _why_nothing(reached, code) if code != EXIT_OK else NO_STEP
         return None, f"nothing to diagnose: {why}"

@@ -139,11 +139,11 @@ class Monitor:
     def _look(self) -> float:
         from traindx.engine import diagnose
         from traindx.errors import TraindxError
-        from traindx.readers.find import find_runs
+        from traindx.opening import read
 
         began = time.process_time()
         try:
-            page = diagnose(find_runs([self.folder])[0])
+            page = diagnose(read(self.folder)[0])
         except TraindxError:
             return time.process_time() - began
         self.verdict = page.verdict

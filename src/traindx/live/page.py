@@ -10,7 +10,7 @@ from typing import TextIO
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
-from traindx.readers.find import find_runs
+from traindx.opening import read
 from traindx.reporters import reporters
 
 WIDTH = 100
@@ -20,7 +20,7 @@ def diagnosis_of(folder: Path) -> Diagnosis:
     """The diagnosis of what has been recorded in this directory so far."""
     if not folder.exists():
         raise TraindxError("Nothing was recorded: no training step was seen.", "Train while the recorder is at work.")
-    return diagnose(find_runs([folder])[0])
+    return diagnose(read(folder)[0])
 
 
 def show(page: Diagnosis, stream: TextIO) -> None:

@@ -15,10 +15,10 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.live.adding import add_readings, require_recording
 from traindx.meaning import meaning_of
+from traindx.opening import read
 from traindx.probes.given import subject_of
 from traindx.probes.kinds import probes as known_probes
 from traindx.probes.runner import chosen, run_probes
-from traindx.readers.find import find_runs
 from traindx.reading import Reading
 from traindx.reporters import reporters
 from traindx.reporters.readings import render
@@ -69,7 +69,7 @@ def probe(
     run = run_of(readings, type(model).__name__)
     if add_to is not None:
         add_readings(Path(add_to), readings)
-        run = find_runs([Path(add_to)])[0]
+        run = read(add_to)[0]
     return Probing({reading.probe: reading for reading in readings}, diagnose(run))
 
 

@@ -33,8 +33,8 @@ PUBLIC: dict[str, tuple[tuple[str, str], ...]] = {
         ("testing:assert_no_leak", "traindx.testing.assert_no_leak"),
     ),
     "Read and diagnose": (
-        ("readers.find:find_runs", "traindx.readers.find.find_runs"),
-        ("engine:diagnose", "traindx.engine.diagnose"),
+        ("opening:read", "traindx.read"),
+        ("opening:diagnose", "traindx.diagnose"),
         ("signals:Settings", "traindx.signals.Settings"),
         ("reporters:reporters", "traindx.reporters.reporters"),
         ("interview.flow:start", "traindx.interview.start"),

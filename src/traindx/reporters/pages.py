@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from traindx.causes.base import Cause
     from traindx.fixes.base import Fix
     from traindx.symptoms.base import Symptom
+    from traindx.thresholds import Threshold
 
 Kind = Literal["symptoms", "causes", "fixes"]
 Link = Callable[[Kind, str], str]
@@ -68,6 +69,7 @@ def with_links(text: str, own: str, link: Link) -> str:
 
 def symptom_page(symptom: Symptom, link: Link) -> str:
     from traindx.causes import causes
+    from traindx.symptoms import thresholds
 
     shown = [(cause.predicts[symptom.id], cause) for cause in causes().values() if symptom.id in cause.predicts]
     shown.sort(key=lambda pair: (_HOW_OFTEN.index(pair[0]), pair[1].id))
@@ -78,11 +80,22 @@ def symptom_page(symptom: Symptom, link: Link) -> str:
     severity = "a problem" if symptom.severity == "problem" else "a note: a healthy run may show it"
     facts = f"Symptom `{symptom.id}` · {severity} · needs {', '.join(symptom.needs)}"
     parts = [f"# {_title(symptom.title)}", facts, with_links(symptom.doc, symptom.id, link)]
+    compared = [_threshold_row(one) for one in thresholds(symptom.id).values()]
+    if compared:
+        parts.append(
+            _section("Thresholds", _table(("what", "from", "strong from", "where the number comes from"), compared))
+        )
     if rows:
         parts.append(_section("Causes that show it", _table(("cause", "in words", "how often it shows this"), rows)))
     if speaks:
         parts.append(_section("Causes it speaks against", ", ".join(speaks)))
     return _joined(parts)
+
+
+def _threshold_row(threshold: Threshold) -> str:
+    sign = "≥" if threshold.side == "above" else "≤"
+    strong = "" if threshold.strong is None else f"{sign} {threshold.strong:g}"
+    return row(threshold.unit, f"{sign} {threshold.value:g}", strong, threshold.source)
 
 
 def cause_page(cause: Cause, link: Link) -> str:

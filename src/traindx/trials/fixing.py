@@ -19,7 +19,7 @@ from traindx.engine.context import Hint
 from traindx.errors import TraindxError
 from traindx.live.launch import command_of, name_of
 from traindx.live.store import STATE
-from traindx.readers.find import find_runs
+from traindx.opening import read
 from traindx.reporters.wording import percent
 from traindx.trials.editing import INSTALL, MISSING, Evidence, available, diff_of, edited
 from traindx.trials.executors import executor_named
@@ -166,7 +166,7 @@ def _recalled(session: Session, asked: Asked, page: Diagnosis, made_by: str, not
     the case book says is added to the notes."""
 
     def again(hints: Sequence[Hint]) -> Diagnosis:
-        found = diagnose(find_runs([asked.recording])[0], hinted=hints) if asked.recording else session.diagnosed(hints)
+        found = diagnose(read(asked.recording)[0], hinted=hints) if asked.recording else session.diagnosed(hints)
         return replace(found, run=page.run)
 
     if book_path() is None:
@@ -222,7 +222,7 @@ def _recorded(session: Session, asked: Asked, recording: Path) -> Diagnosis:
         )
     session.begin_with((recording / STATE).resolve(), session.limits.budget)
     _require_start(session, asked)
-    return diagnose(find_runs([recording])[0])
+    return diagnose(read(recording)[0])
 
 
 def _script(arguments: Sequence[str]) -> Path | None:

@@ -14,7 +14,7 @@ from traindx.engine import diagnose
 from traindx.engine.context import Hint
 from traindx.errors import TraindxError
 from traindx.live.adding import add_readings
-from traindx.readers.find import find_runs
+from traindx.opening import read
 from traindx.readers.probed import readings_in
 from traindx.reading import Reading
 from traindx.trials.executors import Executor
@@ -103,7 +103,7 @@ class Session:
             folder = self._recorded.save(Path(place) / "first.traindx")
             if self._readings:
                 add_readings(folder, self._readings)
-            return diagnose(find_runs([folder])[0], hinted=hints)
+            return diagnose(read(folder)[0], hinted=hints)
 
     def begin_with(self, state: Path, seconds: float) -> None:
         """Arms begin with this state, which took the script so long to reach."""
@@ -275,7 +275,7 @@ def arm_of(result: Result) -> Arm:
         folder = result.save(Path(place) / "arm.traindx")
         measured = Measured.read(folder)
         try:
-            page = diagnose(find_runs([folder])[0])
+            page = diagnose(read(folder)[0])
         except TraindxError:
             page = None
     if result.interrupted:

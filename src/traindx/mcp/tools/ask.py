@@ -100,9 +100,9 @@ def make(desk: Desk) -> Function:
 def _run(roots: Roots, path: str | None) -> Any:
     if path is None:
         return None
-    from traindx.readers.find import find_runs
+    from traindx.opening import read
 
-    runs = find_runs([roots.path(path)], allowed=roots.holds)
+    runs = read(roots.path(path), allowed=roots.holds)
     if len(runs) > 1:
         names = ", ".join(roots.shown(run.source) for run in runs[:3])
         raise TraindxError(f"{path} holds {len(runs)} runs ({names} …).", "An interview is about one: name it.")

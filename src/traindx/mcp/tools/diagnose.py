@@ -82,12 +82,12 @@ def examined(
 ) -> list[Diagnosis]:  # fmt: skip
     """Every run at this path diagnosed, the sickest first."""
     from traindx.engine import diagnose as diagnose_run
-    from traindx.readers.find import find_runs
+    from traindx.opening import read
     from traindx.readers.settings import load_settings
     from traindx.signals import Settings
 
     settings: dict[str, Any] = {} if config is None else load_settings(roots.path(config))
-    runs = find_runs([roots.path(path)], progress=progress, allowed=roots.holds)
+    runs = read(roots.path(path), progress=progress, allowed=roots.holds)
     pages = []
     for place, run in enumerate(runs):
         real, run.source = run.source, roots.shown(run.source)
