@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 
 from traindx.live.store import Store
-from traindx.measurements import SCHEMA
 from traindx.live.thinning import Thinning
+from traindx.measurements import SCHEMA
 
 SIZES = ((100_000, 100), (100_000, 5), (1_000_000, 200), (1_000_000, 10))  # steps, and how many from look to look
 FLUSH = 30  # steps in a flush
