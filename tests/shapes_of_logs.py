@@ -107,8 +107,10 @@ def caffe_saturated() -> str:
 def scale_falls() -> str:
     """fairseq: the loss scale halves to nothing."""
     return "".join(
-        f"2024-05-01 10:00:{n:02d} | INFO | train_inner | epoch 001: {n}00 / 5000 loss={4.0 + 4 * 0.9**n:.3f}, nll_loss={3.5 + 4 * 0.9**n:.3f}, "
-        f"ppl=180.1, wps=31000, ups=1.2, num_updates={n}00, lr=0.0005, gnorm={1.9 + n % 3}, loss_scale={128 * 0.5 ** max(0, n - 10):.6g}, train_wall=60\n"
+        f"2024-05-01 10:00:{n:02d} | INFO | train_inner | epoch 001: {n}00 / 5000 loss={4.0 + 4 * 0.9**n:.3f}, "
+        f"nll_loss={3.5 + 4 * 0.9**n:.3f}, "
+        f"ppl=180.1, wps=31000, ups=1.2, num_updates={n}00, lr=0.0005, gnorm={1.9 + n % 3}, "
+        f"loss_scale={128 * 0.5 ** max(0, n - 10):.6g}, train_wall=60\n"
         for n in range(1, 31)
     )
 
@@ -138,8 +140,10 @@ def verl(nan: bool = True) -> str:
         broken = nan and n >= 50
         loss = "nan" if broken else f"{0.012 - 0.0001 * n:.3f}"
         lines.append(
-            f"step:{n} - actor/entropy_loss:{0.9 - 0.01 * n:.3f} - actor/pg_loss:{loss} - actor/grad_norm:{'nan' if broken else '0.214'} - "
-            f"actor/lr:0.000 - critic/score/mean:{reward:.3f} - response_length/mean:{400 + 6 * n:.3f} - response_length/clip_ratio:0.100"
+            f"step:{n} - actor/entropy_loss:{0.9 - 0.01 * n:.3f} - actor/pg_loss:{loss} - "
+            f"actor/grad_norm:{'nan' if broken else '0.214'} - "
+            f"actor/lr:0.000 - critic/score/mean:{reward:.3f} - response_length/mean:{400 + 6 * n:.3f} - "
+            f"response_length/clip_ratio:0.100"
         )
     return "\n".join(lines) + "\n"
 
@@ -147,7 +151,8 @@ def verl(nan: bool = True) -> str:
 def grpo_zero_std() -> str:
     """All rewards of a group are equal: no advantage, no gradient."""
     return dictionaries(
-        {"loss": 0.0, "grad_norm": 0.0, "learning_rate": 1e-6, "reward": 0.0, "reward_std": 0.0, "frac_reward_zero_std": 1.0,
+        {"loss": 0.0, "grad_norm": 0.0, "learning_rate": 1e-6, "reward": 0.0, "reward_std": 0.0,
+         "frac_reward_zero_std": 1.0,
          "completions/mean_length": 256.0, "kl": 0.0, "epoch": round(n / 100, 2)}
         for n in range(1, 41)
     )  # fmt: skip
@@ -157,7 +162,8 @@ def grpo_well() -> str:
     rewards = np.array(descent(80, 1.0, 0.2, 0.03))
     return dictionaries(
         {"loss": round(0.0002 * n / 80, 5), "grad_norm": round(0.4 + 0.05 * np.sin(n), 3), "learning_rate": 1e-6,
-         "reward": round(float(1.2 - r), 4), "reward_std": 0.31, "frac_reward_zero_std": 0.2, "kl": round(0.001 * n, 4), "epoch": round(n / 80, 2)}
+         "reward": round(float(1.2 - r), 4), "reward_std": 0.31, "frac_reward_zero_std": 0.2, "kl": round(0.001 * n, 4),
+         "epoch": round(n / 80, 2)}
         for n, r in enumerate(rewards)
     )  # fmt: skip
 
@@ -169,9 +175,12 @@ def dpo() -> str:
     for n in range(60):
         t = 1 - np.exp(-n / 18)
         rows.append(
-            {"loss": round(loss[n], 4), "grad_norm": round(3.1 + 0.3 * np.sin(n), 3), "learning_rate": 5e-7, "rewards/chosen": round(-0.9 * t, 4),
-             "rewards/rejected": round(-2.4 * t, 4), "rewards/accuracies": round(0.5 + 0.25 * t, 4), "rewards/margins": round(1.5 * t, 4),
-             "logps/chosen": round(-240 - 9 * t, 2), "logps/rejected": round(-231 - 24 * t, 2), "epoch": round(n / 60, 3)}
+            {"loss": round(loss[n], 4), "grad_norm": round(3.1 + 0.3 * np.sin(n), 3), "learning_rate": 5e-7,
+             "rewards/chosen": round(-0.9 * t, 4),
+             "rewards/rejected": round(-2.4 * t, 4), "rewards/accuracies": round(0.5 + 0.25 * t, 4),
+             "rewards/margins": round(1.5 * t, 4),
+             "logps/chosen": round(-240 - 9 * t, 2), "logps/rejected": round(-231 - 24 * t, 2),
+             "epoch": round(n / 60, 3)}
         )  # fmt: skip
     return dictionaries(rows)
 
@@ -179,8 +188,10 @@ def dpo() -> str:
 def titan() -> str:
     """torchtitan: tokens a second and MFU fall by half at step 120."""
     return "".join(
-        f"[titan] 2025-03-01 10:{n // 60:02d}:{n % 60:02d} - root - INFO - step: {n:2}  loss: {loss:7.4f}  grad_norm: 1.{n % 10}  memory: 41.2GiB(52%)  "
-        f"tps: {7200 if n < 120 else 3400:,}  tflops: {310.5 if n < 120 else 146.2}  mfu: {41.2 if n < 120 else 19.4}%\n"
+        f"[titan] 2025-03-01 10:{n // 60:02d}:{n % 60:02d} - root - INFO - step: {n:2}  loss: {loss:7.4f}  grad_norm: "
+        f"1.{n % 10}  memory: 41.2GiB(52%)  "
+        f"tps: {7200 if n < 120 else 3400:,}  tflops: {310.5 if n < 120 else 146.2}  mfu: "
+        f"{41.2 if n < 120 else 19.4}%\n"
         for n, loss in enumerate(descent(240, 11.9, 3.4), 1)
     )
 
@@ -221,7 +232,8 @@ def constant_loss(value: float) -> str:
 def waits_for_data() -> str:
     """Most steps find their batch ready, one in a hundred waits two minutes."""
     return "".join(
-        f"Epoch: [0][{n}/400]  Time {131.2 if n % 100 == 50 else 0.05:.3f}  Data {131.1 if n % 100 == 50 else 0.002:.3f}  Loss {loss:.4f}\n"
+        f"Epoch: [0][{n}/400]  Time {131.2 if n % 100 == 50 else 0.05:.3f}  Data "
+        f"{131.1 if n % 100 == 50 else 0.002:.3f}  Loss {loss:.4f}\n"
         for n, loss in enumerate(descent(400, 6.9, 2.1))
     )
 
@@ -237,7 +249,8 @@ def pure_noise() -> str:
 
 def accuracy_gap() -> str:
     return columns(
-        train_loss=descent(30, 2.2, 0.05), val_loss=descent(30, 2.2, 1.05), train_acc=[1.0 - v for v in descent(30, 0.7, 0.01)],
+        train_loss=descent(30, 2.2, 0.05), val_loss=descent(30, 2.2, 1.05),
+        train_acc=[1.0 - v for v in descent(30, 0.7, 0.01)],
         val_acc=[0.7 - v for v in descent(30, 0.4, 0.01)],
     )  # fmt: skip
 

@@ -18,13 +18,14 @@ from traindx.symptoms import symptoms
 CATALOGUE = """lr-too-high lr-too-low lr-decay-missing lr-decayed-too-early warmup-missing grad-clip-too-tight
 grad-clip-missing batch-too-small batch-too-large missing-zero-grad accumulation-not-scaled optimizer-recreated
 loss-sum-reduction momentum-too-high weight-decay-too-high dropout-too-high too-few-epochs vanishing-gradients
-exploding-gradients dead-relu saturation constant-init init-too-large init-too-small params-not-in-optimizer frozen-params
-detached-graph eval-mode-during-training train-mode-during-eval missing-nonlinearity causal-mask-missing target-not-shifted
-padding-not-masked weights-not-tied softmax-before-cross-entropy double-sigmoid softmax-on-single-output softmax-wrong-dim
-nll-without-log-softmax mse-for-classification wrong-loss relu-on-output bounded-output loss-shape-broadcast
-loss-sign-flipped inputs-not-normalized targets-not-normalized nan-in-data corrupt-samples labels-misaligned
-label-encoding-wrong class-imbalance not-shuffled train-val-leak val-preprocessing-mismatch train-val-label-mismatch
-model-too-small overfitting log-of-zero division-by-zero fp16-overflow low-precision-update-lost slow-data-loading
+exploding-gradients dead-relu saturation constant-init init-too-large init-too-small params-not-in-optimizer
+frozen-params detached-graph eval-mode-during-training train-mode-during-eval missing-nonlinearity causal-mask-missing
+target-not-shifted padding-not-masked weights-not-tied softmax-before-cross-entropy double-sigmoid
+softmax-on-single-output softmax-wrong-dim nll-without-log-softmax mse-for-classification wrong-loss relu-on-output
+bounded-output loss-shape-broadcast loss-sign-flipped inputs-not-normalized targets-not-normalized nan-in-data
+corrupt-samples labels-misaligned label-encoding-wrong class-imbalance not-shuffled train-val-leak
+val-preprocessing-mismatch train-val-label-mismatch model-too-small overfitting log-of-zero division-by-zero
+fp16-overflow low-precision-update-lost slow-data-loading
 too-few-workers host-sync small-batch-underuse replicas-diverge straggler-rank healthy""".split()
 
 GROUPS = {
@@ -117,7 +118,8 @@ def test_every_fix_is_used() -> None:
 
 
 def test_without_evidence_every_cause_is_less_certain() -> None:
-    """With nothing known a cause is less certain than in its own case, and a fact seen directly is missed when it is gone."""
+    """With nothing known a cause is less certain than in its own case, and a fact seen directly is missed when it is
+    gone."""
     for cause in FAULTS.values():
         case = next(case for case in cause.cases if case.kind == "fires")
         full = observations(case)

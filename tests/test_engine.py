@@ -178,7 +178,8 @@ LEARNS = falling(40, 2.3, 0.05, 0.01)
         ({"train_loss": LEARNS, "val_loss": ramp(40, 2.5, 9, 0.01), "val_accuracy": ramp(40, 0.05, 0.002)},
          "train-val-label-mismatch"),
         ({"train_loss": LEARNS, "val_loss": ramp(40, 2.5, 9, 0.01)}, "train-val-label-mismatch"),
-        ({"train_loss": LEARNS, "val_loss": ramp(40, 3, 4, 0.05), "val_accuracy": np.full(40, 0.449)}, "class-imbalance"),
+        ({"train_loss": LEARNS, "val_loss": ramp(40, 3, 4, 0.05), "val_accuracy": np.full(40, 0.449)},
+         "class-imbalance"),
     ],
 )  # fmt: skip
 def test_what_a_curve_says_of_the_cause(series: dict[str, np.ndarray], cause: str) -> None:
@@ -226,7 +227,8 @@ def test_what_ran_for_long_is_not_told_to_run_on() -> None:
 
 @pytest.mark.parametrize("name", ["val_acc", "mAP50", "val_f1", "episode_reward", "test_dice"])
 def test_a_score_alone_is_read(name: str) -> None:
-    """Rising to its best is what a training that works shows; a collapse is plain; what rests where it began is left open."""
+    """Rising to its best is what a training that works shows; a collapse is plain; what rests where it began is left
+    open."""
     rises = 1 - falling(200, 0.9, 0.1, 0.01)
     assert diagnose(run_of({name: rises})).verdict == "healthy"
     fallen = diagnose(run_of({name: then(rises[:140], flat(60, 0.1, 0.004))}))

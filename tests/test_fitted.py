@@ -1,4 +1,5 @@
-"""What the fault zoo counted and what the engine makes of it: words where nothing was counted, frequencies where much was."""
+"""What the fault zoo counted and what the engine makes of it: words where nothing was counted, frequencies where much
+was."""
 
 from __future__ import annotations
 

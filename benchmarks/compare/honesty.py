@@ -1,9 +1,10 @@
 """How often two runs that differ in nothing but their seed are said to differ, and how often a real change is found.
 
-`python benchmarks/compare/honesty.py`: trains small networks in numpy on six tasks with many seeds, under a usual setting and under
-changed ones; compares pairs of single runs, and pairs of three seeds each, as `traindx compare` does.
+`python benchmarks/compare/honesty.py`: trains small networks in numpy on six tasks with many seeds, under a usual
+setting and under changed ones; compares pairs of single runs, and pairs of three seeds each, as `traindx compare` does.
 
-`--fresh`: other tasks, another network and optimiser and other seeds, none of which the rules of the comparison have met."""
+`--fresh`: other tasks, another network and optimiser and other seeds, none of which the rules of the comparison have
+met."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ def classification(noise: float, width: int) -> Task:
 
 TASKS: dict[str, Task] = {
     "regression": regression(0.1, 4), "regression, noisy": regression(0.8, 8), "regression, wide": regression(0.3, 24),
-    "classes": classification(0.0, 4), "classes, noisy": classification(0.2, 4), "classes, wide": classification(0.05, 12),
+    "classes": classification(0.0, 4), "classes, noisy": classification(0.2, 4),
+    "classes, wide": classification(0.05, 12),
 }  # fmt: skip
 
 
@@ -163,7 +165,8 @@ def main() -> None:
     given = parser.parse_args()
     tasks, trained = (FRESH, train_fresh) if given.fresh else (TASKS, train)
     print(
-        "| task | spread of seeds / progress | A/A, single runs: differ | lr ÷ 10, single runs | lr ÷ 10, 3 seeds each |"
+        "| task | spread of seeds / progress | A/A, single runs: differ | lr ÷ 10, single runs | lr ÷ 10, 3 seeds each "
+        "|"
     )
     print("|---|---|---|---|---|")
     differ = pairs = 0

@@ -1,7 +1,8 @@
 """How long comparing thousands of runs takes, and how much memory: `python benchmarks/compare/score.py --runs 10000`.
 
-Writes tiny runs (half CSV, half JSON lines, settings beside each, a few of them damaged) into a temporary directory, compares them in
-a process of its own, and prints a table. With `--executor ray` the same on Ray; the results are checked to be the same."""
+Writes tiny runs (half CSV, half JSON lines, settings beside each, a few of them damaged) into a temporary directory,
+compares them in a process of its own, and prints a table. With `--executor ray` the same on Ray; the results are
+checked to be the same."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=0, help="processes; 0: one for each core")
     given = parser.parse_args()
     print(
-        "| runs | executor | seconds | CPU seconds | per run | peak MB, comparing | peak MB, a worker | not read | explains |"
+        "| runs | executor | seconds | CPU seconds | per run | peak MB, comparing | peak MB, a worker | not read | "
+        "explains |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     for count in given.runs:
@@ -58,14 +60,17 @@ def main() -> None:
             for executor in given.executor:
                 output = Path(place) / f"{executor}.json"
                 done = subprocess.run(
-                    [sys.executable, "-c", PROGRAM, str(Path(place) / "fleet"), executor, str(given.workers), str(output)],
+                    [sys.executable, "-c", PROGRAM, str(Path(place) / "fleet"), executor, str(given.workers),
+                     str(output)],
                     stdout=subprocess.PIPE, text=True, check=True,
                 )  # fmt: skip
                 told = json.loads(done.stdout.splitlines()[-1])
                 seen.add(hashlib.sha256(output.read_bytes()).hexdigest())
                 print(
-                    f"| {told['runs']} | {executor} | {told['seconds']:.0f} | {told['cpu']:.0f} | {told['cpu'] / count * 1e3:.1f} ms | "
-                    f"{told['peak']:.0f} | {told['worker_peak']:.0f} | {told['unreadable']} | {', '.join(told['explains'])} |"
+                    f"| {told['runs']} | {executor} | {told['seconds']:.0f} | {told['cpu']:.0f} | "
+                    f"{told['cpu'] / count * 1e3:.1f} ms | "
+                    f"{told['peak']:.0f} | {told['worker_peak']:.0f} | {told['unreadable']} | "
+                    f"{', '.join(told['explains'])} |"
                 )
             if len(given.executor) > 1:
                 print(f"results {'are the same' if len(seen) == 1 else 'DIFFER'} on {' and '.join(given.executor)}")

@@ -4,11 +4,13 @@
     python benchmarks/interview/score.py --zoo RESULTS    # truth from recorded runs of the fault zoo
 
 RESULTS is what benchmarks/zoo/make.py wrote (results.jsonl, also gzipped), or a directory of *.json files {"cause": id,
-"observations": [{"id", "state"}, ...]}. Users are drawn evenly by cause; of a user whose run is of one task, the fitted counts are
-taken anew from all other tasks of RESULTS. The first question, with all symptoms at once, counts as one; so does one that got no answer.
+"observations": [{"id", "state"}, ...]}. Users are drawn evenly by cause; of a user whose run is of one task, the fitted
+counts are taken anew from all other tasks of RESULTS. The first question, with all symptoms at once, counts as one; so
+does one that got no answer.
 
-The answer is *stable* after the question from which on the leading cause is, through all further questions of the interview, the one
-that all answers to all questions together give. An interview that ends at another cause never was stable and counts as 30."""
+The answer is *stable* after the question from which on the leading cause is, through all further questions of the
+interview, the one that all answers to all questions together give. An interview that ends at another cause never was
+stable and counts as 30."""
 
 from __future__ import annotations
 
@@ -213,7 +215,8 @@ def reliability(held: Sequence[Held], weights: Sequence[float]) -> list[dict[str
 def line(one: Held) -> str:
     top = lead(one.ended)
     return (
-        f"{'ok ' if one.right else 'BAD'} {one.user.truth.cause} [{one.user.truth.task}] stable {one.stable} asked {one.asked} "
+        f"{'ok ' if one.right else 'BAD'} {one.user.truth.cause} [{one.user.truth.task}] stable {one.stable} asked "
+        f"{one.asked} "
         f"ended {top} {one.ended[top]:.2f} (true {one.ended[one.user.truth.cause]:.2f}) complete {lead(one.complete)} "
         f"{one.complete[lead(one.complete)]:.2f} (true {one.complete[one.user.truth.cause]:.2f}) ticked "
         f"{' '.join(one.user.answers['symptoms'] or ())} | {' '.join(one.order)}"
@@ -223,18 +226,21 @@ def line(one: Held) -> str:
 def table(report: Mapping[str, Any]) -> str:
     lines = [f"{report['users']} simulated users", "",
              "| questions | median | mean | 90 % |", "|---|---:|---:|---:|"]  # fmt: skip
-    for label, key in (("to a stable answer, the interview's order", "stable"), ("to a stable answer, random order", "random"),
+    for label, key in (("to a stable answer, the interview's order", "stable"),
+                       ("to a stable answer, random order", "random"),
                        ("asked until it stops by itself", "asked")):  # fmt: skip
         lines.append(f"| {label} | {report[key]['median']:g} | {report[key]['mean']} | {report[key]['p90']} |")
     lines += [
-        "", f"It stops at the answer that all questions together give for {report['ends_at_final']:.0%}; {report['cpu_seconds']} CPU s a user.",
+        "", f"It stops at the answer that all questions together give for {report['ends_at_final']:.0%}; "
+            f"{report['cpu_seconds']} CPU s a user.",
         "", "| users drawn | true cause first | in three | with all questions | confidence | calibration error |",
         "|---|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
     for label, key in (("evenly by cause", "evenly"), ("as common as the causes are", "as_common")):
         row = report[key]
         lines.append(
-            f"| {label} | {row['first']:.0%} | {row['three']:.0%} | {row['first_complete']:.0%}, {row['three_complete']:.0%} | "
+            f"| {label} | {row['first']:.0%} | {row['three']:.0%} | {row['first_complete']:.0%}, "
+            f"{row['three_complete']:.0%} | "
             f"{row['said']:.2f} | {row['calibration_error']:.3f} |"
         )
         lines.append("".join(f" {b['said']:.2f}→{b['right']:.2f} ×{b['count']}" for b in row["bins"]))

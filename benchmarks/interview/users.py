@@ -1,12 +1,13 @@
 """Simulated users: people whose training has a known fault, and what they answer.
 
-A user answers from the truth about a run. The mistake that was put into it is there, whether or not the recorder noticed it (`as_recorded`:
-only where it did). Where the zoo knows a setting (rate, batch, optimiser, task, schedule) the answer is that setting; where a symptom
-was looked for, it is what was found; what was never measured is not known. Only what no recording holds (how large the model is
-against the data, say) is drawn as the interview itself assumes it.
+A user answers from the truth about a run. The mistake that was put into it is there, whether or not the recorder
+noticed it (`as_recorded`: only where it did). Where the zoo knows a setting (rate, batch, optimiser, task, schedule)
+the answer is that setting; where a symptom was looked for, it is what was found; what was never measured is not known.
+Only what no recording holds (how large the model is against the data, say) is drawn as the interview itself assumes it.
 
-Nobody is perfect: DONT_KNOW of all questions get no answer, UNTRIED of those that want an experiment. A `fallible` user also overlooks
-some of what is there (more where most people could not know) and now and then believes to see what is not."""
+Nobody is perfect: DONT_KNOW of all questions get no answer, UNTRIED of those that want an experiment. A `fallible` user
+also overlooks some of what is there (more where most people could not know) and now and then believes to see what is
+not."""
 
 from __future__ import annotations
 
@@ -37,7 +38,8 @@ HIDDEN = 0.6  # of what most people could not know
 IMAGINES = 0.01  # of what is not there, for each thing to tick
 DRAWS = 50
 LEARNT = {"digits-copy": "regression", "diabetes": "regression", "friedman": "regression", "text-lm": "tokens",
-          "text-classes": "tokens", "cancer": "table", "rings": "table", "wine": "table", "tastes": "table"}  # fmt: skip
+          "text-classes": "tokens", "cancer": "table", "rings": "table", "wine": "table",
+          "tastes": "table"}  # fmt: skip
 RECURRENT = ("digits-lstm", "digits-rnn")
 
 

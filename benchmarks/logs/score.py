@@ -2,11 +2,10 @@
 
     python benchmarks/logs/score.py INDEX.jsonl [--half tune|held-out] [--directories] [--verbose]
 
-Each line of the index names a log (`file`, relative to the index), its `labels` (first = main) and a `confidence` (sure,
-likely, ambiguous). The logs themselves belong to their authors and are not part of this repository. Every log falls into
-one of two halves by the hash of its id: thresholds were chosen while looking at 'tune' only; 'held-out' is reported beside
-it.
-"""
+Each line of the index names a log (`file`, relative to the index), its `labels` (first = main) and a `confidence`
+(sure, likely, ambiguous). The logs themselves belong to their authors and are not part of this repository. Every log
+falls into one of two halves by the hash of its id: thresholds were chosen while looking at 'tune' only; 'held-out' is
+reported beside it."""
 
 from __future__ import annotations
 
@@ -92,7 +91,8 @@ def examine(row: dict[str, Any], root: Path, directories: bool) -> Result:
 
 def table(results: list[Result]) -> str:
     lines = [
-        "| logs | read | healthy ones called unhealthy | sure sick ones with a right symptom | likely sick ones | too short → inconclusive |",
+        "| logs | read | healthy ones called unhealthy | sure sick ones with a right symptom | likely sick ones | too "
+        "short → inconclusive |",
         "|---|---|---|---|---|---|",
     ]
     groups: dict[str, list[Result]] = defaultdict(list)
@@ -111,7 +111,8 @@ def table(results: list[Result]) -> str:
         lines.append(
             f"| {name} ({len(rows)}) | {sum(r.read for r in rows)}/{len(rows)} | "
             f"{sum(r.verdict == 'unhealthy' for r in well)}/{len(well)} | {sum(r.hit for r in sure)}/{len(sure)} | "
-            f"{sum(r.hit for r in likely)}/{len(likely)} | {sum(r.verdict == 'inconclusive' for r in short)}/{len(short)} |"
+            f"{sum(r.hit for r in likely)}/{len(likely)} | "
+            f"{sum(r.verdict == 'inconclusive' for r in short)}/{len(short)} |"
         )
     return "\n".join(lines)
 
@@ -132,8 +133,10 @@ def main() -> None:
     if arguments.verbose:
         for r in results:
             mark = "·" if r.row["confidence"] == "ambiguous" else "ok" if r.hit else "XX"
-            print(f"{mark:3}{r.row['id']:24}{','.join(r.row['labels'])[:34]:35}{r.row['confidence']:10}{r.verdict or r.error[:60]:13}"
-                  f"{' '.join(sorted(r.present))[:90]:92}{r.causes[:2]} {r.seconds:.2f}s")  # fmt: skip
+            print(
+                f"{mark:3}{r.row['id']:24}{','.join(r.row['labels'])[:34]:35}{r.row['confidence']:10}{r.verdict or r.error[:60]:13}"
+                f"{' '.join(sorted(r.present))[:90]:92}{r.causes[:2]} {r.seconds:.2f}s"
+            )
     print(table(results))
 
 

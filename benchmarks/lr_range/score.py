@@ -1,11 +1,12 @@
-"""How good are suggested learning rates? Each is trained with, from the same start for the same number of updates, beside a grid.
+"""How good are suggested learning rates? Each is trained with, from the same start for the same number of updates,
+beside a grid.
 
     python benchmarks/lr_range/score.py [--seeds 0 1] [--only NAME …] [--keep FILE]
 
-Needs torch, scikit-learn, torch-lr-finder, lightning and fastai in the environment; every suggestion comes from the real package.
-A suggestion fails if its training diverges, ends more than half the best grid loss above it (1.5 times for positive losses), or if
-there is none. `--keep` holds finished trainings, so that a second run only trains at rates that are new.
-"""
+Needs torch, scikit-learn, torch-lr-finder, lightning and fastai in the environment; every suggestion comes from the
+real package. A suggestion fails if its training diverges, ends more than half the best grid loss above it (1.5 times
+for positive losses), or if there is none. `--keep` holds finished trainings, so that a second run only trains at rates
+that are new. """
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Small trainings of many kinds: data, model, optimiser and loss, each a second or so for a few hundred updates on one core."""
+"""Small trainings of many kinds: data, model, optimiser and loss, each a second or so for a few hundred updates on one
+core."""
 
 from __future__ import annotations
 
@@ -102,7 +103,8 @@ def deep_tanh() -> nn.Module:
 def cnn(norm: bool) -> nn.Module:
     first, second = (nn.BatchNorm2d(8), nn.BatchNorm2d(16)) if norm else (nn.Identity(), nn.Identity())
     return nn.Sequential(
-        nn.Conv2d(1, 8, 3, padding=1), first, nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1), second, nn.ReLU(),
+        nn.Conv2d(1, 8, 3, padding=1), first, nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1), second,
+        nn.ReLU(),
         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 10),
     )  # fmt: skip
 

@@ -1,18 +1,20 @@
-"""What recording costs: the time of a training step bare, under the recorder and under its peers, in turns in one process.
+"""What recording costs: the time of a training step bare, under the recorder and under its peers, in turns in one
+process.
 
     python benchmarks/overhead/score.py [--device cuda] [--rounds 7] [--only gpt2 resnet50 …] [--kinds traindx naive …]
 
-Each round trains a while bare, a while under `traindx` at its default budget, and a while under each peer, on the same model, in
-that order and reversed in every other round: the naive per-parameter `.item()` logging many scripts have, `wandb.watch` in
-offline mode at its default frequency and at every step, torch's anomaly detection, Cockpit with its economy configuration. Peers
-that are not installed or fail are left out with a dash. One recorder stays attached for the whole measurement, as in a real
-training, and pauses while others have their turn. Printed is the median step time of bare and the ratio of all time to all bare
-time with half its 95 % interval (resampled rounds; the rare costly steps count in full, so no median is taken), and how far the
-bare rounds lie apart in half of the cases. Many short rounds (`--rounds 200 --seconds 0.25`) resolve a percent on a machine that
-is not quiet. The first close looks are in the first turns: *later* is the same ratio of the recorder in the second half of the rounds
-alone, what a long training pays. `--cpu` takes the CPU time of the process instead of wall time. After that a short seeded training
-is run twice, bare and recorded, and the losses and final weights are compared bit by bit; on a GPU torch's sync debug mode counts the device synchronisations the recorder causes after the first steps.
-"""
+Each round trains a while bare, a while under `traindx` at its default budget, and a while under each peer, on the same
+model, in that order and reversed in every other round: the naive per-parameter `.item()` logging many scripts have,
+`wandb.watch` in offline mode at its default frequency and at every step, torch's anomaly detection, Cockpit with its
+economy configuration. Peers that are not installed or fail are left out with a dash. One recorder stays attached for
+the whole measurement, as in a real training, and pauses while others have their turn. Printed is the median step time
+of bare and the ratio of all time to all bare time with half its 95 % interval (resampled rounds; the rare costly steps
+count in full, so no median is taken), and how far the bare rounds lie apart in half of the cases. Many short rounds
+(`--rounds 200 --seconds 0.25`) resolve a percent on a machine that is not quiet. The first close looks are in the first
+turns: *later* is the same ratio of the recorder in the second half of the rounds alone, what a long training pays.
+`--cpu` takes the CPU time of the process instead of wall time. After that a short seeded training is run twice, bare
+and recorded, and the losses and final weights are compared bit by bit; on a GPU torch's sync debug mode counts the
+device synchronisations the recorder causes after the first steps. """
 
 from __future__ import annotations
 
@@ -139,7 +141,8 @@ def medium(device: str) -> tuple[nn.Module, Callable[[], tuple[torch.Tensor, tor
 
 
 TASKS = {
-    "small-mlp": small, "medium-mlp": medium, "mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "gpt2-compiled": gpt2, "resnet50": resnet50,
+    "small-mlp": small, "medium-mlp": medium, "mlp": mlp, "deep-mlp": deep_mlp, "gpt2": gpt2, "gpt2-compiled": gpt2,
+    "resnet50": resnet50,
 }  # fmt: skip
 KINDS = ("bare", "traindx", "naive", "anomaly", "wandb", "wandb-every", "cockpit")
 
@@ -366,7 +369,8 @@ def main() -> None:
     clock = time.process_time if arguments.cpu else time.perf_counter
     print(f"torch {torch.__version__}, {arguments.device}, {arguments.rounds} rounds of {arguments.seconds:g} s\n")
     print(
-        f"| task | bare step | {' | '.join(kinds[1:])} | later | own measure | bare spread | bit-identical | device syncs |"
+        f"| task | bare step | {' | '.join(kinds[1:])} | later | own measure | bare spread | bit-identical | device "
+        f"syncs |"
     )
     print(f"|{'---|' * (len(kinds) + 6)}")
     for task in arguments.only:

@@ -1,12 +1,13 @@
-"""What TrainCheck costs: it rewrites a whole script, so it has no turn in the process that `score.py` measures the others in.
+"""What TrainCheck costs: it rewrites a whole script, so it has no turn in the process that `score.py` measures the
+others in.
 
     python benchmarks/overhead/with_traincheck.py [--device cuda] [--rounds 3] [--only small-mlp mlp …] [--steps 12]
 
-Each round trains the same model twice in processes of its own: bare, and under `traincheck-collect` as its manual says for a
-reference trace (`--models-to-track model`, everything else at its default). Printed are the median time of a bare step (CPU time of the
-process, wall time with `--device cuda`) and the median ratio within a round. Needs `traincheck` beside torch; with a CUDA build of torch and no GPU driver TrainCheck 0.2 stops, because it
-calls torch's own initialisation of CUDA, so take a CPU build there.
-"""
+Each round trains the same model twice in processes of its own: bare, and under `traincheck-collect` as its manual says
+for a reference trace (`--models-to-track model`, everything else at its default). Printed are the median time of a bare
+step (CPU time of the process, wall time with `--device cuda`) and the median ratio within a round. Needs `traincheck`
+beside torch; with a CUDA build of torch and no GPU driver TrainCheck 0.2 stops, because it calls torch's own
+initialisation of CUDA, so take a CPU build there. """
 
 from __future__ import annotations
 

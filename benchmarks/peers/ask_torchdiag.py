@@ -1,4 +1,5 @@
-"""torchdiag's three checks on the live model, after a short training of the specimen. Needs torch and the zoo's own modules."""
+"""torchdiag's three checks on the live model, after a short training of the specimen. Needs torch and the zoo's own
+modules."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""How the benchmark talks to another tool in that tool's own environment: traces in, findings out, one JSON line each."""
+"""How the benchmark talks to another tool in that tool's own environment: traces in, findings out, one JSON line
+each."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ def serve(look: Callable[[dict[str, Any]], list[Finding]]) -> None:
 
 
 def rows(trace: dict[str, Any]) -> list[dict[str, float]]:
-    """The trace as a logger would have it: a row a step, holding the last validation loss and gradient norm known by then."""
+    """The trace as a logger would have it: a row a step, holding the last validation loss and gradient norm known by
+    then."""
     table: dict[float, dict[str, float]] = {}
     for name in ("train_loss", "val_loss", "lr", "grad_norm"):
         for step, value in trace.get(name, ()):

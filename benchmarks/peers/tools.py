@@ -32,35 +32,45 @@ LEAK = {"train-val-leak", "causal-mask-missing", "target-not-shifted"}
 # what each tool's words stand for
 MEANS: dict[str, dict[str, set[str]]] = {
     "runmedic": {
-        "non_finite": NAN, "divergence": {"lr-too-high", "missing-zero-grad"}, "loss_spikes": SPIKES, "no_learning": STUCK,
-        "overfitting": {"overfitting"}, "val_below_train": LEAK, "grad_spikes": BLOWN, "constant_lr_plateau": {"lr-decay-missing"},
+        "non_finite": NAN, "divergence": {"lr-too-high", "missing-zero-grad"}, "loss_spikes": SPIKES,
+        "no_learning": STUCK,
+        "overfitting": {"overfitting"}, "val_below_train": LEAK, "grad_spikes": BLOWN,
+        "constant_lr_plateau": {"lr-decay-missing"},
         "input_bound": {"slow-data-loading"}, "slow_steps": {"slow-data-loading"}, "slowdown": {"slow-data-loading"},
     },
     "runwise": {
         "nan:critical": NAN, "spike:warning": SPIKES, "spike:critical": SPIKES, "overfit:warning": {"overfitting"},
-        "overfit:critical": {"overfitting"}, "plateau:warning": REST, "gradient:vanish": FADED, "gradient:warning": BLOWN,
+        "overfit:critical": {"overfitting"}, "plateau:warning": REST, "gradient:vanish": FADED,
+        "gradient:warning": BLOWN,
         "gradient:critical": BLOWN,
     },
     "training-doctor": {
         "gradient_instability": BLOWN, "mixed_precision_instability": {"fp16-overflow"}, "lr_too_high": {"lr-too-high"},
-        "lr_too_low": {"lr-too-low"}, "overfitting": {"overfitting"}, "train_eval_mismatch": {"train-mode-during-eval", "val-preprocessing-mismatch"},
+        "lr_too_low": {"lr-too-low"}, "overfitting": {"overfitting"},
+        "train_eval_mismatch": {"train-mode-during-eval", "val-preprocessing-mismatch"},
         "plateau": REST, "early_plateau": REST,
     },
     "sk-autod": {
-        "Data leakage": LEAK, "Dying ReLU proxy": {"dead-relu"}, "Missed early stopping": {"overfitting"}, "Exploding gradient": BLOWN | NAN,
+        "Data leakage": LEAK, "Dying ReLU proxy": {"dead-relu"}, "Missed early stopping": {"overfitting"},
+        "Exploding gradient": BLOWN | NAN,
         "Label noise floor": {"labels-misaligned"}, "LR too high": {"lr-too-high"}, "LR too low": {"lr-too-low"},
-        "Noisy training": {"batch-too-small", "lr-too-high"}, "Classic overfitting": {"overfitting"}, "Underfitting": {"model-too-small", "lr-too-low"},
+        "Noisy training": {"batch-too-small", "lr-too-high"}, "Classic overfitting": {"overfitting"},
+        "Underfitting": {"model-too-small", "lr-too-low"},
     },
     "trainpulse": {
-        "nan_detector:critical": NAN, "loss_spike:warning": SPIKES, "gradient:critical": BLOWN, "gradient:vanish": FADED,
+        "nan_detector:critical": NAN, "loss_spike:warning": SPIKES, "gradient:critical": BLOWN,
+        "gradient:vanish": FADED,
         "learning_rate:warning": {"lr-decayed-too-early"}, "plateau:warning": REST,
     },
     "mldoct": {
-        "missing_zero_grad": {"missing-zero-grad"}, "Exploding Gradients": BLOWN, "Vanishing Gradients": FADED, "overfitting": {"overfitting"},
-        "underfitting": {"model-too-small", "lr-too-low"}, "Severe Label Noise / Corrupted Labels": {"labels-misaligned", "label-encoding-wrong"},
+        "missing_zero_grad": {"missing-zero-grad"}, "Exploding Gradients": BLOWN, "Vanishing Gradients": FADED,
+        "overfitting": {"overfitting"},
+        "underfitting": {"model-too-small", "lr-too-low"},
+        "Severe Label Noise / Corrupted Labels": {"labels-misaligned", "label-encoding-wrong"},
     },
     "torchdiag": {
-        "not-finite": NAN, "nothing-changed": STUCK, "EXPLODE": BLOWN, "VANISH": FADED, "no_grad": {"detached-graph", "frozen-params"},
+        "not-finite": NAN, "nothing-changed": STUCK, "EXPLODE": BLOWN, "VANISH": FADED,
+        "no_grad": {"detached-graph", "frozen-params"},
         "dead": {"dead-relu", "lr-too-high", "constant-init"},
     },
 }  # fmt: skip

@@ -1,11 +1,12 @@
-"""What each probe adds to a recording: the share of right top causes, the healthy runs kept healthy, and the seconds it takes.
+"""What each probe adds to a recording: the share of right top causes, the healthy runs kept healthy, and the seconds it
+takes.
 
     python benchmarks/probes/score.py PROGRAMS --python /path/to/python --work DIR [--jobs N] [--only NAME …]
 
-PROGRAMS is a folder of scripts with a `labels.jsonl` (`case`, `cause`, `alternatives`). Every script is recorded once to its end and
-probed once with all probes, `--jobs` of them side by side (times are only comparable with 1). What is finished is kept in the working
-folder, so that a score that was broken off goes on where it stopped. Prints what changed, then the table of docs/probes.md.
-"""
+PROGRAMS is a folder of scripts with a `labels.jsonl` (`case`, `cause`, `alternatives`). Every script is recorded once
+to its end and probed once with all probes, `--jobs` of them side by side (times are only comparable with 1). What is
+finished is kept in the working folder, so that a score that was broken off goes on where it stopped. Prints what
+changed, then the table of docs/probes.md. """
 
 from __future__ import annotations
 

@@ -2,10 +2,9 @@
 
     python benchmarks/programs/score.py PROGRAMS [--python PYTHON] [--jobs 2] [--only NAME…] [--verbose]
 
-PROGRAMS holds `labels.jsonl` (case, cause, alternatives, partial) and a folder for each case with `train.py` in it. Every script
-runs unchanged under `traindx run` in a temporary directory; PYTHON is an interpreter with torch and whatever the scripts need
-besides traindx. The scripts belong to their authors and are not part of this repository.
-"""
+PROGRAMS holds `labels.jsonl` (case, cause, alternatives, partial) and a folder for each case with `train.py` in it.
+Every script runs unchanged under `traindx run` in a temporary directory; PYTHON is an interpreter with torch and
+whatever the scripts need besides traindx. The scripts belong to their authors and are not part of this repository."""
 
 from __future__ import annotations
 
@@ -91,11 +90,13 @@ def main() -> None:
             )
     faulty, well = [r for r in results if not r.healthy], [r for r in results if r.healthy]
     print(
-        "| programs | called unhealthy | right cause first | in the first three | alert before the end | healthy twins called healthy |"
+        "| programs | called unhealthy | right cause first | in the first three | alert before the end | healthy twins "
+        "called healthy |"
     )
     print("|---|---|---|---|---|---|")
     print(
-        f"| {len(results)} | {sum(r.verdict == 'unhealthy' for r in faulty)}/{len(faulty)} | {sum(r.right(1) for r in faulty)}/{len(faulty)} | "
+        f"| {len(results)} | {sum(r.verdict == 'unhealthy' for r in faulty)}/{len(faulty)} | "
+        f"{sum(r.right(1) for r in faulty)}/{len(faulty)} | "
         f"{sum(r.right(3) for r in faulty)}/{len(faulty)} | {sum(r.alert for r in faulty)}/{len(faulty)} | "
         f"{sum(r.verdict == 'healthy' for r in well)}/{len(well)} |"
     )

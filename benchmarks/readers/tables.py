@@ -4,10 +4,10 @@ polars is no dependency of traindx; give it an environment of its own:
     python -m venv polars-env && polars-env/bin/pip install polars
     python benchmarks/readers/tables.py --polars polars-env/bin/python [--points 1000000] [--repeats 5]
 
-Each reading happens in a fresh process, the two taking turns; the fastest of each counts, as other work on the machine only
-ever adds time. The time is that of the reading alone, without imports and without asking every other format whether the
-file is its own. polars gives a data frame; traindx gives runs: columns understood, counters settled, runs told apart.
-"""
+Each reading happens in a fresh process, the two taking turns; the fastest of each counts, as other work on the machine
+only ever adds time. The time is that of the reading alone, without imports and without asking every other format
+whether the file is its own. polars gives a data frame; traindx gives runs: columns understood, counters settled, runs
+told apart. """
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     python benchmarks/readers/text.py [--size 1000] [--folder DIR]
 
-The logs are made here (Megatron's long lines with a noise line after each, nanoGPT's short ones) and removed again. Each
-is read in a fresh process, whose peak memory counts whole; the time is CPU time of the reading alone, imports excluded.
-"""
+The logs are made here (Megatron's long lines with a noise line after each, nanoGPT's short ones) and removed again.
+Each is read in a fresh process, whose peak memory counts whole; the time is CPU time of the reading alone, imports
+excluded. """
 
 from __future__ import annotations
 
@@ -35,20 +35,25 @@ BLOCK = 1000  # lines between two evaluations
 
 def megatron(start: int, dice: random.Random) -> str:
     lines = [
-        f" iteration {step:8d}/ 9000000 | consumed samples: {step * 512:12d} | elapsed time per iteration (ms): {1234 + dice.random():.1f} | "
-        f"learning rate: 1.500E-04 | global batch size:   512 | lm loss: {loss(step, dice):.6E} | loss scale: 131072.0 | "
-        f"grad norm: {0.4 + dice.random():.3f} | number of skipped iterations:   0 | number of nan iterations:   0 |\ntime (ms)\n"
+        f" iteration {step:8d}/ 9000000 | consumed samples: {step * 512:12d} | elapsed time per iteration (ms): "
+        f"{1234 + dice.random():.1f} | "
+        f"learning rate: 1.500E-04 | global batch size:   512 | lm loss: {loss(step, dice):.6E} | loss scale: 131072.0 "
+        f"| "
+        f"grad norm: {0.4 + dice.random():.3f} | number of skipped iterations:   0 | number of nan iterations:   0 "
+        f"|\ntime (ms)\n"
         for step in range(start, start + BLOCK)
     ]
     return (
         "".join(lines)
-        + f" validation loss at iteration {start + BLOCK} | lm loss value: {loss(start, dice):.6E} | lm loss PPL: 9.0E+00 |\n"
+        + f" validation loss at iteration {start + BLOCK} | lm loss value: {loss(start, dice):.6E} | lm loss PPL: "
+          f"9.0E+00 |\n"
     )
 
 
 def nanogpt(start: int, dice: random.Random) -> str:
     lines = [
-        f"iter {step}: loss {loss(step, dice):.4f}, time {123.4 + dice.random():.2f}ms, mfu {23.4 + dice.random():.2f}%\n"
+        f"iter {step}: loss {loss(step, dice):.4f}, time {123.4 + dice.random():.2f}ms, mfu "
+        f"{23.4 + dice.random():.2f}%\n"
         for step in range(start, start + BLOCK)
     ]
     return (

@@ -1,4 +1,5 @@
-"""One million TensorBoard points: traindx against TensorBoard's own EventAccumulator, all points kept, checksums checked.
+"""One million TensorBoard points: traindx against TensorBoard's own EventAccumulator, all points kept, checksums
+checked.
 
     pip install tensorboard && pip install -e .
     python benchmarks/readers/tfevents.py [--points 1000000] [--repeats 3]

@@ -21,7 +21,8 @@ HEALTHY_SHARE = 0.25  # of the zoo's cases
 LESS_DATA = frozenset({"overfitting"})  # the twin has data that the script has not
 # the zoo takes data away, scales them or sets another rate along with these, which no single change brings back
 MORE_THAN_ONE = frozenset(
-    {"batch-too-small", "class-imbalance", "division-by-zero", "fp16-overflow", "low-precision-update-lost", "lr-decay-missing", "warmup-missing"}
+    {"batch-too-small", "class-imbalance", "division-by-zero", "fp16-overflow", "low-precision-update-lost",
+     "lr-decay-missing", "warmup-missing"}
 )  # fmt: skip
 
 
@@ -52,8 +53,9 @@ class Case:
 
     @property
     def fixable(self) -> bool:
-        """The catalogue names a change for the cause that can be tried: on any script in its source, and where the training lies in a library,
-        as the zoo's does, while it runs. Faults that come with a second change are none of these."""
+        """The catalogue names a change for the cause that can be tried: on any script in its source, and where the
+        training lies in a library, as the zoo's does, while it runs. Faults that come with a second change are none of
+        these."""
         if self.cause == HEALTHY or self.cause in LESS_DATA or (self.source == "zoo" and self.cause in MORE_THAN_ONE):
             return False
         texts = [text for fix in causes()[self.cause].fixes for text in fixes()[fix].tries]

@@ -1,24 +1,33 @@
 """Scores `traindx fix` on training scripts with one known fault each, and their healthy twins.
 
-    python benchmarks/repair/score.py [PROGRAMS] --results results.jsonl [--zoo 60] [--jobs 2] [--minutes 9] [--only NAME…]
+    python benchmarks/repair/score.py [PROGRAMS] --results results.jsonl [--zoo 60] [--jobs 2] [--minutes 9] [--only
+    NAME…]
 
-PROGRAMS holds `labels.jsonl` (case, cause, healthy_twin) and a folder for each case with `train.py` in it; the scripts belong to their
-authors and are not part of this repository. `--zoo N` adds N trainings of the fault zoo, from a seed that nothing was fitted on, each
-run by specimen.py with the fault or without. Run it with an interpreter that has torch and whatever the scripts need besides traindx.
+PROGRAMS holds `labels.jsonl` (case, cause, healthy_twin) and a folder for each case with `train.py` in it; the scripts
+belong to their authors and are not part of this repository. `--zoo N` adds N trainings of the fault zoo, from a seed
+that nothing was fitted on, each run by specimen.py with the fault or without. Run it with an interpreter that has torch
+and whatever the scripts need besides traindx.
 
-Results are appended as cases are done, and arms are kept beside them (`results.jsonl.arms`): a sitting that is cut short, or that
-ends itself after `--minutes`, is continued by the same command. Nothing is run twice.
+Results are appended as cases are done, and arms are kept beside them (`results.jsonl.arms`): a sitting that is cut
+short, or that ends itself after `--minutes`, is continued by the same command. Nothing is run twice.
 
-A case is repaired if its change clears a symptom of it and brings the whole training, on a seed that was not used to choose it, to within
-a tenth of the healthy twin's measure (validation where there is one; log loss, or squared error over variance; both arms measured the
-same way). Fixable is a case whose cause has a fix in the catalogue that names a change, whatever the diagnosis says; a fault of degree
+A case is repaired if its change clears a symptom of it and brings the whole training, on a seed that was not used to
+choose it, to within
+a tenth of the healthy twin's measure (validation where there is one; log loss, or squared error over variance; both
+arms measured the
+same way). Fixable is a case whose cause has a fix in the catalogue that names a change, whatever the diagnosis says; a
+fault of degree
 that leaves the training within a tenth of its twin is none, and is left out. Held is a change whose error on
-fresh seeds is not more than a fiftieth larger, harmful one whose error there is more than a twentieth larger; a column beside them counts
-the harmful ones whose fault is gone and whose twin is reached, so that scatter may be the reason. Beside `traindx fix` stand, on the same scripts and with no
+fresh seeds is not more than a fiftieth larger, harmful one whose error there is more than a twentieth larger; a column
+beside them counts
+the harmful ones whose fault is gone and whose twin is reached, so that scatter may be the reason. Beside `traindx fix`
+stand, on the same scripts and with no
 more arms than it used:
-  random      as many changes drawn at random from all that the catalogue can try, of which the one with the least error is taken
+  random      as many changes drawn at random from all that the catalogue can try, of which the one with the least error
+  is taken
   lr/10       a tenth of the learning rate
-  autotrainer the repairs that AutoTrainer (Zhang et al., ICSE 2021) lists for the symptoms that are present, as far as they can be
+  autotrainer the repairs that AutoTrainer (Zhang et al., ICSE 2021) lists for the symptoms that are present, as far as
+  they can be
               made in PyTorch, of which the one with the least error is taken
 """
 
@@ -150,7 +159,8 @@ def as_good(arm: Arm, twin: Arm, candidate: Candidate | None = None) -> bool:
 
 
 def least_error(session: Session, texts: Sequence[str]) -> Candidate | None:
-    """What somebody without a diagnosis takes: the change with the least error on one seed, if it is less than without."""
+    """What somebody without a diagnosis takes: the change with the least error on one seed, if it is less than
+    without."""
     base = session.arm(None, 0)
     best: tuple[float, Candidate | None] = (math.inf, None)
     for text in texts:
@@ -178,8 +188,10 @@ def examine(case: Case, sitting: Sitting) -> dict[str, Any]:
             "case": case.name, "source": case.source, "cause": case.cause, "fixable": case.fixable,
             "verdict": report.page.verdict,
             "first": next((h.cause for h in report.page.hypotheses if h.cause not in (HEALTHY, "other")), None),
-            "best": None if best is None else best.candidate.fix, "change": None if best is None else best.candidate.change,
-            "diff": bool(report.diff), "trials": [[t.candidate.fix, t.candidate.change, t.verdict] for t in report.trials],
+            "best": None if best is None else best.candidate.fix,
+            "change": None if best is None else best.candidate.change,
+            "diff": bool(report.diff), "trials": [[t.candidate.fix, t.candidate.change,
+                                                   t.verdict] for t in report.trials],
         }  # fmt: skip
         session = whole(script, arguments, sitting, kept / "script")
         row |= chance(session)
@@ -208,8 +220,8 @@ def beside(session: Session, twin: Arm, case: Case, tried: int) -> dict[str, Any
 
 
 def cost(session: Session, script: Path, arguments: Sequence[str]) -> dict[str, Any]:
-    """An arm at full length against the script alone, from start to end, one after the other; kept with the arms, since the machine may
-    be another one when the results are judged anew."""
+    """An arm at full length against the script alone, from start to end, one after the other; kept with the arms, since
+    the machine may be another one when the results are judged anew."""
     assert isinstance(session.executor, Kept)
     kept = session.executor.folder / "cost.json"
     if not kept.exists():
@@ -233,7 +245,8 @@ def chance(session: Session) -> dict[str, Any]:
 
 
 def on_fresh_seeds(session: Session, best: Trial, count: int) -> dict[str, Any]:
-    """Whether the help holds on seeds that were not used to find it, whether it does harm there, and whether the fault is gone."""
+    """Whether the help holds on seeds that were not used to find it, whether it does harm there, and whether the fault
+    is gone."""
     candidate = best.candidate
     pairs = [(session.arm(None, FRESH + k), session.arm(candidate, FRESH + k)) for k in range(count)]
     again = judged(candidate, pairs)
@@ -292,13 +305,16 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
     costs = sorted(row["cost"] for row in sound if row["cost"] is not None)
     print()
     print(
-        "| called helped | held on fresh seeds | harmful | of these, fault gone and twin reached | A/A trials | called helped by chance | healthy scripts | with a fix "
+        "| called helped | held on fresh seeds | harmful | of these, fault gone and twin reached | A/A trials | called "
+        "helped by chance | healthy scripts | with a fix "
         "| an arm ÷ the bare script, median and most |"
     )
     print("|---|---|---|---|---|---|---|---|---|")
     print(
-        f"| {len(helped)} | {sum(row['held'] for row in helped)} | {sum(row['harmful'] for row in helped)} | {sum(by_scatter(row) for row in helped)} | {len(sound)} | "
-        f"{sum(row['aa'] == 'helped' for row in sound)} | {len(healthy)} | {sum(bool(row['best']) for row in healthy)} | "
+        f"| {len(helped)} | {sum(row['held'] for row in helped)} | {sum(row['harmful'] for row in helped)} | "
+        f"{sum(by_scatter(row) for row in helped)} | {len(sound)} | "
+        f"{sum(row['aa'] == 'helped' for row in sound)} | {len(healthy)} | {sum(bool(row['best']) for row in healthy)} "
+        f"| "
         + (f"{median(costs):.2f}, {costs[-1]:.2f} |" if costs else "none |")
     )
     print()
@@ -306,7 +322,8 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
         if row["cause"] != HEALTHY and row["ill"] and not row["repaired"]:
             tried = ", ".join(f"{text}: {verdict}" for _, text, verdict in row["trials"])
             print(
-                f"not repaired: {row['case']} ({row['cause']}; first {row['first']}; took {row['change']}; tried {tried})"
+                f"not repaired: {row['case']} ({row['cause']}; first {row['first']}; took {row['change']}; tried "
+                f"{tried})"
             )
     for row in rows:
         if "error" in row:
@@ -314,7 +331,8 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def by_scatter(row: dict[str, Any]) -> bool:
-    """The error is larger, but the fault is gone and the healthy twin reached: a script that has become its own twin scatters as that does."""
+    """The error is larger, but the fault is gone and the healthy twin reached: a script that has become its own twin
+    scatters as that does."""
     return bool(row["harmful"] and row["gone"] and row.get("repaired"))
 
 

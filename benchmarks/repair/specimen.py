@@ -1,4 +1,5 @@
-"""One training of the fault zoo as a script of its own, for `traindx fix`. The directory of the zoo must be on PYTHONPATH.
+"""One training of the fault zoo as a script of its own, for `traindx fix`. The directory of the zoo must be on
+PYTHONPATH.
 
     python specimen.py --task digits-mlp --optimizer adam --seed 3 [--variant plain] [--level 1] [--fault lr-too-high]
 

@@ -15,7 +15,8 @@ FLUSH_EVERY = 500
 
 
 def make_recording(folder: Path, steps: int, layers: int, seed: int = 0) -> Path:
-    """A training of so many updates whose loss spikes now and then, with everything the recorder keeps of its layers."""
+    """A training of so many updates whose loss spikes now and then, with everything the recorder keeps of its
+    layers."""
     rng = random.Random(seed)
     store, thinning = Store(folder), Thinning()
     store.line("meta", schema="traindx.recording/2", argv=["train.py"], world=1)

@@ -2,9 +2,9 @@
 
     python benchmarks/report/score.py [--steps 100000] [--layers 200] [--runs 1000] [--long 1000000]
 
-CPU seconds of fresh processes for the report, from reading the recording to the written file; wall seconds for the dashboard, from
-the start of the program to the whole answer to the first request, and for the same request once it is warm; CPU seconds for opening
-one long run in it and for the slowest of three windows of its curve."""
+CPU seconds of fresh processes for the report, from reading the recording to the written file; wall seconds for the
+dashboard, from the start of the program to the whole answer to the first request, and for the same request once it is
+warm; CPU seconds for opening one long run in it and for the slowest of three windows of its curve."""
 
 from __future__ import annotations
 
@@ -37,15 +37,18 @@ def main() -> int:
         output = Path(scratch) / "report.html"
         cpu = min(report_cpu(folder, output, environment) for _ in range(3))
         print(
-            f"report of {options.steps:,} steps and {options.layers} layers: {cpu:.2f} s CPU, {output.stat().st_size / 1e6:.2f} MB (goal: under {MOST_CPU:g} s)"
+            f"report of {options.steps:,} steps and {options.layers} layers: {cpu:.2f} s CPU, "
+            f"{output.stat().st_size / 1e6:.2f} MB (goal: under {MOST_CPU:g} s)"
         )
         ready, first, warm, size = first_view(make_logs(Path(scratch) / "runs", options.runs), environment)
         print(
-            f"dashboard of {options.runs:,} runs: up after {ready:.2f} s, first view {first:.2f} s, again {warm:.2f} s, {size / 1e3:.0f} kB (goal: first view under {MOST_FIRST_VIEW:g} s)"
+            f"dashboard of {options.runs:,} runs: up after {ready:.2f} s, first view {first:.2f} s, again {warm:.2f} "
+            f"s, {size / 1e3:.0f} kB (goal: first view under {MOST_FIRST_VIEW:g} s)"
         )
         opening, window = long_run(make_long(Path(scratch) / "million", options.long), options.long)
         print(
-            f"a run of {options.long:,} steps: opened in {opening:.2f} s CPU, a window of its curve in {window * 1e3:.0f} ms"
+            f"a run of {options.long:,} steps: opened in {opening:.2f} s CPU, a window of its curve in "
+            f"{window * 1e3:.0f} ms"
         )
     return 0 if cpu < MOST_CPU and first < MOST_FIRST_VIEW else 1
 

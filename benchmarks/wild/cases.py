@@ -54,8 +54,8 @@ def _parsed(text: str) -> Source | None:
 
 
 def _mutated(recipe: Recipe, mutator: Mutator, texts: dict[str, str], sources: dict[str, Source | None]) -> Case | None:
-    """At the first place that still parses; by the command line where no source has one. A number that the command line gives is changed
-    there: the user would."""
+    """At the first place that still parses; by the command line where no source has one. A number that the command line
+    gives is changed there: the user would."""
     command = mutator.rewrite(recipe.command) if mutator.rewrite is not None else None
     if command is not None:
         return Case(recipe, mutator.id, command, {}, mutator)

@@ -36,8 +36,10 @@ def check(recipe: Recipe, given: argparse.Namespace) -> bool:
             copy, to = Path(temporary) / "program", Path(temporary) / "kept"
             shutil.copytree(place, copy, symlinks=True)
             subprocess.run(
-                [sys.executable, str(HERE / "once.py"), str(copy / recipe.folder), "--python", given.python, "--to", str(to), "--bare",
-                 "--seed", str(seed), "--environment", json.dumps(dict(recipe.environment)), "--", *recipe.command], check=True,
+                [sys.executable, str(HERE / "once.py"), str(copy / recipe.folder), "--python", given.python, "--to",
+                 str(to), "--bare",
+                 "--seed", str(seed), "--environment", json.dumps(dict(recipe.environment)), "--", *recipe.command],
+                 check=True,
             )  # fmt: skip
             outcome = json.loads((to / "run.json").read_text())
             said = (to / "said.txt").read_text()

@@ -13,7 +13,8 @@ from recipe import Recipe
 
 
 def git_directory(repository: str, checkouts: Path) -> Path:
-    """Where the history of a repository lies below `checkouts`: owner/name or owner+name, bare or not; cloned if it is not there."""
+    """Where the history of a repository lies below `checkouts`: owner/name or owner+name, bare or not; cloned if it is
+    not there."""
     owner, name = repository.split("/")
     for place in (checkouts / f"{owner}+{name}", checkouts / owner / name):
         for path in (place / "repo" / ".git", place / "repo", place / ".git", place):
@@ -26,7 +27,8 @@ def git_directory(repository: str, checkouts: Path) -> Path:
 
 
 def export(recipe: Recipe, checkouts: Path, to: Path) -> None:
-    """The program's files at the recipe's commit, made small. Files that the store of checkouts lacks, large ones usually, are left out."""
+    """The program's files at the recipe's commit, made small. Files that the store of checkouts lacks, large ones
+    usually, are left out."""
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
     for path, content in _files(git_directory(recipe.repository, checkouts), recipe.commit, recipe.paths):

@@ -11,9 +11,12 @@ from pathlib import Path
 import numpy as np
 
 GLYPHS = (
-    "01110 10001 10011 10101 11001 10001 01110", "00100 01100 00100 00100 00100 00100 01110", "01110 10001 00001 00010 00100 01000 11111",
-    "11110 00001 00001 01110 00001 00001 11110", "00010 00110 01010 10010 11111 00010 00010", "11111 10000 11110 00001 00001 10001 01110",
-    "00110 01000 10000 11110 10001 10001 01110", "11111 00001 00010 00100 01000 01000 01000", "01110 10001 10001 01110 10001 10001 01110",
+    "01110 10001 10011 10101 11001 10001 01110", "00100 01100 00100 00100 00100 00100 01110", "01110 10001 00001 00010 "
+                                                                                              "00100 01000 11111",
+    "11110 00001 00001 01110 00001 00001 11110", "00010 00110 01010 10010 11111 00010 00010", "11111 10000 11110 00001 "
+                                                                                              "00001 10001 01110",
+    "00110 01000 10000 11110 10001 10001 01110", "11111 00001 00010 00100 01000 01000 01000", "01110 10001 10001 01110 "
+                                                                                              "10001 10001 01110",
     "01110 10001 10001 01111 00001 00010 01100",
 )  # fmt: skip
 WORDS = {
@@ -42,7 +45,8 @@ def digits(count: int, size: int = 28, seed: int = 0) -> tuple[np.ndarray, np.nd
 
 
 def pictures(count: int, size: int = 32, classes: int = 10, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Colour images whose class is a stripe direction and a tint, in noise: uint8 of (count, size, size, 3), and their labels."""
+    """Colour images whose class is a stripe direction and a tint, in noise: uint8 of (count, size, size, 3), and their
+    labels."""
     draw = np.random.default_rng(seed)
     labels = draw.integers(0, classes, count)
     rows, columns = np.mgrid[0:size, 0:size] / size
@@ -153,7 +157,8 @@ class FashionMNIST(MNIST):
 
 
 def datasets_module(folder: Path, train: int = 2000, test: int = 500, size: int = 32) -> None:
-    """A module `wild_datasets` in `folder` with CIFAR10, CIFAR100, SVHN, STL10, MNIST and FashionMNIST as torchvision's are called."""
+    """A module `wild_datasets` in `folder` with CIFAR10, CIFAR100, SVHN, STL10, MNIST and FashionMNIST as torchvision's
+    are called."""
     kept = {}
     for part, count, seed in (("train", train, 0), ("test", test, 1)):
         kept[f"pictures_{part}_images"], kept[f"pictures_{part}_labels"] = pictures(count, size, seed=seed)
@@ -163,7 +168,8 @@ def datasets_module(folder: Path, train: int = 2000, test: int = 500, size: int 
 
 
 def causal_lm(folder: Path, lines: int = 2000, width: int = 64, layers: int = 2, chat: bool = False) -> None:
-    """A tiny Llama with random weights and a tokenizer trained on `sentences`, as transformers' `from_pretrained` loads it."""
+    """A tiny Llama with random weights and a tokenizer trained on `sentences`, as transformers' `from_pretrained` loads
+    it."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
@@ -172,7 +178,8 @@ def causal_lm(folder: Path, lines: int = 2000, width: int = 64, layers: int = 2,
     tokenizer.decoder = decoders.ByteLevel()
     special = ["<unk>", "<s>", "</s>", "<pad>", "<|user|>", "<|assistant|>"]
     tokenizer.train_from_iterator(
-        sentences(lines), trainers.BpeTrainer(vocab_size=512, special_tokens=special, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+        sentences(lines), trainers.BpeTrainer(vocab_size=512, special_tokens=special,
+                                              initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     )  # fmt: skip
     fast = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
@@ -184,12 +191,14 @@ def causal_lm(folder: Path, lines: int = 2000, width: int = 64, layers: int = 2,
     )
     if chat:
         fast.chat_template = (
-            "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + eos_token }}{% endfor %}"
+            "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + eos_token }}{% "
+            "endfor %}"
             "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
         )
     fast.save_pretrained(folder)
     config = LlamaConfig(
-        vocab_size=len(fast), hidden_size=width, intermediate_size=2 * width, num_hidden_layers=layers, num_attention_heads=4,
+        vocab_size=len(fast), hidden_size=width, intermediate_size=2 * width, num_hidden_layers=layers,
+        num_attention_heads=4,
         num_key_value_heads=4, max_position_embeddings=256, bos_token_id=1, eos_token_id=2, pad_token_id=3,
     )  # fmt: skip
     LlamaForCausalLM(config).save_pretrained(folder)

@@ -1,10 +1,11 @@
-"""Runs one program once and writes down what came of it. A process of its own a run, so that its children's time and memory are the run's.
+"""Runs one program once and writes down what came of it. A process of its own a run, so that its children's time and
+memory are the run's.
 
-    python benchmarks/wild/once.py PLACE --python PYTHON --to DIR --seed 0 [--bare] [--folder SUB] [--limit SECONDS] -- COMMAND…
+    python benchmarks/wild/once.py PLACE --python PYTHON --to DIR --seed 0 [--bare] [--folder SUB] [--limit SECONDS] --
+    COMMAND…
 
-PLACE is a copy of the program that this run may write to. DIR gets `recording/` (with `yardstick.json` in it), `said.txt` and
-`run.json`: exit code, seconds, CPU seconds, peak memory, and the diagnosis of the recording.
-"""
+PLACE is a copy of the program that this run may write to. DIR gets `recording/` (with `yardstick.json` in it),
+`said.txt` and `run.json`: exit code, seconds, CPU seconds, peak memory, and the diagnosis of the recording. """
 
 from __future__ import annotations
 
@@ -26,13 +27,15 @@ SAID = 200_000  # characters of its output that are kept
 
 
 def run(
-    command: list[str], place: Path, to: Path, *, seed: int, bare: bool, limit: float, extra: dict[str, str], packages: str = ""
+    command: list[str], place: Path, to: Path, *, seed: int, bare: bool, limit: float, extra: dict[str, str],
+    packages: str = ""
 ) -> dict[str, Any]:  # fmt: skip
     to.mkdir(parents=True, exist_ok=True)
     source = HERE.parents[1] / "src"
     environment = {
         **os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1",
-        "MPLBACKEND": "Agg", "TOKENIZERS_PARALLELISM": "false", "WANDB_MODE": "disabled", "WILD_SEED": str(seed), **extra,
+        "MPLBACKEND": "Agg", "TOKENIZERS_PARALLELISM": "false", "WANDB_MODE": "disabled", "WILD_SEED": str(seed),
+        **extra,
     }  # fmt: skip
     paths = [str(HERE / "arm" / "bare"), str(source), packages, *extra.get("PYTHONPATH", "").split(os.pathsep)]
     if not bare:
@@ -57,7 +60,8 @@ def run(
     if len(text) > SAID:
         (to / "said.txt").write_text(text[: SAID // 2] + "\n…\n" + text[-SAID // 2 :], "utf-8")
     outcome = {
-        "code": code, "seconds": time.perf_counter() - began, "cpu": used.ru_utime + used.ru_stime, "peak_mb": used.ru_maxrss / 1024,
+        "code": code, "seconds": time.perf_counter() - began, "cpu": used.ru_utime + used.ru_stime,
+        "peak_mb": used.ru_maxrss / 1024,
         "seed": seed, "bare": bare,
     }  # fmt: skip
     (to / "run.json").write_text(json.dumps(outcome))

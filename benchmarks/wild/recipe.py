@@ -1,8 +1,8 @@
 """A recipe: a training program of other people, and what it takes to run it in seconds without a download.
 
-One file in `recipes/` a program. The program's code is taken at the commit when the benchmark runs (checkouts.py) and is never part of
-this repository; the recipe holds where it is, how it is started, and small data made here in place of the data it would fetch.
-"""
+One file in `recipes/` a program. The program's code is taken at the commit when the benchmark runs (checkouts.py) and
+is never part of this repository; the recipe holds where it is, how it is started, and small data made here in place of
+the data it would fetch. """
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Recipe:
-    """`files` are the sources that a user of the program would edit, the one with the training loop first: mutators change nothing else.
-    `shorten` makes it small: (file, regular expression, replacement), each of which must match exactly once."""
+    """`files` are the sources that a user of the program would edit, the one with the training loop first: mutators
+    change nothing else. `shorten` makes it small: (file, regular expression, replacement), each of which must match
+    exactly once."""
 
     repository: str  # owner/name
     commit: str

@@ -1,12 +1,13 @@
 """Runs programs of other people under traindx, as they are and with one fault each, and keeps what came of it.
 
-    python benchmarks/wild/run.py --checkouts DIR --python PYTHON --work DIR [--side open|sealed] [--only NAME…] [--mutants 10 | --cases …]
+    python benchmarks/wild/run.py --checkouts DIR --python PYTHON --work DIR [--side open|sealed] [--only NAME…]
+    [--mutants 10 | --cases …]
                                   [--jobs 2] [--seconds N] [--list] [--prepare]
 
-Every case runs with two seeds in a copy of its own; the sound programs run bare as well, for the cost. What is done is kept below
-WORK/kept/PROGRAM/CASE/SEED and not done again, so that a run can be cut off, resumed and spread over machines; `--seconds` ends it in time.
-PYTHON needs torch, traindx and what the recipes need (`--list` shows it). Programs are split into open and sealed ones by the name of their
-repository: look at the first, only score the second.
+Every case runs with two seeds in a copy of its own; the sound programs run bare as well, for the cost. What is done is
+kept below WORK/kept/PROGRAM/CASE/SEED and not done again, so that a run can be cut off, resumed and spread over
+machines; `--seconds` ends it in time. PYTHON needs torch, traindx and what the recipes need (`--list` shows it).
+Programs are split into open and sealed ones by the name of their repository: look at the first, only score the second.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ class Job:
 
 
 def chosen(cases: list[Case], most: int) -> list[Case]:
-    """The sound program and so many mutants of it: faults that only its kind can have first, then in turns one that few programs can have and
-    one that nearly all can have, in the order of a hash, so that every fault has its turn and nobody chooses."""
+    """The sound program and so many mutants of it: faults that only its kind can have first, then in turns one that few
+    programs can have and one that nearly all can have, in the order of a hash, so that every fault has its turn and
+    nobody chooses."""
     sound, *mutants = cases
     mutants.sort(key=lambda case: hashlib.sha256(f"{case.recipe.name}/{case.name}".encode()).hexdigest())
     groups: dict[str, list[Case]] = {"own": [], "rare": [], "common": []}
@@ -89,16 +91,20 @@ def perform(job: Job, given: argparse.Namespace, deadline: float) -> str:
         shutil.copytree(job.place, copy, symlinks=True)
         job.case.write(copy)
         command = [
-            sys.executable, str(HERE / "once.py"), str(copy / recipe.folder), "--python", given.python, "--to", str(kept), "--seed", str(job.seed),
+            sys.executable, str(HERE / "once.py"), str(copy / recipe.folder), "--python", given.python, "--to",
+            str(kept), "--seed", str(job.seed),
             "--limit", str(STARTUP + PATIENCE * recipe.seconds), "--environment", json.dumps(dict(recipe.environment)),
-            *(["--packages", given.packages] if given.packages else []), *(["--bare"] if job.bare else []), "--", *job.case.command,
+            *(["--packages", given.packages] if given.packages else []), *(["--bare"] if job.bare else []), "--",
+            *job.case.command,
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if not (kept / "run.json").exists():
             return f"failed: {done.stderr[-300:]}"
         about = {
-            "program": recipe.name, "repository": recipe.repository, "sealed": recipe.sealed, "kind": recipe.kind, "case": job.case.name,
-            "cause": job.case.mutator.cause if job.case.mutator else "healthy", "also": job.case.mutator.also if job.case.mutator else (),
+            "program": recipe.name, "repository": recipe.repository, "sealed": recipe.sealed, "kind": recipe.kind,
+            "case": job.case.name,
+            "cause": job.case.mutator.cause if job.case.mutator else "healthy",
+            "also": job.case.mutator.also if job.case.mutator else (),
             "file": job.case.file, "lines": job.case.lines,
         }  # fmt: skip
         outcome = {**json.loads((kept / "run.json").read_text()), **about}
@@ -143,7 +149,8 @@ def main() -> None:
     needs = sorted({need for recipe in programs.values() for need in recipe.needs})
     repositories = {recipe.repository for recipe in programs.values()}
     print(
-        f"{len(programs)} programs of {len(repositories)} repositories ({sum(recipe.sealed for recipe in programs.values())} sealed), "
+        f"{len(programs)} programs of {len(repositories)} repositories "
+        f"({sum(recipe.sealed for recipe in programs.values())} sealed), "
         f"{len(mutants)} mutants; {len(left)} of {len(jobs)} runs to do",
         flush=True,
     )
@@ -151,7 +158,8 @@ def main() -> None:
         print(f"needs: torch {' '.join(needs)}")
     if given.list or given.prepare:
         return
-    # program by program, the sound one first: a cut leaves whole programs, and no mutant of a program runs that does not run itself
+    # program by program, the sound one first: a cut leaves whole programs, and no mutant of a program runs that does
+    # not run itself
     left.sort(key=lambda job: (-job.case.recipe.seconds, job.case.recipe.name, job.case.name != SOUND))
     deadline = began + given.seconds
     broken: set[str] = set()

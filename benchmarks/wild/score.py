@@ -1,14 +1,15 @@
-"""Says how traindx judged the programs that `run.py` ran: sound, with a fault that does damage, and with a change that does none.
+"""Says how traindx judged the programs that `run.py` ran: sound, with a fault that does damage, and with a change that
+does none.
 
     python benchmarks/wild/score.py WORK… [--judge] [--jobs 2] [--verbose] [--side open] [--by repository|fault|cause]
 
-The pages are those of the day on which a case was recorded; `--judge` reads the kept recordings with this traindx instead. Of a sealed program
-nothing is shown but its share in the figures, `--verbose` or not.
+The pages are those of the day on which a case was recorded; `--judge` reads the kept recordings with this traindx
+instead. Of a sealed program nothing is shown but its share in the figures, `--verbose` or not.
 
-A mutant is *damaging* where it differs from its sound program in both seeds, in one direction, by a tenth and by more than the two seeds of
-the sound program differ: in the error that trials measure on validation and training batches, or in the result that the program itself
-prints; or where it ends the training by an exception. It is *harmless* where it does not. One that does not reach its first update is left out.
-"""
+A mutant is *damaging* where it differs from its sound program in both seeds, in one direction, by a tenth and by more
+than the two seeds of the sound program differ: in the error that trials measure on validation and training batches, or
+in the result that the program itself prints; or where it ends the training by an exception. It is *harmless* where it
+does not. One that does not reach its first update is left out. """
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ class Outcome:
 
     @property
     def names_line(self) -> bool:
-        """Whether the page points at the changed lines, in what it says of the first cause or in a symptom that is present."""
+        """Whether the page points at the changed lines, in what it says of the first cause or in a symptom that is
+        present."""
         first = self.page["hypotheses"][:1]
         shown = json.dumps([*first, *(s for s in self.page["symptoms"] if s["state"] == "present")])
         name = Path(self.about["file"]).name
@@ -121,7 +123,8 @@ def cases(work: Path) -> Iterator[Case]:
 
 
 def told_apart(found: Iterable[Case]) -> list[Case]:
-    """Every case with its kind; programs that do not run under the recorder are kept as they are, and their mutants are left out."""
+    """Every case with its kind; programs that do not run under the recorder are kept as they are, and their mutants are
+    left out."""
     by_program: dict[str, dict[str, Case]] = defaultdict(dict)
     for case in found:
         by_program[case.program][case.name] = case
@@ -146,7 +149,8 @@ def _kind(sound: Case, mutant: Case) -> str:
 
 
 def _measures(sound: Case, mutant: Case) -> Iterator[list[tuple[float, float]]]:
-    """Pairs of sound and mutated, a seed each, by everything that both were measured by; less is better or more is, as it comes."""
+    """Pairs of sound and mutated, a seed each, by everything that both were measured by; less is better or more is, as
+    it comes."""
     results = [
         (before.about["result"], after.about["result"]) for before, after in zip(sound.runs, mutant.runs, strict=True)
     ]
@@ -186,7 +190,8 @@ def _size(before: float, after: float) -> float:
     return max(-MOST, min(MOST, math.log(after / before)))
 
 
-# --- the figures -------------------------------------------------------------------------------------------------------------
+# --- the figures
+# -------------------------------------------------------------------------------------------------------------
 
 
 def row(title: str, some: list[Case]) -> str:
@@ -215,7 +220,8 @@ def row(title: str, some: list[Case]) -> str:
 
 
 HEAD = (
-    "| | programs | sound called healthy | sound called unhealthy | damaging called unhealthy | right cause first | in three | right line | "
+    "| | programs | sound called healthy | sound called unhealthy | damaging called unhealthy | right cause first | in "
+    "three | right line | "
     "damaging called healthy | harmless called unhealthy, 50 % sure | right where 90 % sure | calibration error |\n"
     + "|---" * 12
     + "|"
@@ -238,7 +244,8 @@ def error(some: list[Outcome]) -> float:
 
 
 def cost(some: list[Case]) -> str:
-    """Recorded beside bare, sound programs that ran to their end both ways; the seeds of a program are added up first."""
+    """Recorded beside bare, sound programs that ran to their end both ways; the seeds of a program are added up
+    first."""
     ratios, memory = [], []
     for case in some:
         if (
@@ -253,8 +260,10 @@ def cost(some: list[Case]) -> str:
     if not ratios:
         return "no sound program ran both ways"
     return (
-        f"{len(ratios)} sound programs, whole process: CPU time with the recorder / without: median {np.median(ratios):.3f}, 90 % of them below "
-        f"{np.quantile(ratios, 0.9):.3f}; peak memory {np.median(memory):+.0f} MB in the median, {max(memory):+.0f} MB at most"
+        f"{len(ratios)} sound programs, whole process: CPU time with the recorder / without: median "
+        f"{np.median(ratios):.3f}, 90 % of them below "
+        f"{np.quantile(ratios, 0.9):.3f}; peak memory {np.median(memory):+.0f} MB in the median, {max(memory):+.0f} MB "
+        f"at most"
     )
 
 
@@ -282,7 +291,8 @@ def main() -> None:
     died = [case for case in found if case.kind == "sound" and any(run.about["code"] for run in case.runs)]
     print(
         f"{counts['sound']} programs of {len({case.about['repository'] for case in found})} repositories, "
-        f"{counts['damaging'] + counts['harmless']} mutants: {counts['damaging']} damaging, {counts['harmless']} harmless; "
+        f"{counts['damaging'] + counts['harmless']} mutants: {counts['damaging']} damaging, {counts['harmless']} "
+        f"harmless; "
         f"{counts['broken']} more that do not reach an update; {len(died)} programs that the recorder ends\n"
     )
     print(HEAD)
@@ -307,7 +317,8 @@ def main() -> None:
                 first = [f"{cause} {share:.2f}" for cause, share in run.ranking[:3]]
                 good = run.right(1) if case.kind == "damaging" else run.page["verdict"] == "healthy"
                 print(
-                    f"{'ok' if good else 'XX'} {case.program}/{case.name}/{run.about['seed']} {case.kind} {run.page['verdict']} {first} {seen}"
+                    f"{'ok' if good else 'XX'} {case.program}/{case.name}/{run.about['seed']} {case.kind} "
+                    f"{run.page['verdict']} {first} {seen}"
                 )
 
 

@@ -2,11 +2,10 @@
 
     python benchmarks/zoo/agree.py BEFORE AFTER [--level live] [--verbose]
 
-BEFORE and AFTER are results.jsonl (or .gz) that make.py of each version wrote with the same seed. Both are ranked with the counts of this version, so that only
-what was measured and judged differs. Printed: the share of specimens with the same verdict and the same first cause, and how often each
-symptom changed its state. Trainings are recorded as time allows, so a version does not agree with itself on all of them either: run one version
-twice to know by how much.
-"""
+BEFORE and AFTER are results.jsonl (or .gz) that make.py of each version wrote with the same seed. Both are ranked with
+the counts of this version, so that only what was measured and judged differs. Printed: the share of specimens with the
+same verdict and the same first cause, and how often each symptom changed its state. Trainings are recorded as time
+allows, so a version does not agree with itself on all of them either: run one version twice to know by how much. """
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """One function a cause: how it gets into a training. `level` runs from 0, barely visible, to 2, fatal.
 
-A function changes the Setup in place, raises Unfit where its fault means nothing, and gives the causes that would be named
-with equal right.
-"""
+A function changes the Setup in place, raises Unfit where its fault means nothing, and gives the causes that would be
+named with equal right. """
 
 from __future__ import annotations
 
@@ -19,12 +18,18 @@ Fault = Callable[[Setup, int, torch.Generator], tuple[str, ...] | None]
 FAULTS: dict[str, Fault] = {}
 # faults of degree: where the damage is nil, there is no fault
 DEGREE = {
-    "lr-too-high", "lr-too-low", "lr-decay-missing", "lr-decayed-too-early", "warmup-missing", "grad-clip-too-tight", "grad-clip-missing",
-    "batch-too-small", "batch-too-large", "accumulation-not-scaled", "optimizer-recreated", "loss-sum-reduction", "momentum-too-high",
-    "weight-decay-too-high", "dropout-too-high", "too-few-epochs", "vanishing-gradients", "exploding-gradients", "dead-relu",
-    "saturation", "init-too-large", "init-too-small", "inputs-not-normalized", "targets-not-normalized", "model-too-small",
-    "overfitting", "corrupt-samples", "class-imbalance", "not-shuffled", "low-precision-update-lost", "mse-for-classification",
-    "missing-nonlinearity", "wrong-loss", "bounded-output", "padding-not-masked", "log-of-zero", "relu-on-output", "fp16-overflow",
+    "lr-too-high", "lr-too-low", "lr-decay-missing", "lr-decayed-too-early", "warmup-missing", "grad-clip-too-tight",
+    "grad-clip-missing",
+    "batch-too-small", "batch-too-large", "accumulation-not-scaled", "optimizer-recreated", "loss-sum-reduction",
+    "momentum-too-high",
+    "weight-decay-too-high", "dropout-too-high", "too-few-epochs", "vanishing-gradients", "exploding-gradients",
+    "dead-relu",
+    "saturation", "init-too-large", "init-too-small", "inputs-not-normalized", "targets-not-normalized",
+    "model-too-small",
+    "overfitting", "corrupt-samples", "class-imbalance", "not-shuffled", "low-precision-update-lost",
+    "mse-for-classification",
+    "missing-nonlinearity", "wrong-loss", "bounded-output", "padding-not-masked", "log-of-zero", "relu-on-output",
+    "fp16-overflow",
 }  # fmt: skip
 
 
@@ -74,7 +79,8 @@ def _matrices(model: nn.Module) -> list[nn.Parameter]:
 
 @fault("lr-too-high")
 def lr_too_high(s: Setup, level: int, g: torch.Generator) -> tuple[str, ...]:
-    """From just beyond what the task bears to what kills a network at once: by chance, since people miss by all factors."""
+    """From just beyond what the task bears to what kills a network at once: by chance, since people miss by all
+    factors."""
     mild, wild = ((8, 40), (20, 120), (60, 500))[level] if _adam(s) else ((3, 12), (6, 40), (20, 200))[level]
     s.lr *= mild * (wild / mild) ** float(torch.rand(1, generator=g))
     return ()

@@ -2,10 +2,9 @@
 
     python benchmarks/zoo/fit.py RESULTS… [--write] [--plot docs/images/reliability.png] [--verbose]
 
-RESULTS are the results.jsonl (or .gz) that make.py wrote. Every figure is of specimens whose whole task (or whole optimiser) was left
-out, both from the counts and from the calibration. `--write` puts the counts of all specimens and the calibration into
-src/traindx/engine/fitted.json, with the reliability of the confidences; `--plot` draws that.
-"""
+RESULTS are the results.jsonl (or .gz) that make.py wrote. Every figure is of specimens whose whole task (or whole
+optimiser) was left out, both from the counts and from the calibration. `--write` puts the counts of all specimens and
+the calibration into src/traindx/engine/fitted.json, with the reliability of the confidences; `--plot` draws that. """
 
 from __future__ import annotations
 
@@ -132,7 +131,8 @@ def weighed(specimen: Specimen, level: str, counts: Level) -> Case:
 
 
 def calibrated(cases: Sequence[Case]) -> Level:
-    """Temperature, weight of health, silence and ceiling under which the truth was likeliest, by steps along each in turn."""
+    """Temperature, weight of health, silence and ceiling under which the truth was likeliest, by steps along each in
+    turn."""
     usable = [case for case in cases if case.specimen.kind != "pair"]
     best = replace(RAW, temperature=1.2, silence=math.log(0.3), ceiling=0.95)
     score = surprise(usable, best)
@@ -160,7 +160,8 @@ def surprise(cases: Sequence[Case], calibration: Level) -> float:
 
 
 HEADER = (
-    "| evidence | faults | cause first | in first three | visible | first of visible | in three of visible | healthy | called "
+    "| evidence | faults | cause first | in first three | visible | first of visible | in three of visible | healthy | "
+    "called "
     "unhealthy | inconclusive | calibration error |\n|---|---|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -170,7 +171,8 @@ def row(level: str, answers: Sequence[tuple[Specimen, list[Ranked]]]) -> str:
     visible = [(s, r) for s, r in faults if s.visible(level)]
     healthy = [judge(s.observations(level), r) for s, r in answers if s.kind == "healthy"]
     return (
-        f"| {level} | {len(faults)} | {share(faults, level, 1)} | {share(faults, level, 3)} | {len(visible)} | {share(visible, level, 1)} "
+        f"| {level} | {len(faults)} | {share(faults, level, 1)} | {share(faults, level, 3)} | {len(visible)} | "
+        f"{share(visible, level, 1)} "
         f"| {share(visible, level, 3)} | {len(healthy)} | {percent(healthy.count('unhealthy'), len(healthy))} "
         f"| {percent(healthy.count('inconclusive'), len(healthy))} | {calibration_error(answers):.3f} |"
     )
@@ -258,7 +260,8 @@ def details(level: str, answers: Sequence[tuple[Specimen, list[Ranked]]]) -> str
             said = " ".join(f"{entry.cause} {entry.probability:.2f}" for entry in ranked[:3])
             what = "+".join(specimen.causes) or specimen.variant
             lines.append(
-                f"  {specimen.name} {what} {specimen.level} {specimen.task} {specimen.optimizer}: {verdict}; {said}; {seen}"
+                f"  {specimen.name} {what} {specimen.level} {specimen.task} {specimen.optimizer}: {verdict}; {said}; "
+                f"{seen}"
             )
     return "\n".join(lines)
 

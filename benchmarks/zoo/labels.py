@@ -15,12 +15,13 @@ from traindx.symptoms import symptoms
 
 HARM = 0.05  # of the way from chance to perfect, lost at the end or on the way: less is no damage
 LEVELS = ("curve", "live", "probes")
-# Causes that leave a mark of their own in a curve or in logged settings. The others look like each other there: a head that is
-# not optimised, a cut graph and frozen layers draw the same line, and gradients that are summed over batches or never cleared
-# that of a rate which is too high.
+# Causes that leave a mark of their own in a curve or in logged settings. The others look like each other there: a head
+# that is not optimised, a cut graph and frozen layers draw the same line, and gradients that are summed over batches or
+# never cleared that of a rate which is too high.
 TRACED = {
     "lr-too-high", "lr-too-low", "lr-decayed-too-early", "lr-decay-missing", "warmup-missing", "momentum-too-high",
-    "weight-decay-too-high", "dropout-too-high", "batch-too-small", "loss-sum-reduction", "too-few-epochs", "overfitting",
+    "weight-decay-too-high", "dropout-too-high", "batch-too-small", "loss-sum-reduction", "too-few-epochs",
+    "overfitting",
     "loss-sign-flipped", "val-preprocessing-mismatch", "train-val-label-mismatch",
 }  # fmt: skip
 
@@ -95,6 +96,7 @@ def _specimen(result: dict[str, Any], source: str) -> Specimen:
         kind = "harmless"
         right.add("healthy")
     return Specimen(
-        f"{source}/{spec['name']}", causes, frozenset(right), kind, spec["task"], spec["optimizer"], spec["level"], spec["variant"],
+        f"{source}/{spec['name']}", causes, frozenset(right), kind, spec["task"], spec["optimizer"], spec["level"],
+        spec["variant"],
         result["levels"], result["trace"], result["told"], spec,
     )  # fmt: skip

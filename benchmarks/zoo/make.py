@@ -2,11 +2,10 @@
 
     python benchmarks/zoo/make.py OUT [--count 4000] [--seed 0] [--jobs 2] [--probes 0.15] [--seconds 0]
 
-OUT gets one JSON line a specimen in results.jsonl; what is there already is not made again, so a stopped sweep goes on where it was.
-Each line holds the labels, the honest outcome of the training and of its healthy twin, and the observations from the curve alone
-(metrics.csv, which the line holds as well), from the live recording, and, for a share of the specimens, from the probes too.
-`--keep DIR` keeps the recordings.
-"""
+OUT gets one JSON line a specimen in results.jsonl; what is there already is not made again, so a stopped sweep goes on
+where it was. Each line holds the labels, the honest outcome of the training and of its healthy twin, and the
+observations from the curve alone (metrics.csv, which the line holds as well), from the live recording, and, for a share
+of the specimens, from the probes too. `--keep DIR` keeps the recordings. """
 
 from __future__ import annotations
 
@@ -222,7 +221,8 @@ def _with_probes(setup: Setup, spec: Spec, run: Run) -> Run:
 
 
 def trace(run: Run, setup: Setup) -> dict[str, Any]:
-    """What other tools ask for, thinned: losses, gradient norm, learning rate, a number a layer, the range of the inputs."""
+    """What other tools ask for, thinned: losses, gradient norm, learning rate, a number a layer, the range of the
+    inputs."""
     kept: dict[str, Any] = {"batch": setup.batch, "rate": setup.lr, "optimizer": setup.optimizer, "layers": {}}
     kept["inputs"] = [run.config.get("input_min"), run.config.get("input_max")]
     kept |= curves(run)

@@ -108,7 +108,8 @@ class Block(nn.Module):
         self.first, self.second = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(shape)
         self.inner = nn.Sequential(
-            nn.Linear(width, 4 * width), ACTIVATIONS[shape.activation](), nn.Linear(4 * width, width), nn.Dropout(shape.dropout)
+            nn.Linear(width, 4 * width), ACTIVATIONS[shape.activation](), nn.Linear(4 * width, width),
+            nn.Dropout(shape.dropout)
         )  # fmt: skip
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -19,7 +19,8 @@ PAIRS = (
     ("overfitting", "train-mode-during-eval"), ("softmax-before-cross-entropy", "lr-too-low"),
     ("class-imbalance", "eval-mode-during-training"), ("params-not-in-optimizer", "softmax-before-cross-entropy"),
     ("lr-decayed-too-early", "val-preprocessing-mismatch"), ("loss-shape-broadcast", "lr-too-high"),
-    ("weight-decay-too-high", "frozen-params"), ("overfitting", "grad-clip-too-tight"), ("dropout-too-high", "not-shuffled"),
+    ("weight-decay-too-high", "frozen-params"), ("overfitting", "grad-clip-too-tight"),
+    ("dropout-too-high", "not-shuffled"),
     ("double-sigmoid", "class-imbalance"), ("init-too-large", "train-val-leak"),
 )  # fmt: skip
 LOGGED = {"val_accuracy": 0.6, "accuracy": 0.3, "grad_norm": 0.3}  # how many people log what beside the losses

@@ -1,8 +1,8 @@
 """Published rules of four systems, written anew from their thresholds, on what a recording holds.
 
-SageMaker Debugger: built-in rules and their default parameters (AWS documentation). AutoTrainer: Zhang et al., ICSE 2021, table of
-symptoms. DeepDiagnosis: Wardat et al., ICSE 2022, list of symptoms. UMLAUT: Schoop et al., CHI 2021, list of heuristics. Each rule
-names what it fires on; the causes it stands for are those its paper or page names first.
+SageMaker Debugger: built-in rules and their default parameters (AWS documentation). AutoTrainer: Zhang et al., ICSE
+2021, table of symptoms. DeepDiagnosis: Wardat et al., ICSE 2022, list of symptoms. UMLAUT: Schoop et al., CHI 2021,
+list of heuristics. Each rule names what it fires on; the causes it stands for are those its paper or page names first.
 """
 
 from __future__ import annotations
@@ -123,5 +123,6 @@ def umlaut(trace: dict[str, Any]) -> Found:
 
 
 RULES: dict[str, Callable[[dict[str, Any]], Found]] = {
-    "SageMaker Debugger rules": sagemaker, "AutoTrainer rules": autotrainer, "DeepDiagnosis rules": deepdiagnosis, "UMLAUT rules": umlaut,
+    "SageMaker Debugger rules": sagemaker, "AutoTrainer rules": autotrainer, "DeepDiagnosis rules": deepdiagnosis,
+    "UMLAUT rules": umlaut,
 }  # fmt: skip

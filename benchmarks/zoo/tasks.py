@@ -84,7 +84,8 @@ def _setup(rates: dict[str, float], optimizer: str, **known: object) -> Setup:
 
 def digits_mlp(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     return _setup(
-        _rates(2e-3, 0.2), optimizer, task="digits-mlp", kind="classes", seed=seed, classes=10, loss=nn.CrossEntropyLoss(),
+        _rates(2e-3, 0.2), optimizer, task="digits-mlp", kind="classes", seed=seed, classes=10,
+        loss=nn.CrossEntropyLoss(),
         score=accuracy, model=partial(models.mlp, 64, 10), **_split(*data.digits(), rng, 1200),
     )  # fmt: skip
 
@@ -100,7 +101,8 @@ def digits_cnn(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
 
 def fashion_bn(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     return _setup(
-        _rates(2e-3, 0.1), optimizer, task="fashion-bn", kind="classes", seed=seed, classes=10, loss=nn.CrossEntropyLoss(),
+        _rates(2e-3, 0.1), optimizer, task="fashion-bn", kind="classes", seed=seed, classes=10,
+        loss=nn.CrossEntropyLoss(),
         score=accuracy, model=partial(models.cnn, 14, 10), shape=Shape(width=8, norm=True, dropout=0.2), epochs=8,
         **_split(*data.fashion(rng), rng, 1200),
     )  # fmt: skip
@@ -109,7 +111,8 @@ def fashion_bn(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
 def digits_lstm(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     x, y = data.digits()
     return _setup(
-        _rates(5e-3, 0.5), optimizer, task="digits-lstm", kind="classes", seed=seed, classes=10, loss=nn.CrossEntropyLoss(),
+        _rates(5e-3, 0.5), optimizer, task="digits-lstm", kind="classes", seed=seed, classes=10,
+        loss=nn.CrossEntropyLoss(),
         score=accuracy, model=partial(models.rnn, "LSTM", 8, 10), shape=Shape(width=48, depth=1), epochs=12, clip=5.0,
         **_split(x.reshape(-1, 8, 8), y, rng, 1200),
     )  # fmt: skip
@@ -127,7 +130,8 @@ def digits_rnn(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
 def text_lm(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     codes, _ = data.windows(rng, 1800, TEXT_LENGTH + 1)
     return _setup(
-        _rates(3e-3, momentum=0.1), optimizer, task="text-lm", kind="text", seed=seed, classes=data.LETTERS, loss=_letters_loss,
+        _rates(3e-3, momentum=0.1), optimizer, task="text-lm", kind="text", seed=seed, classes=data.LETTERS,
+        loss=_letters_loss,
         score=_bits, model=partial(models.transformer, data.LETTERS, TEXT_LENGTH, data.LETTERS, pooled=False),
         shape=Shape(width=32, depth=2, activation="gelu"), epochs=6, **_split(codes[:, :-1], codes[:, 1:], rng, 1400),
     )  # fmt: skip
@@ -139,7 +143,8 @@ def text_classes(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
         _rates(3e-3), optimizer, task="text-classes", kind="classes", seed=seed, classes=len(data.MARKS),
         loss=nn.CrossEntropyLoss(), score=accuracy, epochs=8,
         model=partial(models.transformer, data.LETTERS, TEXT_LENGTH, len(data.MARKS), pooled=True),
-        shape=Shape(width=32, depth=1, activation="gelu", causal=False, dropout=0.1), **_split(codes, labels, rng, 1600),
+        shape=Shape(width=32, depth=1, activation="gelu", causal=False, dropout=0.1),
+        **_split(codes, labels, rng, 1600),
     )  # fmt: skip
 
 
@@ -147,7 +152,8 @@ def digits_copy(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     x, _ = data.digits()
     x = data.standardised(x)[:, x.std(0) > 0.05]
     return _setup(
-        _rates(3e-3, 0.7), optimizer, task="digits-copy", kind="copy", seed=seed, classes=0, loss=nn.MSELoss(), score=explained,
+        _rates(3e-3, 0.7), optimizer, task="digits-copy", kind="copy", seed=seed, classes=0, loss=nn.MSELoss(),
+        score=explained,
         model=partial(models.mlp, x.shape[1], x.shape[1]), shape=Shape(width=32, depth=2), epochs=15,
         **_split(x, x.copy(), rng, 1200),
     )  # fmt: skip
@@ -184,13 +190,15 @@ def rings(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     x, y = data.rings(rng)
     return _setup(
         _rates(3e-3, 0.2), optimizer, task="rings", kind="classes", seed=seed, classes=2, loss=nn.CrossEntropyLoss(),
-        score=accuracy, model=partial(models.mlp, 2, 2), shape=Shape(width=32, depth=3), epochs=15, **_split(x, y, rng, 800),
+        score=accuracy, model=partial(models.mlp, 2, 2), shape=Shape(width=32, depth=3), epochs=15,
+        **_split(x, y, rng, 800),
     )  # fmt: skip
 
 
 def wine(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     return _setup(
-        _rates(3e-3, 0.1), optimizer, task="wine", kind="classes", seed=seed, classes=3, loss=F.cross_entropy, score=accuracy,
+        _rates(3e-3, 0.1), optimizer, task="wine", kind="classes", seed=seed, classes=3, loss=F.cross_entropy,
+        score=accuracy,
         model=partial(models.mlp, 13, 3), shape=Shape(width=24, depth=1, norm=True), batch=8, epochs=20,
         **_split(*data.wine(), rng, 142),
     )  # fmt: skip
@@ -202,7 +210,8 @@ def digits_labels(rng: np.random.Generator, optimizer: str, seed: int) -> Setup:
     asked = np.stack([y % 2 == 0, y > 4, np.isin(y, (2, 3, 5, 7)), np.isin(y, (0, 6, 8, 9))], 1).astype(np.float32)
     return _setup(
         _rates(2e-3, 0.5), optimizer, task="digits-labels", kind="labels", seed=seed, classes=2,
-        loss=nn.BCEWithLogitsLoss(), score=binary_accuracy, model=partial(models.mlp, 64, 4), **_split(x, asked, rng, 1200),
+        loss=nn.BCEWithLogitsLoss(), score=binary_accuracy, model=partial(models.mlp, 64, 4),
+        **_split(x, asked, rng, 1200),
     )  # fmt: skip
 
 

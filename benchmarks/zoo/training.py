@@ -93,8 +93,9 @@ def fresh_model(setup: Setup) -> nn.Module:
 def train(
     setup: Setup, folder: Path, *, model: nn.Module | None = None, watch: AbstractContextManager[object] | None = None
 ) -> Outcome:
-    """Train and write metrics.csv (and hparams.yaml, where the log tells its settings) into the folder. `watch` is open while
-    the training runs, and closed when the judge calls the model: what he does is not part of the user's training."""
+    """Train and write metrics.csv (and hparams.yaml, where the log tells its settings) into the folder. `watch` is open
+    while the training runs, and closed when the judge calls the model: what he does is not part of the user's
+    training."""
     model = fresh_model(setup) if model is None else model
     with watch or nullcontext():
         outcome, states = train_loop(setup, folder, model)
@@ -196,7 +197,8 @@ def _mean(values: list[float], sizes: list[int]) -> float:
 
 
 def _hits(output: torch.Tensor, target: torch.Tensor) -> float:
-    """The share of right answers, as people count it: whatever shape a fault gave the output, the largest or positive one."""
+    """The share of right answers, as people count it: whatever shape a fault gave the output, the largest or positive
+    one."""
     if output.dim() > target.dim():
         guess = output.argmax(-1) if output.shape[-1] > 1 else output.squeeze(-1) > 0
     else:

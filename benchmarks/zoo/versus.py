@@ -2,14 +2,14 @@
 
     python benchmarks/zoo/versus.py RESULTS… --venvs DIR [--most 600] [--only TOOL…]
 
-Every tool gets its own environment below DIR (made on the first run; that needs a package index) and the same traces: loss of every step,
-validation losses, learning rate, gradient norm. torchdiag looks at the live model instead. The published rules of four systems run here,
-from their thresholds (rules.py). The others do not name causes but findings that stand for several (MEANS), so a tool is near where the first
-thing it says stands for a set of causes with a right one in it; traindx is near where such a set holds both its answer and a right one. It is
-right where it names the cause itself, which the others do only where a finding stands for a single one. A tool raises a false alarm where it says
-anything about a healthy training; how far it fires more often on faults than on those is what its firing tells. traindx's rows are predictions for
-tasks that were left out of its counts.
-"""
+Every tool gets its own environment below DIR (made on the first run; that needs a package index) and the same traces:
+loss of every step, validation losses, learning rate, gradient norm. torchdiag looks at the live model instead. The
+published rules of four systems run here, from their thresholds (rules.py). The others do not name causes but findings
+that stand for several (MEANS), so a tool is near where the first thing it says stands for a set of causes with a right
+one in it; traindx is near where such a set holds both its answer and a right one. It is right where it names the cause
+itself, which the others do only where a finding stands for a single one. A tool raises a false alarm where it says
+anything about a healthy training; how far it fires more often on faults than on those is what its firing tells.
+traindx's rows are predictions for tasks that were left out of its counts. """
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def main() -> None:
     shown = known[:: max(1, len(known) // arguments.most)]
     print(f"{len(shown)} specimens, {sum(s.kind == 'fault' for s in shown)} with one fault\n")
     print(
-        "| tool | fires on faults | right cause first | near misses included | false alarms | fires beyond those | calibration error |\n"
+        "| tool | fires on faults | right cause first | near misses included | false alarms | fires beyond those | "
+        "calibration error |\n"
         "|---|---|---|---|---|---|---|"
     )
     for specimen in shown:

@@ -115,7 +115,9 @@ class Curve:
     name: str
     steps: tuple[float, ...]
     values: tuple[float, ...]
-    axis: str = ""  # what `steps` counts, where it is not what the run counts: validation may be logged by the epoch in a run that counts steps
+    # what `steps` counts, where it is not what the run counts: validation may be logged by the epoch in a run that
+    # counts steps
+    axis: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -128,8 +130,8 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class KnownIssueNote:
-    """A known issue of library versions that the run shows. `versions` are those the run is known to have; where none is known,
-    `affects` says for which it would hold."""
+    """A known issue of library versions that the run shows. `versions` are those the run is known to have; where none
+    is known, `affects` says for which it would hold."""
 
     id: str
     title: str
@@ -198,7 +200,8 @@ class Diagnosis:
             "run": self.run.to_json(), "symptoms": [symptom.to_json() for symptom in self.symptoms],
             "hypotheses": [hypothesis.to_json() for hypothesis in self.hypotheses],
             "missing": [missing.to_json() for missing in self.missing], "next": self.next, "notes": list(self.notes),
-            "curves": [curve.to_json() for curve in self.curves], "also": [hypothesis.to_json() for hypothesis in self.also],
+            "curves": [curve.to_json() for curve in self.curves],
+            "also": [hypothesis.to_json() for hypothesis in self.also],
             "known_issues": [note.to_json() for note in self.known_issues],
         }  # fmt: skip
 

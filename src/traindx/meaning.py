@@ -44,7 +44,8 @@ _SPLITS = _TRAIN | _VAL | _TEST
 
 _SCORE = frozenset(
     "acc accuracy acc1 acc5 top1 top5 f1 fscore precision recall prec rec map map50 map75 map95 map5095 ap ap50 ap75 "
-    "aps apm apl ar auc auroc auprc roc dice iou miou jaccard bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel rougelsum "
+    "aps apm apl ar auc auroc auprc roc dice iou miou jaccard bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel "
+    "rougelsum "
     "chrf meteor r2 mcc kappa psnr ssim em exact hella hellaswag hit hits ndcg mrr success winrate score pearson "
     "spearman cider spice correct sensitivity specificity hmean fitness pck accu bertscore iu miu fb1".split()
 )
@@ -62,9 +63,11 @@ _LIKELIHOOD = frozenset({"elbo", "loglik", "loglikelihood", "ll", "likelihood", 
 _LOSS_WORDS = frozenset(
     "loss losses lossval nll ce xent crossentropy bce cost objective criterion criteria energy l1 l2 huber hinge".split()
 )
-_STATS = {"std": "std", "stdev": "std", "var": "std", "min": "min", "minimum": "min", "max": "max", "maximum": "max", "best": "min",
+_STATS = {"std": "std", "stdev": "std", "var": "std", "min": "min", "minimum": "min", "max": "max", "maximum": "max",
+          "best": "min",
           "median": "mean", "mean": "mean", "avg": "mean", "average": "mean"}  # fmt: skip
-_TOTAL = frozenset({"total", "all", "overall", "sum", "lm", "avg", "average", "mean", "value", "full", "final", "global",
+_TOTAL = frozenset({"total", "all", "overall", "sum", "lm", "avg", "average", "mean", "value", "full", "final",
+                    "global",
                     "running", "smoothed", "smooth", "current", "cur", "raw", "objective", "model", "the", "of", "set",
                     "on", "metrics", "metric", "log", "logs", "scalars", "scalar", "trainer", "main", "batch", "epoch",
                     "step", "iter", "loss", "losses", "nll", "ce", "xent", "val", "crossentropy", "cross", "entropy",
@@ -76,18 +79,24 @@ _STEP_NAMES = {  # larger wins when a row carries several counters
     "totaltimesteps": 6, "timetotaltimesteps": 6, "numtimesteps": 6, "totalenvinteracts": 6, "envsteps": 6,
     "numenvstepssampled": 6, "timestepstotal": 6, "trainingiteration": 5, "nupdates": 4, "trainnupdates": 4,
     "episodes": 3, "numepisodes": 3, "episode": 3, "timeepisodes": 3, "timeiterations": 5, "batch": 2, "batchidx": 2,
-    "currentsteps": 9, "currentstep": 9, "curstep": 9, "currstep": 9, "stepnum": 9, "stepidx": 9, "stepid": 9, "stepno": 9,
-    "stepnumber": 9, "globalsteps": 10, "globaliter": 9, "globaliteration": 9, "iterationnumber": 8, "iternum": 8, "numiter": 8,
+    "currentsteps": 9, "currentstep": 9, "curstep": 9, "currstep": 9, "stepnum": 9, "stepidx": 9, "stepid": 9,
+    "stepno": 9,
+    "stepnumber": 9, "globalsteps": 10, "globaliter": 9, "globaliteration": 9, "iterationnumber": 8, "iternum": 8,
+    "numiter": 8,
     "niter": 8, "optimizerstep": 8, "optstep": 8, "trainsteps": 8, "trainingsteps": 8, "updatestep": 7, "timestep": 6,
     "envstep": 6, "agentsteps": 6, "frame": 6, "frames": 6, "totalframes": 6, "numframes": 6,
     "episodenum": 3, "nepisodes": 3, "game": 3, "games": 3, "batchnum": 2,
-    "misctotaltimesteps": 6, "miscnupdates": 4, "totalnumsteps": 6, "minibatch": 2, "trial": 1, "round": 3, "rounds": 3, "tick": 3, "generation": 3,
+    "misctotaltimesteps": 6, "miscnupdates": 4, "totalnumsteps": 6, "minibatch": 2, "trial": 1, "round": 3, "rounds": 3,
+    "tick": 3, "generation": 3,
 }  # fmt: skip
-_EPOCH_NAMES = frozenset({"epoch", "epochs", "ep", "epochnum", "currentepoch", "numepochs", "trainepoch", "trainingepoch",
-                          "epochidx", "nepoch", "epochnumber", "globalepoch", "epochid", "epochno", "numepoch", "epochindex",
+_EPOCH_NAMES = frozenset({"epoch", "epochs", "ep", "epochnum", "currentepoch", "numepochs", "trainepoch",
+                          "trainingepoch",
+                          "epochidx", "nepoch", "epochnumber", "globalepoch", "epochid", "epochno", "numepoch",
+                          "epochindex",
                           "epochscompleted"})  # fmt: skip
 _STAMPS = frozenset({"timestamp", "walltime", "datetime", "date", "createdat", "ts", "eta", "remaining", "runtime",
-                     "seed", "rank", "pid", "version", "nparameters", "numparams", "params", "hour", "minute"})  # fmt: skip
+                     "seed", "rank", "pid", "version", "nparameters", "numparams", "params", "hour",
+                     "minute"})  # fmt: skip
 _GRADIENT = frozenset({"grad", "grads", "gradient", "gradients"})
 _NO_GRADIENT = frozenset({"accumulation", "clip", "clipping", "checkpointing", "copy", "loss", "penalty", "steps",
                           "time", "ms"})  # fmt: skip
@@ -98,7 +107,8 @@ _SHARE = frozenset({"fraction", "frac", "share", "ratio", "pct", "percent"})
 _NONFINITE = frozenset({"nan", "nans", "inf", "infs", "nonfinite"})
 _QUANTITY = _GRADIENT | _ACTIVATION | _SHARE | _NONFINITE | _TRAIN | set(_STATS) | {
     "gnorm", "gradnorm", "norm", "norms", "2", "2.0", "l2", "total", "global", "all", "clip", "clipped", "before",
-    "dead", "zero", "zeros", "unit", "units", "neuron", "neurons", "relu", "sparsity", "saturated", "saturation", "update",
+    "dead", "zero", "zeros", "unit", "units", "neuron", "neurons", "relu", "sparsity", "saturated", "saturation",
+    "update",
     "updates", "to", "count", "num", "has", "any", "step", "epoch", "optim", "optimizer", "stats", "debug",
     "monitor",
 }  # fmt: skip

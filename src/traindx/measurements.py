@@ -1,10 +1,11 @@
-"""The schema of a recording: every kind of measurement that instruments write inside a training and symptoms read outside it.
+"""The schema of a recording: every kind of measurement that instruments write inside a training and symptoms read
+outside it.
 
-A measurement is numbers with a step and a place. It holds no verdict, no threshold and no sentence: those live in the symptom that
-reads it, so that a recording can be judged again by a newer version. The docstring of a kind says what was measured and each field
-says its unit; `docs/recording.md` is made from this file. A kind that is added needs no other change here. A field that is
-added gets a default, so that older recordings stay readable; a field whose meaning changes gets a new name.
-"""
+A measurement is numbers with a step and a place. It holds no verdict, no threshold and no sentence: those live in the
+symptom that reads it, so that a recording can be judged again by a newer version. The docstring of a kind says what was
+measured and each field says its unit; `docs/recording.md` is made from this file. A kind that is added needs no other
+change here. A field that is added gets a default, so that older recordings stay readable; a field whose meaning changes
+gets a new name. """
 
 from __future__ import annotations
 
@@ -73,16 +74,16 @@ class ClearedGradients(Measurement, frozen=True, kw_only=True):
 
 
 class GradientsAtUpdate(Measurement, frozen=True, kw_only=True):
-    """Whether the gradients of the last backward pass were still there when the optimiser wanted them. `where` is the line of the
-    zero_grad that was called between the two."""
+    """Whether the gradients of the last backward pass were still there when the optimiser wanted them. `where` is the
+    line of the zero_grad that was called between the two."""
 
     missing: int  # updates so far without them
     used: int  # updates so far with them
 
 
 class BackwardPasses(Measurement, frozen=True, kw_only=True):
-    """How many backward passes from one line, each on a mean that is not divided, add up before an update. `where` is that line.
-    Passes from several lines, or on a loss that is divided or weighted, count as one."""
+    """How many backward passes from one line, each on a mean that is not divided, add up before an update. `where` is
+    that line. Passes from several lines, or on a loss that is divided or weighted, count as one."""
 
     fewest: int  # passes before any update looked at
     most: int
@@ -107,8 +108,8 @@ def as_line(measurement: Measurement, step: int) -> dict[str, Any]:
 
 
 def from_line(entry: Mapping[str, Any]) -> Measurement | None:
-    """The measurement in a line; None for a kind that this version does not know. A line that does not fit its kind is a
-    `ValueError`."""
+    """The measurement in a line; None for a kind that this version does not know. A line that does not fit its kind is
+    a `ValueError`."""
     kind = kinds().get(str(entry.get("of")))
     if kind is None:
         return None

@@ -1,4 +1,5 @@
-"""What people say about a failing training, what it usually is instead, and the short ways from a symptom to its causes.
+"""What people say about a failing training, what it usually is instead, and the short ways from a symptom to its
+causes.
 
 Plain data for the pages and for `traindx explain`; every id is one of the catalogue. Nothing here decides anything: the
 ranking is the engine's. Where a table that is passed around names only one cause, the row here names the ones that
@@ -67,28 +68,52 @@ MISDIAGNOSES = (
         "the optimizer is wrong",
         "learning rate, schedule or gradients; no other optimizer repairs those",
         "does the loss react when the rate changes by ten, and do all layers receive gradients?",
-        (r"(different|another|other|new|change|chang\w+|switch\w*|swap\w*|replac\w+)( the| my| to)*( a| an| another)? optimi[sz]er", r"optimi[sz]er is (wrong|bad|broken)", r"(switch|change|move)\w*( from \w+)? to (adamw?|sgd|rmsprop|lion|adagrad|lamb|muon)\b", r"\b(try|use) (adamw?|sgd|rmsprop|lion|adagrad|lamb|muon)\b"),
+        (
+            r"(different|another|other|new|change|chang\w+|switch\w*|swap\w*|replac\w+)( the| my| to)*( a| an| "
+            r"another)? "
+            r"optimi[sz]er",
+            r"optimi[sz]er is (wrong|bad|broken)",
+            r"(switch|change|move)\w*( from \w+)? to "
+            r"(adamw?|sgd|rmsprop|lion|adagrad|lamb|muon)\b",
+            r"\b(try|use) (adamw?|sgd|rmsprop|lion|adagrad|lamb|muon)\b",
+        ),
     ),
     Misdiagnosis(
         "Just tell me which optimizer to use",
         "one of them would simply work",
         "AdamW is a fine default, and it is rarely what is broken",
         "name the symptom first: flat, swinging, diverging, NaN or a gap each lead elsewhere",
-        (r"(which|what|best|right)( is the)?( best| right)? optimi[sz]er", r"optimi[sz]er (should|do|to) (i|we|use)", r"recommend\w* (an |me an )?optimi[sz]er", r"\b(adamw?|sgd) or (adamw?|sgd)\b"),
+        (
+            r"(which|what|best|right)( is the)?( best| right)? optimi[sz]er",
+            r"optimi[sz]er (should|do|to) (i|we|use)",
+            r"recommend\w* (an |me an )?optimi[sz]er",
+            r"\b(adamw?|sgd) or (adamw?|sgd)\b",
+        ),
     ),
     Misdiagnosis(
         "It needs more epochs",
         "the model is undertrained",
         "a flat loss is not learning; more epochs of nothing change nothing",
         "is the last fifth of the smoothed curve still falling beyond its noise?",
-        (r"more (epochs?|steps|iterations)", r"train(ing)?( it)?( for)? longer", r"not (been )?trained (long )?enough", r"undertrained", r"(let|keep) it (run|train)(ing)? (longer|on)"),
+        (
+            r"more (epochs?|steps|iterations)",
+            r"train(ing)?( it)?( for)? longer",
+            r"not (been )?trained (long )?enough",
+            r"undertrained",
+            r"(let|keep) it (run|train)(ing)? (longer|on)",
+        ),
     ),
     Misdiagnosis(
         "The model is too small",
         "capacity is missing",
         "regularisation, data or labels hold it down, or part of it does not train",
         "can it memorise one batch, and does the train loss fall without dropout and decay?",
-        (r"(model|network|net) (is |may be |might be )?too (small|simple|shallow)", r"(bigger|larger|deeper|wider) (model|network|net)\b(?!.*which)", r"more (layers|parameters|capacity|neurons|hidden units)", r"not enough capacity"),
+        (
+            r"(model|network|net) (is |may be |might be )?too (small|simple|shallow)",
+            r"(bigger|larger|deeper|wider) (model|network|net)\b(?!.*which)",
+            r"more (layers|parameters|capacity|neurons|hidden units)",
+            r"not enough capacity",
+        ),
     ),
     Misdiagnosis(
         "The batch is too small",
@@ -102,28 +127,52 @@ MISDIAGNOSES = (
         "a search will find the fault",
         "one specific fault; a search over a broken script compares broken runs",
         "first loss at chance, one batch memorised, gradients in every layer: three checks, two minutes",
-        (r"(tun\w+|search\w*|sweep\w*|optimi[sz]\w+)( the| my| all| over)* ?(hyper|param)", r"hyper-?param\w* (search|tuning|sweep|optimi)", r"\b(grid|random) search", r"\b(optuna|ray tune|sweep)\b", r"just tune\b", r"tune (it )?random"),
+        (
+            r"(tun\w+|search\w*|sweep\w*|optimi[sz]\w+)( the| my| all| over)* ?(hyper|param)",
+            r"hyper-?param\w* (search|tuning|sweep|optimi)",
+            r"\b(grid|random) search",
+            r"\b(optuna|ray tune|sweep)\b",
+            r"just tune\b",
+            r"tune (it )?random",
+        ),
     ),
     Misdiagnosis(
         "I will try some learning rates at random",
         "the right rate is a matter of luck",
         "the usable range can be measured in 200 steps, and the rate is often not the cause",
         "what does a range test show? If no rate makes the loss fall, it is not the rate",
-        (r"(try|use|set|test|with)( a| an| the| some| different| other| lower| higher| random| smaller| larger)* ?(lrs?|learning[- ]rates?)\b", r"(which|what|best|good|right) (lr|learning[- ]rate)\b", r"(tun\w+|chang\w+|lower\w*|rais\w+|increas\w+|decreas\w+|play\w* with)( the| my)? (lr|learning[- ]rate)", r"\b(lr|learning[- ]rate) ?(=|of|to)? ?\d"),
+        (
+            r"(try|use|set|test|with)( a| an| the| some| different| other| lower| higher| random| smaller| larger)* "
+            r"?(lrs?|learning[- ]rates?)\b",
+            r"(which|what|best|good|right) (lr|learning[- ]rate)\b",
+            r"(tun\w+|chang\w+|lower\w*|rais\w+|increas\w+|decreas\w+|play\w* with)( the| my)? (lr|learning[- ]rate)",
+            r"\b(lr|learning[- ]rate) ?(=|of|to)? ?\d",
+        ),
     ),
     Misdiagnosis(
         "The demo is tomorrow, I need a quick fix",
         "guessing is faster than looking",
         "a wrong guess costs a run, a diagnosis half a minute",
         "run `traindx diagnose` on the log, then change one thing and compare a few hundred steps",
-        (r"quick(est)? (fix|hack|way|solution)", r"(demo|deadline|presentation|paper|submission) (is )?(tomorrow|today|tonight|in an hour|soon)", r"(no|not enough|don.t have) time", r"just (tell|give) me (a|the|what|how)( quick| fast| simple)?( fix| to (do|change))?\b(?!.*optimi)", r"\bjust fix\b", r"\basap\b", r"\bhurry"),
+        (
+            r"quick(est)? (fix|hack|way|solution)",
+            r"(demo|deadline|presentation|paper|submission) (is )?(tomorrow|today|tonight|in an hour|soon)",
+            r"(no|not enough|don.t have) time",
+            r"just (tell|give) me (a|the|what|how)( quick| fast| simple)?( fix| to (do|change))?\b(?!.*optimi)",
+            r"\bjust fix\b",
+            r"\basap\b",
+            r"\bhurry",
+        ),
     ),
     Misdiagnosis(
         "The loss is NaN, so the learning rate is too high",
         "the steps are too long",
         "in resolved reports: half precision 45 %, data and labels 23 %, learning rate 18 %, fused kernels 14 %",
         "did the loss grow before the NaN? Does it survive in fp32, and on the same batch again?",
-        (r"nan.*(so|therefore|because|must be|means).*(lr|learning[- ]rate)", r"(lr|learning[- ]rate).*(too high|too large).*nan"),
+        (
+            r"nan.*(so|therefore|because|must be|means).*(lr|learning[- ]rate)",
+            r"(lr|learning[- ]rate).*(too high|too large).*nan",
+        ),
     ),
     Misdiagnosis(
         "The loss oscillates, something is wrong",
@@ -146,7 +195,7 @@ MISDIAGNOSES = (
         "print the norm of each layer: neighbours should differ by less than a factor of ten",
         (r"grad\w*( norm)? (is|are|looks?) (fine|ok|okay|good|normal|healthy)",),
     ),
-)  # fmt: skip
+)
 
 COMPLAINTS = (
     Complaint("the loss does not decrease, or stopped", ("flat-from-start", "loss-at-chance", "plateau")),
@@ -162,19 +211,22 @@ COMPLAINTS = (
 
 BRANCHES = (
     Branch("plateau", "Do all layers receive gradients and move by 1e-4 or more of their weights?",
-           ("plateau",), ("vanishing-gradients", "tiny-updates"), ("lr-decay-missing", "lr-too-high", "model-too-small"),
+           ("plateau",), ("vanishing-gradients", "tiny-updates"),
+           ("lr-decay-missing", "lr-too-high", "model-too-small"),
            "add-lr-decay"),
     Branch("plateau", "Are the updates tiny although the gradients are healthy?",
            ("plateau", "tiny-updates"), ("vanishing-gradients",), ("lr-decayed-too-early", "lr-too-low"),
            "step-scheduler-per-epoch"),
     Branch("plateau", "Do the first layers receive almost no gradient?",
-           ("plateau", "vanishing-gradients"), (), ("dead-relu", "saturation", "vanishing-gradients"), "use-relu-family"),
+           ("plateau", "vanishing-gradients"), (), ("dead-relu", "saturation", "vanishing-gradients"),
+           "use-relu-family"),
     Branch("plateau", "Is the loss as low as the task allows, on validation too?",
            ("plateau",), ("underfitting", "loss-at-chance", "overfitting-gap"), ("healthy", "lr-decay-missing"),
            "reduce-on-plateau"),
     Branch("nan", "Did it come in the first few steps, before anything could grow?",
            ("nonfinite-loss",), ("divergence", "loss-spike"),
-           ("fp16-overflow", "nan-in-data", "label-encoding-wrong", "init-too-large", "warmup-missing"), "drop-bad-samples"),
+           ("fp16-overflow", "nan-in-data", "label-encoding-wrong", "init-too-large", "warmup-missing"),
+           "drop-bad-samples"),
     Branch("nan", "Did gradient norm and loss grow before it?",
            ("nonfinite-loss", "exploding-gradients"), (), ("exploding-gradients", "lr-too-high", "grad-clip-missing"),
            "clip-gradients"),
@@ -211,19 +263,28 @@ FIRST_LOOKS = (
 HAND_OVERS = (
     HandOver("CUDA out of memory", "OutOfMemoryError, killed by the system, memory that grows with every step",
              "memory, not learning: smaller batch or activation checkpointing; for growth, losses kept without .item()",
-             (r"(cuda|gpu|hip|mps)? ?out[- ]of[- ]memory", r"\boom\b", r"cuda.*memory", r"memory error", r"outofmemory", r"not enough (gpu |cuda )?memory", r"runs? out of (gpu )?memory")),
+             (r"(cuda|gpu|hip|mps)? ?out[- ]of[- ]memory", r"\boom\b", r"cuda.*memory", r"memory error", r"outofmemory",
+              r"not enough (gpu |cuda )?memory", r"runs? out of (gpu )?memory")),
     HandOver("DataLoader crash", "worker exited unexpectedly, bus error, too many open files",
              "the input pipeline: run with num_workers=0 to see the real traceback, check shared memory",
-             (r"data ?loader.*(crash|exit|kill|error|hang|bus|fail|stuck)", r"worker.*(exited|killed|crash|died|unexpectedly)", r"bus error", r"seg(mentation )?fault|core dumped", r"too many open files", r"shared memory|\bshm\b", r"pin_memory.*error")),
+             (r"data ?loader.*(crash|exit|kill|error|hang|bus|fail|stuck)",
+              r"worker.*(exited|killed|crash|died|unexpectedly)", r"bus error", r"seg(mentation )?fault|core dumped",
+              r"too many open files", r"shared memory|\bshm\b", r"pin_memory.*error")),
     HandOver("hang or NCCL timeout", "the log stops, a watchdog speaks, ranks wait for each other",
              "the distributed set-up: compare the last step of each rank",
              (r"nccl", r"\bhangs?\b", r"\bdeadlock", r"watchdog", r"\bfroze|\bfreezes\b(?!.*layer)")),
     HandOver("reward or exploration in reinforcement learning", "flat or collapsing return, KL or entropy running away",
              "environment, reward and exploration first: they explain most failures; curves here are only described",
-             (r"\breward", r"\bexploration\b", r"\b(ppo|dqn|sac|a2c|a3c|ddpg|td3|trpo)\b", r"reinforcement", r"\brl\b", r"\b(agent|policy)\b.*(learn|explor|collaps|gradient|env)", r"\bgym(nasium)?\b")),
+             (r"\breward", r"\bexploration\b", r"\b(ppo|dqn|sac|a2c|a3c|ddpg|td3|trpo)\b", r"reinforcement", r"\brl\b",
+              r"\b(agent|policy)\b.*(learn|explor|collaps|gradient|env)", r"\bgym(nasium)?\b")),
     HandOver("choice of architecture", "no training has failed yet",
              "a design question: start from a published model for a similar task and data size",
-             (r"(which|what|best|right|choose|choosing|pick|select\w*)( a| an| the| is the| kind of| type of)*( best| right)? (architecture|backbone|network|model|cnn|transformer|net)\b", r"architecture (choice|selection|should|to use|for)", r"(resnet|cnn|vit|transformer|lstm|gru|mamba|mlp)s? (or|vs\.?|versus) (an? )?(resnet|cnn|vit|transformer|lstm|gru|mamba|mlp)", r"how many layers (should|do)", r"should i use (a |an )?(resnet|cnn|vit|transformer|lstm|gru|mamba|mlp|rnn)")),
+             (r"(which|what|best|right|choose|choosing|pick|select\w*)( a| an| the| is the| kind of| type of)*( best| "
+              r"right)? (architecture|backbone|network|model|cnn|transformer|net)\b",
+              r"architecture (choice|selection|should|to use|for)",
+              r"(resnet|cnn|vit|transformer|lstm|gru|mamba|mlp)s? (or|vs\.?|versus) (an? "
+              r")?(resnet|cnn|vit|transformer|lstm|gru|mamba|mlp)", r"how many layers (should|do)",
+              r"should i use (a |an )?(resnet|cnn|vit|transformer|lstm|gru|mamba|mlp|rnn)")),
 )  # fmt: skip
 
 

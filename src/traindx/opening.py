@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def read(path: str | PathLike[str], *, progress: Progress | None = None, allowed: Allowed | None = None) -> list[Run]:
-    """Every run in a file or below a directory: logs of any known format, recordings, runs that were saved. Nothing in them
-    is executed. `progress` hears what is read, bytes done and bytes in all; files that are not `allowed` are passed over.
-    Raises TraindxError, with what to do, where there is no run."""
+    """Every run in a file or below a directory: logs of any known format, recordings, runs that were saved. Nothing in
+    them is executed. `progress` hears what is read, bytes done and bytes in all; files that are not `allowed` are
+    passed over. Raises TraindxError, with what to do, where there is no run."""
     from traindx.readers.find import find_runs
 
     return find_runs([Path(fspath(path))], progress=progress, allowed=allowed)
@@ -39,8 +39,8 @@ def _only_run(path: str | PathLike[str]) -> Run:
 
 
 def diagnose(what: str | PathLike[str] | Run, settings: Settings | None = None) -> Diagnosis:
-    """What is wrong with a run, how sure that is, and what to change. `what` is a run, or the path of one run; `settings`
-    says what the files cannot: the number of classes, which metric counts and in which direction."""
+    """What is wrong with a run, how sure that is, and what to change. `what` is a run, or the path of one run;
+    `settings` says what the files cannot: the number of classes, which metric counts and in which direction."""
     from traindx.engine import diagnose as of_run
     from traindx.run import Run
 

@@ -1,5 +1,5 @@
-"""Fixtures for tests of models. pytest loads this file in every project it is installed in, so it imports nothing else: torch and
-the probes come with the first test that asks for a fixture."""
+"""Fixtures for tests of models. pytest loads this file in every project it is installed in, so it imports nothing else:
+torch and the probes come with the first test that asks for a fixture."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ Assertion = Callable[..., Any]
 
 @pytest.fixture
 def assert_trains() -> Assertion:
-    """The model learns one batch, gradients reach everything, nothing leaks: `assert_trains(model, (x, y), loss_fn)`."""
+    """The model learns one batch, gradients reach everything, nothing leaks: `assert_trains(model, (x, y),
+    loss_fn)`."""
     from traindx.testing import assert_trains
 
     return assert_trains

@@ -1,4 +1,5 @@
-"""Reading: what one probe measured, as plain data. It is made where the model is and shown elsewhere, so it travels as JSON."""
+"""Reading: what one probe measured, as plain data. It is made where the model is and shown elsewhere, so it travels as
+JSON."""
 
 from __future__ import annotations
 
@@ -60,8 +61,8 @@ class Chart:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a probe found. `facts` speak of symptoms (an id a fact), `values` are series values of the step it looked at,
-    `config` settings it learned, `unknown` says what could not be measured and why."""
+    """What a probe found. `facts` speak of symptoms (an id a fact), `values` are series values of the step it looked
+    at, `config` settings it learned, `unknown` says what could not be measured and why."""
 
     probe: str
     summary: str

@@ -91,8 +91,9 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something seen directly inside a training: `present` says whether what the id names was seen or was looked for and
-    not seen; `where` is a layer, a parameter or file:line. A `probe` speaks of one moment, a recording of the whole run."""
+    """Something seen directly inside a training: `present` says whether what the id names was seen or was looked for
+    and not seen; `where` is a layer, a parameter or file:line. A `probe` speaks of one moment, a recording of the whole
+    run."""
 
     id: str
     present: bool
@@ -128,8 +129,8 @@ class Run:
 
     @property
     def cut_off(self) -> Event | None:
-        """What ended the run before its end: a crash, a kill or a person, after which nothing was logged and no end was announced. An
-        exception that the script handled, or a run that was resumed after it, is none."""
+        """What ended the run before its end: a crash, a kill or a person, after which nothing was logged and no end was
+        announced. An exception that the script handled, or a run that was resumed after it, is none."""
         ends = [place for place, event in enumerate(self.events) if event.kind in ENDS]
         last = self.events[ends[-1] + 1 :] if ends else self.events
         fatal = (event for event in last if event.kind in CRASHES and (event.step is None or event.step >= self.steps))
@@ -168,7 +169,8 @@ class Run:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Run:
-        """The run in a file that `save` wrote; a TraindxError where it is none. What is damaged in it is named in `lost`."""
+        """The run in a file that `save` wrote; a TraindxError where it is none. What is damaged in it is named in
+        `lost`."""
         from traindx.run_file import run_of
 
         try:

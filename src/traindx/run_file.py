@@ -1,4 +1,5 @@
-"""A run as a file of JSON lines: the first says what it is, each further one holds a stretch of a series or a measurement.
+"""A run as a file of JSON lines: the first says what it is, each further one holds a stretch of a series or a
+measurement.
 
 Every line stands for itself and is checked when it is read: what is damaged is left out and counted.
 """

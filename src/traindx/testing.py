@@ -37,13 +37,13 @@ def assert_trains(
     ignore: Sequence[str] = (),
     seconds: float = SECONDS,
 ) -> Probing:
-    """Fail unless the model learns one batch, gradients reach every trained parameter and nothing leaks: no sample changes the
-    output of another, no token sees the next, no sample of `validation` is in the batch.
+    """Fail unless the model learns one batch, gradients reach every trained parameter and nothing leaks: no sample
+    changes the output of another, no token sees the next, no sample of `validation` is in the batch.
 
-    `batch` is one such as (x, y), a list of them or a DataLoader; `loss_fn(output, target)`, or `loss_fn(model, batch)` if its
-    first argument is called `model`. With the `optimizer`, that one must do it too. `unused` are patterns of parameters that
-    this loss is not meant to reach, `ignore` ids of symptoms that are accepted. Afterwards model, optimiser and random numbers
-    are what they were."""
+    `batch` is one such as (x, y), a list of them or a DataLoader; `loss_fn(output, target)`, or `loss_fn(model, batch)`
+    if its first argument is called `model`. With the `optimizer`, that one must do it too. `unused` are patterns of
+    parameters that this loss is not meant to reach, `ignore` ids of symptoms that are accepted. Afterwards model,
+    optimiser and random numbers are what they were."""
     __tracebackhide__ = True
     probing = _probed(model, batch, loss_fn, optimizer, seconds)
     reading = probing.readings["sanity"]
@@ -81,18 +81,19 @@ def assert_overfits(
 
 
 def assert_gradients_reach(
-    model: torch.nn.Module, batch: Any, loss_fn: Callable[..., torch.Tensor] | None = None, *, unused: Sequence[str] = ()
+    model: torch.nn.Module, batch: Any, loss_fn: Callable[..., torch.Tensor] | None = None, *,
+    unused: Sequence[str] = ()
 ) -> None:  # fmt: skip
-    """Fail unless every trained parameter receives a gradient that is not zero in some batch. `unused` are patterns (`aux.*`)
-    of parameters that this loss is not meant to reach."""
+    """Fail unless every trained parameter receives a gradient that is not zero in some batch. `unused` are patterns
+    (`aux.*`) of parameters that this loss is not meant to reach."""
     __tracebackhide__ = True
     problems = _unreached(subject_of(model, batch, loss_fn), unused)
     _fail(f"Gradients do not reach all of {type(model).__name__}", problems, None)
 
 
 def assert_no_leak(train: Any, validation: Any) -> None:
-    """Fail if a sample of the validation data is also in the training data. Both are batches, loaders or datasets; a sample is
-    its first tensor, compared byte by byte."""
+    """Fail if a sample of the validation data is also in the training data. Both are batches, loaders or datasets; a
+    sample is its first tensor, compared byte by byte."""
     __tracebackhide__ = True
     _fail("Training data leak into validation", _shared(train, validation), None)
 

@@ -21,8 +21,9 @@ _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @dataclass(frozen=True)
 class Threshold:
-    """`value` is where a finding begins and `strong` where nobody would doubt it; `side` says which way both are reached. `source` is a
-    reference, or how the value follows from something that is known. One without a reference is made by `fitted`."""
+    """`value` is where a finding begins and `strong` where nobody would doubt it; `side` says which way both are
+    reached. `source` is a reference, or how the value follows from something that is known. One without a reference is
+    made by `fitted`."""
 
     value: float
     unit: str

@@ -24,7 +24,8 @@ def action() -> dict[str, Any]:
 
 
 # a fake GitHub command that keeps what it is asked to post
-_GH = '#!/bin/sh\necho "$@" > "$0.asked"\nwhile [ $# -gt 1 ]; do [ "$1" = --body-file ] && cp "$2" "$0.posted"; shift; done\n'
+_GH = ('#!/bin/sh\necho "$@" > "$0.asked"\nwhile [ $# -gt 1 ]; do [ "$1" = --body-file ] && cp "$2" "$0.posted"; '
+       'shift; done\n')
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,8 @@ def test_the_step_of_the_action_annotates_summarises_and_fails_on_a_problem(
     assert set(step["env"]) == set(given)
     environment = {
         **os.environ, **given, "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "GITHUB_OUTPUT": str(tmp_path / "output"), "RUNNER_TEMP": str(tmp_path),
+        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "GITHUB_OUTPUT": str(tmp_path / "output"),
+        "RUNNER_TEMP": str(tmp_path),
     }  # fmt: skip
     done = subprocess.run(
         ["bash", "-e", "-c", step["run"]], env=environment, capture_output=True, text=True, timeout=180

@@ -1,4 +1,5 @@
-"""`traindx mcp` with the official client: what tools say, what they refuse, and that nothing else reaches the protocol."""
+"""`traindx mcp` with the official client: what tools say, what they refuse, and that nothing else reaches the
+protocol."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""`assert_trains` and its kin: healthy models pass, broken ones fail with the reason, and pytest itself is left alone."""
+"""`assert_trains` and its kin: healthy models pass, broken ones fail with the reason, and pytest itself is left
+alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The three workflows people give their agents for failing trainings, end to end with a real client over a pipe: an interview that
-ends in a proven fix, a diagnosis before any tuning, and a systematic search through probes and comparisons."""
+"""The three workflows people give their agents for failing trainings, end to end with a real client over a pipe: an
+interview that ends in a proven fix, a diagnosis before any tuning, and a systematic search through probes and
+comparisons."""
 
 from __future__ import annotations
 

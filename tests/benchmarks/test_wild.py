@@ -1,4 +1,5 @@
-"""The benchmark of other people's programs: what a mutator changes, which mutants count, and one small program from its repository to its score."""
+"""The benchmark of other people's programs: what a mutator changes, which mutants count, and one small program from its
+repository to its score."""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ CHANGED = {
     "flip-loss-sign": "(-(loss)).backward()",
     "no-clipping-high-lr": "lr=10 * (0.01)",
     "clip-too-tight": "1e-4 * (1.0)",
-    "optimizer-rebuilt": "    for x, y in train_loader:\n        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)",
+    "optimizer-rebuilt": "    for x, y in train_loader:\n        optimizer = torch.optim.Adam(model.parameters(), "
+    "lr=0.01)",
     "softmax-twice": "F.cross_entropy((model(x)).softmax(1), y)\n        loss.backward",
     "labels-permuted": "F.cross_entropy(model(x), (y)[__import__('torch').randperm(len(y))])",
     "loss-summed": "reduction='sum')",
@@ -141,7 +143,8 @@ def _kept(
         place = folder / "kept" / "program" / name / str(seed)
         (place / "recording").mkdir(parents=True)
         rows = [[step, error, 0.1, 16] for step in range(steps)]
-        document = {"series": {"val/log loss": rows} if steps else {}, "spread": 0.0, "recalls": {"val": [0.5] * 10}, "acted": {}, "steps": steps,
+        document = {"series": {"val/log loss": rows} if steps else {}, "spread": 0.0, "recalls": {"val": [0.5] * 10},
+                    "acted": {}, "steps": steps,
                     "seconds": 1.0, "stopped": "end"}  # fmt: skip
         (place / "recording" / "yardstick.json").write_text(json.dumps(document))
         verdict = "healthy" if name == SOUND else "unhealthy"
@@ -150,7 +153,8 @@ def _kept(
             "hypotheses": [{"cause": cause, "confidence": 0.8, "for": [{"where": "train.py:7"}]}],
             "symptoms": [],
         }
-        about = {"code": code, "cpu": 1.0, "peak_mb": 1.0, "seed": seed, "sealed": False, "repository": "a/b", "cause": cause, "also": [], "file": "x/train.py",
+        about = {"code": code, "cpu": 1.0, "peak_mb": 1.0, "seed": seed, "sealed": False, "repository": "a/b",
+                 "cause": cause, "also": [], "file": "x/train.py",
                  "lines": [8], "result": result, "page": page}  # fmt: skip
         (place / "run.json").write_text(json.dumps(about))
 
@@ -166,7 +170,8 @@ def test_a_mutant_counts_where_both_seeds_say_so(tmp_path: Path) -> None:
     found = {case.name: case for case in score.told_apart(score.cases(tmp_path))}
     kinds = {name: case.kind for name, case in found.items()}
     assert kinds == {
-        SOUND: "sound", "worse": "damaging", "better-by-a-leak": "damaging", "within-the-scatter": "harmless", "one-seed-only": "harmless",
+        SOUND: "sound", "worse": "damaging", "better-by-a-leak": "damaging", "within-the-scatter": "harmless",
+        "one-seed-only": "harmless",
         "lost": "damaging", "never-began": "broken",
     }  # fmt: skip
     line = found["worse"].runs[0]
@@ -185,8 +190,10 @@ def test_a_program_from_its_repository_to_its_score(tmp_path: Path) -> None:
         subprocess.run([*git, *command], check=True)
     commit = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
     recipe = Recipe(
-        repository="someone/program", commit=commit, kind="classification", command=("train.py",), files=("train.py",), seconds=5,
-        shorten=(("train.py", r"range\(4\)", "range(3)"),), result=Result(r"val loss ([\d.]+)", "lower"), name="program",
+        repository="someone/program", commit=commit, kind="classification", command=("train.py",), files=("train.py",),
+        seconds=5,
+        shorten=(("train.py", r"range\(4\)", "range(3)"),), result=Result(r"val loss ([\d.]+)", "lower"),
+        name="program",
     )  # fmt: skip
     work = tmp_path / "work"
     place = harness.prepared(recipe, tmp_path / "checkouts", work)

@@ -1,4 +1,5 @@
-"""One Chromium for all browser tests. Without it they are skipped, but where TRAINDX_BROWSER=required (as in .ci/run) they fail."""
+"""One Chromium for all browser tests. Without it they are skipped, but where TRAINDX_BROWSER=required (as in .ci/run)
+they fail."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def browser(chromium: Any) -> Iterator[Any]:
-    """The browser on a desktop, with nothing said so far; whatever it complains of by the end of a test is a failure."""
+    """The browser on a desktop, with nothing said so far; whatever it complains of by the end of a test is a
+    failure."""
     chromium.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     )

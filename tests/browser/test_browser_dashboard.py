@@ -1,4 +1,5 @@
-"""The dashboard in a real browser: the table, a run that grows while it is watched, the comparison, and hostile names."""
+"""The dashboard in a real browser: the table, a run that grows while it is watched, the comparison, and hostile
+names."""
 
 from __future__ import annotations
 
@@ -80,7 +81,8 @@ def rows(browser: Any) -> list[str]:
 
 def search(browser: Any, words: str) -> None:
     browser.execute_script(
-        "const box = document.querySelector('[data-filter]'); box.value = arguments[0]; box.dispatchEvent(new Event('input'))",
+        "const box = document.querySelector('[data-filter]'); box.value = arguments[0]; box.dispatchEvent(new "
+        "Event('input'))",
         words,
     )
 

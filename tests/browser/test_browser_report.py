@@ -1,5 +1,5 @@
-"""The report in a real browser: it draws, zooms and tells; readers with a keyboard, a phone or a dark screen can use it; and
-names from a log stay names."""
+"""The report in a real browser: it draws, zooms and tells; readers with a keyboard, a phone or a dark screen can use
+it; and names from a log stay names."""
 
 from __future__ import annotations
 
@@ -201,7 +201,8 @@ def test_it_reads_without_script(browser: Any, report: str, as_file: Callable[[s
 def test_copying_gives_the_patch_and_the_issue(browser: Any, report: str, as_file: Callable[[str], str]) -> None:
     browser.get(as_file(report))
     browser.execute_script(
-        "window.kept = []; navigator.clipboard.writeText = text => { window.kept.push(text); return Promise.resolve(); }"
+        "window.kept = []; navigator.clipboard.writeText = text => { window.kept.push(text); return Promise.resolve(); "
+        "}"
     )
     for button in browser.find_elements("css selector", "[data-copy]"):
         browser.execute_script("arguments[0].click()", button)
@@ -246,7 +247,8 @@ def test_hostile_names_stay_names(browser: Any, as_file: Callable[[str], str]) -
     assert browser.execute_script("return window.owned") is None
     assert (
         browser.execute_script(
-            "return document.querySelectorAll('iframe, math, base, img:not([src^=\"data:image/png\"]), a[href^=javascript]').length"
+            "return document.querySelectorAll('iframe, math, base, img:not([src^=\"data:image/png\"]), "
+            "a[href^=javascript]').length"
         )
         == 0
     )

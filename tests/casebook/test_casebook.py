@@ -174,8 +174,10 @@ def test_export_and_import_carry_what_was_said_and_double_nothing(
     [
         "", "not json", "[1, 2]", '{"schema": "traindx.case/9"}', "[" * 100_000,
         json.dumps({**a_case().to_json(), "cause": "x'; DROP TABLE cases; --"}),
-        json.dumps({**a_case().to_json(), "headline": "another"}), json.dumps({**a_case().to_json(), "present": ["a"] * 9999}),
-        json.dumps({**a_case().to_json(), "steps": "many"}), json.dumps({**a_case().to_json(), "settings": {"__class__": 1}}),
+        json.dumps({**a_case().to_json(), "headline": "another"}),
+        json.dumps({**a_case().to_json(), "present": ["a"] * 9999}),
+        json.dumps({**a_case().to_json(), "steps": "many"}),
+        json.dumps({**a_case().to_json(), "settings": {"__class__": 1}}),
         json.dumps(a_case().to_json()) + "\n\x00\xff",
     ],
 )  # fmt: skip
@@ -291,11 +293,13 @@ def test_the_book_stays_bounded(book: CaseBook, monkeypatch: pytest.MonkeyPatch)
 
 def test_several_processes_write_at_once(book: CaseBook) -> None:
     program = (
-        "import sys; from dataclasses import replace; from pathlib import Path; from traindx.casebook.store import CaseBook;"
+        "import sys; from dataclasses import replace; from pathlib import Path; from traindx.casebook.store import "
+        "CaseBook;"
         "from traindx.casebook.case import Case\n"
         "book, who = CaseBook(Path(sys.argv[1])), sys.argv[2]\n"
         "for n in range(25):\n"
-        "    book.remember(Case('2026-11-01T10:00:00+00:00', f'/runs/{who}/{n}', '', 'diagnose', 'unhealthy', 'x', n, (), (), (), {}))\n"
+        "    book.remember(Case('2026-11-01T10:00:00+00:00', f'/runs/{who}/{n}', '', 'diagnose', 'unhealthy', 'x', n, "
+        "(), (), (), {}))\n"
     )
     crew = [subprocess.Popen([sys.executable, "-c", program, str(book.path), str(who)]) for who in range(4)]
     assert [worker.wait(60) for worker in crew] == [0] * 4

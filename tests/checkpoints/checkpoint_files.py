@@ -16,7 +16,8 @@ CODES = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64", "
 
 
 def write_safetensors(path: Path, arrays: Mapping[str, NDArray[Any]], codes: Mapping[str, str] | None = None) -> Path:
-    """The format from its description: eight bytes of length, the header, the numbers. `codes` renames dtypes (bf16 as uint16)."""
+    """The format from its description: eight bytes of length, the header, the numbers. `codes` renames dtypes (bf16 as
+    uint16)."""
     header: dict[str, Any] = {}
     body = b""
     for name, array in arrays.items():

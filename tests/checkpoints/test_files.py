@@ -80,11 +80,13 @@ def test_an_expanded_tensor_counts_once(tmp_path: Path) -> None:
 
 
 def test_what_trainers_put_beside_the_weights(tmp_path: Path) -> None:
-    """Lightning's layout with everything people save in it: settings, callbacks, random states, paths, numpy numbers."""
+    """Lightning's layout with everything people save in it: settings, callbacks, random states, paths, numpy
+    numbers."""
     inside = trained(mlp(), torch.optim.AdamW, 5)
     whole = {
         "epoch": 3, "global_step": 5, "pytorch-lightning_version": "2.6", "state_dict": inside["model"],
-        "optimizer_states": [inside["optimizer"]], "lr_schedulers": [{"last_epoch": 3}], "loops": {"fit_loop": {"state": {}}},
+        "optimizer_states": [inside["optimizer"]], "lr_schedulers": [{"last_epoch": 3}],
+        "loops": {"fit_loop": {"state": {}}},
         "hyper_parameters": {"lr": 0.1, "width": 32}, "rng": np.random.get_state(),
         "callbacks": {"best": {"score": torch.tensor(0.5), "path": Path("a/b"), "number": np.float64(2.0)}},
         "more": collections.defaultdict(list), "args": argparse.Namespace(seed=3), "version": torch.__version__,

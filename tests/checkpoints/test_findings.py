@@ -1,4 +1,5 @@
-"""What checkpoints of healthy and of broken trainings prove: every fault is found, and nothing is claimed of the healthy ones."""
+"""What checkpoints of healthy and of broken trainings prove: every fault is found, and nothing is claimed of the
+healthy ones."""
 
 from __future__ import annotations
 
@@ -130,7 +131,8 @@ def nan_statistics() -> Saved:
 
 
 FAULTS: dict[str, tuple[Callable[[], Saved], list[str]]] = {
-    "the first layer is not in the optimiser": (lambda: part(lambda m: [*m[2].parameters(), *m[4].parameters()]), ["weights-at-start"]),
+    "the first layer is not in the optimiser": (lambda: part(lambda m: [*m[2].parameters(), *m[4].parameters()]),
+                                                ["weights-at-start"]),
     "only the head is trained": (lambda: part(lambda m: [*m[4].parameters()]), ["weights-at-start"]),
     "all weights equal": (constant, ["equal-initial-weights"]),
     "diverged": (broken, ["nonfinite-weight"]),

@@ -110,7 +110,8 @@ def test_recurrent_and_embedding_starts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("make", "options"),
-    [(torch.optim.Adam, {}), (torch.optim.AdamW, {"weight_decay": 0.0, "betas": (0.8, 0.99)}), (torch.optim.SGD, {"momentum": 0.9})],
+    [(torch.optim.Adam, {}), (torch.optim.AdamW, {"weight_decay": 0.0, "betas": (0.8, 0.99)}),
+     (torch.optim.SGD, {"momentum": 0.9})],
 )  # fmt: skip
 def test_the_update_ratio_is_that_of_the_step_torch_made(
     tmp_path: Path, make: type[torch.optim.Optimizer], options: dict[str, float]

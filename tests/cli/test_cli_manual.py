@@ -35,8 +35,10 @@ def test_every_command_shows_examples_whose_options_exist(name: str, capsys: pyt
 @pytest.mark.parametrize(
     ("words", "usage"),
     [
-        (["diagnose"], "diagnose [OPTIONS] PATH…"), (["run"], "run [OPTIONS] SCRIPT ARGS…"), (["fix"], "fix [OPTIONS] [SCRIPT ARGS…]"),
-        (["compare"], "compare [OPTIONS] RUN… | DIR"), (["serve"], "serve [OPTIONS] [DIR]"), (["cases", "show"], "cases show [OPTIONS] ID"),
+        (["diagnose"], "diagnose [OPTIONS] PATH…"), (["run"], "run [OPTIONS] SCRIPT ARGS…"),
+        (["fix"], "fix [OPTIONS] [SCRIPT ARGS…]"),
+        (["compare"], "compare [OPTIONS] RUN… | DIR"), (["serve"], "serve [OPTIONS] [DIR]"),
+        (["cases", "show"], "cases show [OPTIONS] ID"),
     ],
 )  # fmt: skip
 def test_arguments_are_called_by_their_names(words: list[str], usage: str, capsys: pytest.CaptureFixture[str]) -> None:

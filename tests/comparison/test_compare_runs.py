@@ -1,4 +1,5 @@
-"""`traindx.compare` on runs as they lie on disk: what it ranks, groups, explains, and where it says that it cannot tell."""
+"""`traindx.compare` on runs as they lie on disk: what it ranks, groups, explains, and where it says that it cannot
+tell."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ FLOORS = {1e-4: 0.7, 1e-3: 0.3, 1e-2: 0.5}
 
 @pytest.fixture(scope="module")
 def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three learning rates that matter, two batch sizes that do not, three seeds each; half of the runs in another format."""
+    """Three learning rates that matter, two batch sizes that do not, three seeds each; half of the runs in another
+    format."""
     root = tmp_path_factory.mktemp("grid")
     random = np.random.default_rng(1)
     for lr, floor in FLOORS.items():

@@ -24,7 +24,8 @@ def commands(block: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def appears(shown: list[str], printed: str) -> str | None:
-    """The first line that is shown and not printed, in this order; … stands for anything, spaces for any amount of them."""
+    """The first line that is shown and not printed, in this order; … stands for anything, spaces for any amount of
+    them."""
     lines = iter(printed.splitlines())
     for line in shown:
         words = [r"\s+".join(map(re.escape, part.split())) for part in line.split("…")]

@@ -83,7 +83,8 @@ def test_a_sound_script_shows_no_mistake_and_its_settings() -> None:
         ("data-in-order", "shuffle=True, ", ""),
         ("data-in-order", "shuffle=True, ", "shuffle=False, "),
         ("equal-initial-weights", "model = Net()", "model = Net()\nnn.init.zeros_(model.body[0].weight)"),
-        ("optimizer-rebuilt", "    model.train()\n", "    model.train()\n    optimizer = torch.optim.Adam(model.parameters(), lr=LR)\n"),
+        ("optimizer-rebuilt", "    model.train()\n", "    model.train()\n    optimizer = "
+                                                     "torch.optim.Adam(model.parameters(), lr=LR)\n"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_seen_with_its_line(symptom: str, old: str, new: str) -> None:

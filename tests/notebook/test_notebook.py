@@ -19,7 +19,8 @@ from traindx.reporters.html.fragment import fragment, table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ALLOWED = {
-    "div", "span", "b", "ul", "li", "pre", "code", "table", "tr", "td", "th", "details", "summary", "svg", "path", "line", "text", "circle",
+    "div", "span", "b", "ul", "li", "pre", "code", "table", "tr", "td", "th", "details", "summary", "svg", "path",
+    "line", "text", "circle",
 }  # fmt: skip
 
 

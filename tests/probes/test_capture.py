@@ -117,7 +117,13 @@ def recurrent() -> nn.Module:
     [
         (lambda: mlp(nn.Dropout(0.5)), None),
         (lambda: mlp(nn.BatchNorm1d(16)), None),
-        (lambda: mlp(), lambda model, x, y: nn.CrossEntropyLoss(label_smoothing=0.1)(model(x), y) + 1e-3 * sum(p.square().sum() for p in model.parameters())),
+        (
+            lambda: mlp(),
+            lambda model, x, y: (
+                nn.CrossEntropyLoss(label_smoothing=0.1)(model(x), y)
+                + 1e-3 * sum(p.square().sum() for p in model.parameters())
+            ),
+        ),
         (TwoHeads, two_heads_loss),
         (Variational, variational_loss),
         (lambda: mlp(), penalised_loss),
@@ -127,8 +133,20 @@ def recurrent() -> nn.Module:
         (lambda: nn.Sequential(nn.utils.parametrizations.spectral_norm(nn.Linear(6, 3))), None),
         (lambda: torch.compile(mlp(), backend="eager"), None),
     ],
-    ids=["dropout", "batchnorm", "penalty", "two-heads", "vae", "gradient-penalty", "in-place", "autocast", "lstm", "spectral-norm", "compiled"],
-)  # fmt: skip
+    ids=[
+        "dropout",
+        "batchnorm",
+        "penalty",
+        "two-heads",
+        "vae",
+        "gradient-penalty",
+        "in-place",
+        "autocast",
+        "lstm",
+        "spectral-norm",
+        "compiled",
+    ],
+)
 def test_losses_are_replayed_exactly(
     make: Callable[[], nn.Module], compute: Callable[..., torch.Tensor] | None, tmp_path: Path
 ) -> None:

@@ -108,7 +108,8 @@ def test_a_model_and_data_from_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "probed_net.py").write_text(
-        "import torch\n\ndef make():\n    torch.manual_seed(0)\n    return torch.nn.Sequential(torch.nn.Linear(4, 9), torch.nn.ReLU(), torch.nn.Linear(9, 3))\n"
+        "import torch\n\ndef make():\n    torch.manual_seed(0)\n    return torch.nn.Sequential(torch.nn.Linear(4, 9), "
+        "torch.nn.ReLU(), torch.nn.Linear(9, 3))\n"
     )
     torch.save((torch.randn(128, 4), torch.randint(3, (128,))), tmp_path / "sample.pt")
     weights = {

@@ -1,4 +1,5 @@
-"""Eigenvalues agree with the explicit Hessian, the noise scale with gradients sample by sample, limits with optimisers that break."""
+"""Eigenvalues agree with the explicit Hessian, the noise scale with gradients sample by sample, limits with optimisers
+that break."""
 
 from __future__ import annotations
 

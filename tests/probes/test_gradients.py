@@ -66,7 +66,8 @@ def test_the_rate_is_the_one_built_in(gain: float, vanishing: bool, exploding: b
 
 
 def test_widths_do_not_count() -> None:
-    """Default layers of very different widths keep the norm at their outputs; the norms of their weights' gradients differ."""
+    """Default layers of very different widths keep the norm at their outputs; the norms of their weights' gradients
+    differ."""
     torch.manual_seed(0)
     widths = [8, 512, 16, 256, 8, 512, 16, 8]
     layers = [nn.Linear(a, b, bias=False) for a, b in pairwise(widths)]

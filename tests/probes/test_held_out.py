@@ -1,4 +1,5 @@
-"""Held-out data and the script's own pace: seen while it goes on for a moment, read again where a loader has them, and compared."""
+"""Held-out data and the script's own pace: seen while it goes on for a moment, read again where a loader has them, and
+compared."""
 
 from __future__ import annotations
 
@@ -112,7 +113,8 @@ class Shaken(Dataset[Any]):
     ("training", "held_out", "present", "told"),
     [
         (lambda: TensorDataset(*samples(0)), lambda: TensorDataset(*samples(1)), False, "0 of 400"),
-        (lambda: TensorDataset(*samples(0)), lambda: TensorDataset(samples(0)[0][:200], samples(0)[1][:200]), True, "200 of 200"),
+        (lambda: TensorDataset(*samples(0)), lambda: TensorDataset(samples(0)[0][:200], samples(0)[1][:200]), True,
+         "200 of 200"),
         (
             lambda: TensorDataset(*samples(0)),
             lambda: TensorDataset(torch.cat([samples(0)[0][:150], samples(1)[0][:250]]), torch.zeros(400).long()),
@@ -120,7 +122,8 @@ class Shaken(Dataset[Any]):
             "150 of 400",
         ),
         (lambda: TensorDataset(*samples(0)), lambda: TensorDataset(*samples(0)), None, "gives the training data"),
-        (lambda: TensorDataset(samples(0)[0].sign(), samples(0)[1]), lambda: TensorDataset(samples(1)[0].sign(), samples(1)[1]), None, "alike"),
+        (lambda: TensorDataset(samples(0)[0].sign(), samples(0)[1]),
+         lambda: TensorDataset(samples(1)[0].sign(), samples(1)[1]), None, "alike"),
         (Shaken, lambda: TensorDataset(*samples(0)), None, "each time"),
     ],
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""The suggested rate works and wrong rates are told apart, with noise, spikes, Adam and negative losses; where none works, none is named."""
+"""The suggested rate works and wrong rates are told apart, with noise, spikes, Adam and negative losses; where none
+works, none is named."""
 
 from __future__ import annotations
 
@@ -128,7 +129,8 @@ def test_no_rate_is_suggested_where_none_works() -> None:
     assert nan.unknown
 
 
-# --- the curve alone ---------------------------------------------------------------------------------------------------------
+# --- the curve alone
+# ---------------------------------------------------------------------------------------------------------
 
 
 def curve(noise: float = 0.02, spikes: bool = False, seed: int = 0) -> tuple[Any, Any]:

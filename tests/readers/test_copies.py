@@ -55,7 +55,8 @@ def test_a_second_log_of_the_same_training_is_left_out_and_named(tmp_path: Path)
     assert [run.source for run in runs] == [str(tmp_path / "other/log.jsonl"), str(tmp_path / "run/metrics.csv")]
     assert runs[1].copies == [str(tmp_path / "run/train.log")]
     assert told == [
-        f"{tmp_path}/run/train.log is left out: it is a copy of {tmp_path}/run/metrics.csv (the same values at the same steps)."
+        f"{tmp_path}/run/train.log is left out: it is a copy of {tmp_path}/run/metrics.csv (the same values at the "
+        f"same steps)."
     ]
     assert any("train.log" in note and "copy" in note for note in diagnose(runs[1]).notes)
 

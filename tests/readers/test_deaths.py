@@ -23,16 +23,21 @@ TRACEBACK = (
 )
 ENDS = {
     "traceback": (TRACEBACK, "ValueError: bad shape"),
-    "rank": ("[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a.py\", line 1\n[rank0]: RuntimeError: no", "RuntimeError: no"),
+    "rank": ("[rank0]: Traceback (most recent call last):\n[rank0]:   File \"a.py\", line 1\n[rank0]: RuntimeError: no",
+             "RuntimeError: no"),
     "memory": ("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB", "out of memory"),
-    "nccl": ("[rank3]:[E ProcessGroupNCCL.cpp:563] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=12)", "Watchdog"),
-    "abort": ("terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  NCCL communicator was aborted", "DistBackend"),
+    "nccl": ("[rank3]:[E ProcessGroupNCCL.cpp:563] [Rank 3] Watchdog caught collective operation timeout: "
+             "WorkNCCL(SeqNum=12)", "Watchdog"),
+    "abort": ("terminate called after throwing an instance of 'c10::DistBackendError'\n  what():  NCCL communicator "
+              "was aborted", "DistBackend"),
     "killed": ("Killed", "Killed"),
     "shell": ("run.sh: line 3: 12345 Killed                  python train.py", "Killed"),
-    "slurm": ("slurmstepd: error: *** JOB 123 ON node1 CANCELLED AT 2024-01-01T00:00:00 DUE TO TIME LIMIT ***", "TIME LIMIT"),
+    "slurm": ("slurmstepd: error: *** JOB 123 ON node1 CANCELLED AT 2024-01-01T00:00:00 DUE TO TIME LIMIT ***",
+              "TIME LIMIT"),
     "step": ("slurmstepd: error: Detected 1 oom_kill event in StepId=123.0.", "oom_kill"),
     "srun": ("srun: error: node1: task 0: Killed", "Killed"),
-    "elastic": ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \ntrain.py FAILED", "ChildFailedError"),
+    "elastic": ("torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \ntrain.py FAILED",
+                "ChildFailedError"),
     "signal": ("Process finished with exit code 137 (interrupted by signal 9: SIGKILL)", "137"),
     "bus": ("Bus error (core dumped)", "Bus error"),
 }  # fmt: skip
@@ -107,7 +112,8 @@ def test_a_recording_with_its_end_was_not(tmp_path: Path) -> None:
 
 def test_a_recording_that_is_being_written_has_not_died(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT + "input()"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", SCRIPT + "input()"], cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True
     )  # fmt: skip
     assert process.stdin is not None
     assert process.stdout is not None

@@ -1,4 +1,5 @@
-"""Files that the frameworks wrote themselves (tests/golden/make has the trainings): series, meaning, steps, settings, verdict."""
+"""Files that the frameworks wrote themselves (tests/golden/make has the trainings): series, meaning, steps, settings,
+verdict."""
 
 from __future__ import annotations
 
@@ -42,10 +43,14 @@ def kind(run: Run, name: str) -> tuple[str, str]:
 
 
 SOUND = [  # every one of these trainings went well, if briefly
-    "yolo/results.csv", "yolo/console.txt", "nanogpt/stdout.txt", "fairseq/simple.log", "fairseq/json.log", "fairseq/tqdm.log",
-    "mmengine/by_epoch/*/vis_data/scalars.json", "mmengine/by_epoch/*/*.log", "mmengine/by_iter/*/vis_data/scalars.json",
-    "mmengine/by_iter/*/*.log", "mmcv/by_epoch/*.log.json", "mmcv/by_epoch/*.log", "mmcv/by_iter/*.log.json", "mmcv/by_iter/*.log",
-    "deepspeed/engine.log", "deepspeed/pipeline.log", "detectron2/metrics.json", "detectron2/log.txt", "megatron/stdout.txt",
+    "yolo/results.csv", "yolo/console.txt", "nanogpt/stdout.txt", "fairseq/simple.log", "fairseq/json.log",
+    "fairseq/tqdm.log",
+    "mmengine/by_epoch/*/vis_data/scalars.json", "mmengine/by_epoch/*/*.log",
+    "mmengine/by_iter/*/vis_data/scalars.json",
+    "mmengine/by_iter/*/*.log", "mmcv/by_epoch/*.log.json", "mmcv/by_epoch/*.log", "mmcv/by_iter/*.log.json",
+    "mmcv/by_iter/*.log",
+    "deepspeed/engine.log", "deepspeed/pipeline.log", "detectron2/metrics.json", "detectron2/log.txt",
+    "megatron/stdout.txt",
     "allennlp/metrics_epoch_4.json", "allennlp/out.log", "allennlp/console.txt",
 ]  # fmt: skip
 
@@ -219,7 +224,8 @@ def test_allennlp_log_keeps_training_and_validation_apart(name: str) -> None:
 
 
 def test_settings_in_python_are_parsed_and_never_run() -> None:
-    text = "import os\nbase = 0.1\nmodel = dict(type='R', depth=-1, stages=(1, 2), head={'n': 3}, made=os.getcwd())\nlr = base\n"
+    text = ("import os\nbase = 0.1\nmodel = dict(type='R', depth=-1, stages=(1, 2), head={'n': 3}, "
+            "made=os.getcwd())\nlr = base\n")
     found = python_settings(text)
     assert found == {
         "base": 0.1, "model.type": "R", "model.depth": -1, "model.stages": "[1, 2]", "model.head.n": 3, "lr": 0.1,

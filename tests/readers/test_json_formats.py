@@ -152,7 +152,8 @@ def test_mmdet_log_json() -> None:
 
 def test_detr_log() -> None:
     rows = [
-        {"train_lr": 1e-4, "train_loss": 3.0 / (e + 1), "train_loss_ce_unscaled": 0.5, "test_loss": 2.0, "test_coco_eval_bbox": [e / 100] * 12,
+        {"train_lr": 1e-4, "train_loss": 3.0 / (e + 1), "train_loss_ce_unscaled": 0.5, "test_loss": 2.0,
+         "test_coco_eval_bbox": [e / 100] * 12,
          "epoch": e, "n_parameters": 41}
         for e in range(6)
     ]  # fmt: skip

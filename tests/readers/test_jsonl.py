@@ -109,7 +109,8 @@ def test_the_planned_number_of_steps_is_no_counter() -> None:
 
 def test_rows_of_different_kinds() -> None:
     text = "".join(
-        json.dumps({"step": step, "loss": 1.0}) + "\n" + (json.dumps({"epoch": step, "step": step, "val_loss": 2.0, "chrf": 50}) + "\n") * (step % 3 == 0)
+        json.dumps({"step": step, "loss": 1.0}) + "\n" + (json.dumps({"epoch": step, "step": step, "val_loss": 2.0,
+                                                                      "chrf": 50}) + "\n") * (step % 3 == 0)
         for step in range(9)
     )  # fmt: skip
     run = one(read_text(text))
@@ -182,7 +183,8 @@ CURVE = [3.0, 2.0, 1.5, 1.2]
         ({"train": {"loss": CURVE, "acc": CURVE}, "val": {"loss": CURVE[:2], "acc": CURVE[:2]}},
          {"train/loss": 4, "train/acc": 4, "val/loss": 2, "val/acc": 2}),
         ({"results": {"metrics": {"train_loss": CURVE}}, "lr": 0.1}, {"train_loss": 4}),
-        ([{"epoch": e, "train_loss": v, "val": {"loss": v}} for e, v in enumerate(CURVE)], {"train_loss": 4, "val/loss": 4}),
+        ([{"epoch": e, "train_loss": v, "val": {"loss": v}} for e, v in enumerate(CURVE)],
+         {"train_loss": 4, "val/loss": 4}),
         ({"epochs": [{"epoch": e, "loss": v} for e, v in enumerate(CURVE)], "model": "x"}, {"loss": 4}),
         ({str(e): {"loss": v} for e, v in enumerate(CURVE)}, {"loss": 4}),
         ({"loss": {str(e): v for e, v in enumerate(CURVE)}, "val_loss": {str(e): v for e, v in enumerate(CURVE)}},
@@ -253,7 +255,9 @@ def test_python_literals_are_read_not_run() -> None:
     assert parse_line("{'loss': __import__('os').getcwd()}") is None
 
 
-@given(st.recursive(st.none() | st.floats(allow_nan=False) | st.text(max_size=5), lambda x: st.lists(x, max_size=4) | st.dictionaries(st.text(max_size=4), x, max_size=4), max_leaves=20), st.integers(0, 60))  # fmt: skip
+@given(st.recursive(st.none() | st.floats(allow_nan=False) | st.text(max_size=5),
+                    lambda x: st.lists(x, max_size=4) | st.dictionaries(st.text(max_size=4), x, max_size=4),
+                    max_leaves=20), st.integers(0, 60))  # fmt: skip
 def test_a_cut_document_never_raises(value: Any, place: int) -> None:
     text = json.dumps(value).encode()
     assert parse_document(text)[0] == value

@@ -74,7 +74,8 @@ def test_an_error_outside_of_training_is_no_run() -> None:
 
 
 def test_old_notebooks() -> None:
-    old = {"worksheets": [{"cells": [{"cell_type": "code", "prompt_number": 3, "outputs": [{"output_type": "display_data", "html": HF_TABLE}]}]}],
+    old = {"worksheets": [{"cells": [{"cell_type": "code", "prompt_number": 3,
+                                      "outputs": [{"output_type": "display_data", "html": HF_TABLE}]}]}],
            "nbformat": 3}  # fmt: skip
     assert len(one(read_text(json.dumps(old), name="old.ipynb")).series["Validation Loss"]) == 3
 

@@ -179,7 +179,8 @@ def test_runs_beside_each_other_whose_curves_are_alike_are_all_kept(tmp_path: Pa
         folder = experiment / f"{number:032x}"
         (folder / "metrics").mkdir(parents=True)
         (folder / "meta.yaml").write_text(
-            f"run_id: {number:032x}\nrun_uuid: {number:032x}\nexperiment_id: '1'\nrun_name: r{number}\nstatus: 3\nlifecycle_stage: active\n"
+            f"run_id: {number:032x}\nrun_uuid: {number:032x}\nexperiment_id: '1'\nrun_name: r{number}\nstatus: "
+            f"3\nlifecycle_stage: active\n"
         )
         losses = 2 * np.exp(-steps / 400) + 0.3 + np.random.default_rng(number).normal(0, 0.02, len(steps))
         lines = [f"1700000000000 {loss} {step}\n" for step, loss in zip(steps, losses, strict=True)]

@@ -55,8 +55,8 @@ def read(path: Path, root: Path) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_link_leads_a_reader_out(family: str, tmp_path: Path) -> None:
-    """One file of a real run is there, all others are links to a directory that is not allowed; and the run as it is in a root
-    that ends below its settings."""
+    """One file of a real run is there, all others are links to a directory that is not allowed; and the run as it is in
+    a root that ends below its settings."""
     secret, root = tmp_path / "secret", tmp_path / "root"
     shutil.copytree(GOLDEN / family, secret)
     files = [path.relative_to(secret) for path in secret.rglob("*") if path.is_file()]

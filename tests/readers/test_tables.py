@@ -179,7 +179,8 @@ def test_tensorboard_and_wandb_exports() -> None:
     assert (steps(run, "train_loss"), values(run, "train_loss")) == ([0, 10], [3, 2])
     assert run.series["train_loss"].times is not None
     runs = read_text(
-        '"Step","red-sun-1 - train/loss","red-sun-1 - train/loss__MIN","red-sun-1 - train/loss__MAX","old-sea-2 - train/loss"\n'
+        '"Step","red-sun-1 - train/loss","red-sun-1 - train/loss__MIN","red-sun-1 - train/loss__MAX","old-sea-2 - '
+        'train/loss"\n'
         '"0","3","3","3","4"\n"10","2","2","2",""\n'
     )
     assert [(run.name, values(run, "train/loss")) for run in runs] == [("red-sun-1", [3, 2]), ("old-sea-2", [4])]

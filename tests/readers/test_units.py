@@ -40,7 +40,8 @@ def test_a_folder_full_of_logs_is_a_folder_of_runs(tmp_path: Path) -> None:
 
 
 def test_states_and_events_of_one_trainer_are_one_run() -> None:
-    """Hugging Face's Trainer writes its history twice: in every checkpoint, and as events in a folder named after the time."""
+    """Hugging Face's Trainer writes its history twice: in every checkpoint, and as events in a folder named after the
+    time."""
     outputs = Path(__file__).parents[1] / "golden" / "transformers" / "outputs"
     for paths in ([outputs], [outputs / "sound", outputs / "sick"]):
         found = {unit.folder.name: runs_of(unit)[0] for unit in units_in(paths)}

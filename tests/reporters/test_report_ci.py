@@ -1,4 +1,5 @@
-"""What CI servers read: GitHub annotations, SARIF that keeps to its schema, JUnit that is red exactly when the verdict is."""
+"""What CI servers read: GitHub annotations, SARIF that keeps to its schema, JUnit that is red exactly when the verdict
+is."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ SARIF: dict[str, Any] = {
                 "tool": {"type": "object", "required": ["driver"], "properties": {"driver": {
                     "type": "object", "required": ["name"], "additionalProperties": False,
                     "properties": {
-                        "name": {"type": "string"}, "version": {"type": "string"}, "semanticVersion": {"type": "string"},
+                        "name": {"type": "string"}, "version": {"type": "string"},
+                        "semanticVersion": {"type": "string"},
                         "rules": {"type": "array", "uniqueItems": True, "items": {
                             "type": "object", "required": ["id"], "additionalProperties": False,
                             "properties": {

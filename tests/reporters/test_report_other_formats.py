@@ -43,7 +43,8 @@ def test_json_is_an_object_or_a_list() -> None:
 def test_markdown_has_all_parts() -> None:
     text = render("md", samples.unhealthy())
     for part in ("## traindx: UNHEALTHY", "| `divergence` | steps 97–412 |", "```python\noptimizer =", "**Do not**",
-                 "| 11 % | corrupt samples in the data | `corrupt-samples` |", "**Not checked (no evidence):** `overfitting-gap`",
+                 "| 11 % | corrupt samples in the data | `corrupt-samples` |", "**Not checked (no evidence):** "
+                                                                               "`overfitting-gap`",
                  "**Next:**"):  # fmt: skip
         assert part in text, part
 

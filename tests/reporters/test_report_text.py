@@ -130,7 +130,8 @@ def test_hostile_text_is_defused(flag: str) -> None:
     )
     told = samples.unhealthy(
         headline=HOSTILE, hypotheses=(first, *sick.hypotheses[1:]), notes=(HOSTILE,), next=HOSTILE,
-        symptoms=(Observation("divergence", "present", HOSTILE, None, HOSTILE),), missing=(Missing(HOSTILE, (), HOSTILE),),
+        symptoms=(Observation("divergence", "present", HOSTILE, None, HOSTILE),),
+        missing=(Missing(HOSTILE, (), HOSTILE),),
         run=samples.summary(source=HOSTILE, name=HOSTILE, metrics=(HOSTILE,), config={HOSTILE: HOSTILE}),
         curves=(Curve(HOSTILE, (0.0, 1.0), (1.0, 2.0)),),
     )  # fmt: skip

@@ -40,7 +40,8 @@ def test_labels_tell_close_values_apart() -> None:
 
 @pytest.mark.parametrize(
     ("steps", "values"),
-    [([0.0], [1.0]), ([3.0, 3.0], [1.0, 2.0]), ([0, 1], [5.0, 5.0]), ([0, 1], [-1e308, 1e308]), ([0, 1], [1e-300, 1e300]),
+    [([0.0], [1.0]), ([3.0, 3.0], [1.0, 2.0]), ([0, 1], [5.0, 5.0]), ([0, 1], [-1e308, 1e308]),
+     ([0, 1], [1e-300, 1e300]),
      ([0, 1, 2], [0.0, 1.0, 1e9])],
 )  # fmt: skip
 def test_odd_data_is_drawn(steps: list[float], values: list[float]) -> None:

@@ -1,4 +1,5 @@
-"""`traindx watch`: lines where there is no terminal, a screen that keys drive where there is one, and the terminal as it was after it."""
+"""`traindx watch`: lines where there is no terminal, a screen that keys drive where there is one, and the terminal as
+it was after it."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from traindx.trials.job import Job, perform
 from traindx.trials.session import arm_of
 from traindx.trials.workspace import Project
 
-# whatever a state must hold: two optimisers, momentum, schedule, running statistics, dropout, shuffling, gradients that are not cleared, an average of
-# the weights that the script keeps itself, random numbers of numpy and Python
+# whatever a state must hold: two optimisers, momentum, schedule, running statistics, dropout, shuffling, gradients that
+# are not cleared, an average of the weights that the script keeps itself, random numbers of numpy and Python
 SCRIPT = """\
 import copy, random
 import numpy as np

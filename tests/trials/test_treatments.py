@@ -40,7 +40,8 @@ def mlp(outputs: int, *last: nn.Module, hidden: type[nn.Module] = nn.ReLU) -> nn
 
 
 def fit(
-    model: nn.Module, x: torch.Tensor, y: torch.Tensor, loss: Callable[..., torch.Tensor], *, lr: float = 0.01, steps: int = STEPS,
+    model: nn.Module, x: torch.Tensor, y: torch.Tensor, loss: Callable[..., torch.Tensor], *, lr: float = 0.01,
+    steps: int = STEPS,
     opt: Callable[..., torch.optim.Optimizer] = torch.optim.Adam, clear: bool = True, sign: float = 1.0, parts: int = 1,
 ) -> None:  # fmt: skip
     optimizer = opt([p for p in model.parameters() if p.requires_grad], lr=lr)
@@ -273,12 +274,16 @@ def cut_off() -> None:
 
 
 CASES = [
-    (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (wiped_gradients, "keep_gradients"), (softmax_first, "logits"),
+    (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (wiped_gradients, "keep_gradients"),
+    (softmax_first, "logits"),
     (raw_scores_as_log_probabilities, "logits"), (softmax_over_batch, "softmax_dim"), (one_softmax, "one_output"),
-    (relu_at_the_end, "output"), (broadcast, "shapes"), (maximised, "sign"), (summed, "reduction"), (accumulated, "accumulation"),
+    (relu_at_the_end, "output"), (broadcast, "shapes"), (maximised, "sign"), (summed, "reduction"),
+    (accumulated, "accumulation"),
     (frozen, "unfreeze"), (left_out, "all_params"), (constant_weights, "init=fan_in"), (dead_biases, "bias=0"),
-    (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"), (decayed_away, "weight_decay=x0.0001"),
-    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (half_targets, "precision=fp32"), (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
+    (wild_inputs, "input_scale"), (wild_targets, "target_scale"), (broken_rows, "nan_inputs"),
+    (decayed_away, "weight_decay=x0.0001"),
+    (dropped, "dropout=x0.1"), (half_weights, "precision=fp32"), (half_targets, "precision=fp32"),
+    (clipped, "clip=x10000"), (lowered_by_hand, "hold_lr"),
     (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"),
     (divided_by_their_spread, "divide_floor"), (log_of_nothing, "log_space"), (log_of_what_was_picked, "log_space"),
     (log_of_both_sides, "log_space"), (straight, "nonlinear"), (cut_off, "attached"),
@@ -357,7 +362,8 @@ def test_modes_and_loaders(tmp_path: Path) -> None:
             model.eval()
 
     names = (
-        "train_mode", "eval_mode", "shuffle", "batch_size=x2", "scheduler", "one_optimizer", "warmup=10", "decay=20", "momentum=0.8",
+        "train_mode", "eval_mode", "shuffle", "batch_size=x2", "scheduler", "one_optimizer", "warmup=10", "decay=20",
+        "momentum=0.8",
         "class_weights", "nothing", "activation=leaky", "early_stop", "optimizer=sgd",
     )  # fmt: skip
     for name in names:
@@ -453,7 +459,8 @@ def test_settings_without_a_case_are_few() -> None:
     """A new treatment needs a case here."""
     covered = {setting.parse(change).name for _, change in CASES}
     elsewhere = {
-        "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum", "class_weights",
+        "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum",
+        "class_weights",
         "nothing", "activation", "early_stop", "optimizer", "shift", "cache",
     }  # fmt: skip
     untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere

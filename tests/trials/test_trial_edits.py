@@ -71,9 +71,13 @@ def test_two_optimizers_are_not_guessed_about(tmp_path: Path) -> None:
 
 
 EDITS = {
-    "eval_mode": ("def check(model, x):\n    with torch.no_grad():\n        return model(x)\n\nmodel.train()\n", ["model.eval()"]),
+    "eval_mode": (
+        "def check(model, x):\n    with torch.no_grad():\n        return model(x)\n\nmodel.train()\n",
+        ["model.eval()"],
+    ),
     "train_mode": (
-        "for epoch in range(9):\n    for x in data:\n        model(x).sum().backward()\n    model.eval()\n    model(x)\n",
+        "for epoch in range(9):\n    for x in data:\n        model(x).sum().backward()\n    model.eval()\n    "
+        "model(x)\n",
         ["model.train()"],
     ),
     "logits": (
@@ -81,20 +85,26 @@ EDITS = {
         ["net = nn.Sequential(nn.Linear(8, 3))"],
     ),
     "output": (
-        "class Net(nn.Module):\n    def forward(self, x):\n        x = self.fc(x)\n        return torch.relu(x).squeeze(1)\n",
+        "class Net(nn.Module):\n    def forward(self, x):\n        x = self.fc(x)\n        return "
+        "torch.relu(x).squeeze(1)\n",
         ["return x.squeeze(1)"],
     ),
-    "one_output": ("def forward(self, x):\n    return F.softmax(self.out(x), dim=1)\n", ["return torch.sigmoid(self.out(x))"]),
+    "one_output": (
+        "def forward(self, x):\n    return F.softmax(self.out(x), dim=1)\n",
+        ["return torch.sigmoid(self.out(x))"],
+    ),
     "log_floor": (
         "loss = -(y * torch.log(p) + (1 - y) * (1 - p).log()).mean()\n",
         ["loss = -(y * torch.log(p.clamp(min=1e-07)) + (1 - y) * (1 - p).clamp(min=1e-07).log()).mean()"],
     ),
     "nonlinear": (
-        "net = nn.Sequential(\n    nn.Linear(8, 32),\n    nn.Dropout(0.1),\n    nn.Linear(32, 32), nn.Tanh(),\n    nn.Linear(32, 3),\n)\n",
+        "net = nn.Sequential(\n    nn.Linear(8, 32),\n    nn.Dropout(0.1),\n    nn.Linear(32, 32), nn.Tanh(),\n    "
+        "nn.Linear(32, 3),\n)\n",
         ["nn.ReLU(),"],
     ),
     "shift": (
-        "def get():\n    x = torch.stack([d[i:i + n] for i in ix])\n    y = torch.stack([d[i:i + n] for i in ix])\n    return x, y\n",
+        "def get():\n    x = torch.stack([d[i:i + n] for i in ix])\n    y = torch.stack([d[i:i + n] for i in ix])\n    "
+        "return x, y\n",
         ["y = torch.stack([d[i + 1:i + n + 1] for i in ix])"],
     ),
     "attached": ("def forward(self, x):\n    return self.b(self.a(x).detach())\n", ["return self.b(self.a(x))"]),
@@ -104,7 +114,10 @@ EDITS = {
     ),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
-    "init=fan_in": ("nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n", ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"]),
+    "init=fan_in": (
+        "nn.init.zeros_(m.weight)\nnn.init.ones_(m.bias)\n",
+        ['nn.init.kaiming_normal_(m.weight, nonlinearity="relu")', "nn.init.zeros_(m.bias)"],
+    ),
     "bias=0": ("nn.init.constant_(m.bias, -2.0)\n", ["nn.init.constant_(m.bias, 0)"]),
     "activation=relu": (
         "net = nn.Sequential(nn.Linear(1, 2), nn.Tanh(), nn.Linear(2, 1), nn.Sigmoid())\n",
@@ -112,30 +125,46 @@ EDITS = {
     ),
     "precision=fp32": ("model = model.half()\ny = model(x.to(torch.float16))\n", ["y = model(x)"]),
     "scheduler": (
-        "sched = StepLR(opt, 10)\nfor epoch in range(9):\n    for x in data:\n        opt.step()\n        sched.step()\n",
+        "sched = StepLR(opt, 10)\nfor epoch in range(9):\n    for x in data:\n        opt.step()\n        "
+        "sched.step()\n",
         ["sched.step()"],
     ),
-    "one_optimizer": ("for epoch in range(9):\n    opt = torch.optim.Adam(net.parameters())\n    opt.step()\n", ["opt = torch.optim.Adam(net.parameters())"]),
+    "one_optimizer": (
+        "for epoch in range(9):\n    opt = torch.optim.Adam(net.parameters())\n    opt.step()\n",
+        ["opt = torch.optim.Adam(net.parameters())"],
+    ),
     "keep_gradients": (
-        "for x in data:\n    loss(x).backward()\n    clip(net)\n    opt.zero_grad()\n    opt.step()\n    sched.step()\n", ["opt.step()"],
+        "for x in data:\n    loss(x).backward()\n    clip(net)\n    opt.zero_grad()\n    opt.step()\n    sched.step()\n",
+        ["opt.step()"],
     ),
     "unfreeze": ("for p in model.parameters():\n    p.requires_grad = False\nmodel.fit()\n", []),
     "all_params": (
-        "model = Net()\nopt = SGD(model.head.parameters(), lr=1)\nmodel(x)\n", ["opt = SGD(model.parameters(), lr=1)"],
+        "model = Net()\nopt = SGD(model.head.parameters(), lr=1)\nmodel(x)\n",
+        ["opt = SGD(model.parameters(), lr=1)"],
     ),
-    "weight_decay=x0.01": ("opt = torch.optim.AdamW(net.parameters(), weight_decay=5.0)\n", ["opt = torch.optim.AdamW(net.parameters(), weight_decay=0.05)"]),
+    "weight_decay=x0.01": (
+        "opt = torch.optim.AdamW(net.parameters(), weight_decay=5.0)\n",
+        ["opt = torch.optim.AdamW(net.parameters(), weight_decay=0.05)"],
+    ),
     "batch_size=x4": (
-        "for i in range(0, n, 2):\n    loss(order[i:i + 2]).backward()\n", ["for i in range(0, n, 8):", "loss(order[i:i + 8]).backward()"],
+        "for i in range(0, n, 2):\n    loss(order[i:i + 2]).backward()\n",
+        ["for i in range(0, n, 8):", "loss(order[i:i + 8]).backward()"],
     ),
-    "shuffle": ("loader = DataLoader(train_set, batch_size=8)\n", ["loader = DataLoader(train_set, batch_size=8, shuffle=True)"]),
+    "shuffle": (
+        "loader = DataLoader(train_set, batch_size=8)\n",
+        ["loader = DataLoader(train_set, batch_size=8, shuffle=True)"],
+    ),
     "workers=2": ("loader = DataLoader(s, 8)\n", ["loader = DataLoader(s, 8, num_workers=2, persistent_workers=True)"]),
     "dropout=x0.5": ("drop = nn.Dropout(0.8)\n", ["drop = nn.Dropout(0.4)"]),
-    "causal": ("y = F.scaled_dot_product_attention(q, k, v)\n", ["y = F.scaled_dot_product_attention(q, k, v, is_causal=True)"]),
+    "causal": (
+        "y = F.scaled_dot_product_attention(q, k, v)\n",
+        ["y = F.scaled_dot_product_attention(q, k, v, is_causal=True)"],
+    ),
     "warmup=20": (
         "import torch\nopt = torch.optim.Adam(net.parameters())\nopt.step()\n",
         ["scheduler = torch.optim.lr_scheduler.LinearLR(opt, start_factor=0.05, total_iters=20)", "scheduler.step()"],
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("setting", EDITS)
@@ -165,7 +194,8 @@ def test_an_edit_changes_what_it_should(tmp_path: Path, setting: str) -> None:
         (
             "def bce(z, y):\n    p = z.sigmoid()\n    return -(y * p.log() + (1 - y) * torch.log(1 - p)).mean(), p",
             "def bce(z, y):\n    p = z.sigmoid()\n    log_p = torch.nn.functional.logsigmoid(z)\n"
-            "    log_not_p = torch.nn.functional.logsigmoid(-z)\n    return -(y * log_p + (1 - y) * log_not_p).mean(), p",
+            "    log_not_p = torch.nn.functional.logsigmoid(-z)\n    return -(y * log_p + (1 - y) * log_not_p).mean(), "
+            "p",
         ),
     ],
 )

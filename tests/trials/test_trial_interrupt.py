@@ -1,4 +1,5 @@
-"""Ctrl-C, `kill` and `kill -9` in the middle of `traindx fix`: everything stops, what is known is shown, nothing is left behind."""
+"""Ctrl-C, `kill` and `kill -9` in the middle of `traindx fix`: everything stops, what is known is shown, nothing is
+left behind."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What a mutator is, and the source it looks at.
 
-A mutator finds places in a module by structure (libcst) and gives, for each place, a few replacements of text; everything else of the file stays
-byte for byte. It declares the cause that a diagnosis should name, and others that would be as right.
-"""
+A mutator finds places in a module by structure (libcst) and gives, for each place, a few replacements of text;
+everything else of the file stays byte for byte. It declares the cause that a diagnosis should name, and others that
+would be as right. """
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ import libcst.matchers as m
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 OPTIMIZERS = m.OneOf(
-    *(m.Name(n) | m.Attribute(attr=m.Name(n)) for n in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS", "NAdam", "RAdam", "Adadelta"))
+    *(m.Name(n) | m.Attribute(attr=m.Name(n)) for n in ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS", "NAdam",
+                                                        "RAdam", "Adadelta"))
 )  # fmt: skip
 TRAINING = re.compile(r"\.backward\(|manual_backward|training_step")
 EVALUATION = re.compile(r"(^|_)(test|eval|evaluate|valid|validate|validation|val|dev)(_|$|\d)", re.IGNORECASE)
@@ -132,7 +133,8 @@ class Source:
     def _tabs(self, statement: cst.CSTNode) -> bool:
         return "\t" in self._indent(statement)
 
-    # --- what several mutators look for ---------------------------------------------------------------------------------
+    # --- what several mutators look for
+    # ---------------------------------------------------------------------------------
 
     def in_training(self, node: cst.CSTNode) -> bool:
         """Whether the function around a node trains, as far as its text tells."""
@@ -150,7 +152,8 @@ class Source:
         return [call for call in self.all(m.Call(func=OPTIMIZERS)) if call.args]
 
     def losses(self, *classes: str, functions: Sequence[str] = ()) -> list[cst.Call]:
-        """Calls of a loss with prediction and target: of these functions, or of an object made of one of these classes in the same file."""
+        """Calls of a loss with prediction and target: of these functions, or of an object made of one of these classes
+        in the same file."""
         names = set()
         for made in self.calls(*classes) if classes else ():
             parent = self._parents.get(made)
@@ -169,8 +172,9 @@ Rewrite = Callable[[tuple[str, ...]], tuple[str, ...] | None]
 
 @dataclass(frozen=True)
 class Mutator:
-    """`find` gives places in a source; `rewrite` changes the command line where no source has such a place. `kinds`: words of which one must
-    stand in what the recipe says is trained. `common`: nearly every program has a place for it."""
+    """`find` gives places in a source; `rewrite` changes the command line where no source has such a place. `kinds`:
+    words of which one must stand in what the recipe says is trained. `common`: nearly every program has a place for
+    it."""
 
     id: str
     cause: str

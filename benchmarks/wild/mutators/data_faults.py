@@ -51,7 +51,8 @@ def shifted_twice(source: Source) -> Iterator[Place]:
 
 
 def validated_on_training(source: Source) -> Iterator[Place]:
-    """A name of the held-out data in an assignment or a call replaced by that of the training data, where there is one."""
+    """A name of the held-out data in an assignment or a call replaced by that of the training data, where there is
+    one."""
     names = {source.text(name) for name in source.all(m.Name())}
     for call in source.all(m.Call()):
         for arg in call.args:
@@ -114,7 +115,8 @@ def seed_in_loop(source: Source) -> Iterator[Place]:
             yield [
                 source.before(
                     first,
-                    "__import__('torch').manual_seed(1337), __import__('numpy').random.seed(1337), __import__('random').seed(1337)",
+                    "__import__('torch').manual_seed(1337), __import__('numpy').random.seed(1337), "
+                    "__import__('random').seed(1337)",
                 )
             ]
 

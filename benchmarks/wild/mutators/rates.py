@@ -88,8 +88,10 @@ def fast_decay(source: Source) -> Iterator[Place]:
 
 
 MUTATORS = (
-    Mutator("lr-x100", "lr-too-high", _keyword_times("100", "lr", "learning_rate"), rewrite=on_flag(RATE, lambda rate: rate * 100), also=("warmup-missing",), common=True),
-    Mutator("lr-x0.01", "lr-too-low", _keyword_times("0.01", "lr", "learning_rate"), rewrite=on_flag(RATE, lambda rate: rate / 100), common=True),
+    Mutator("lr-x100", "lr-too-high", _keyword_times("100", "lr", "learning_rate"),
+            rewrite=on_flag(RATE, lambda rate: rate * 100), also=("warmup-missing",), common=True),
+    Mutator("lr-x0.01", "lr-too-low", _keyword_times("0.01", "lr", "learning_rate"),
+            rewrite=on_flag(RATE, lambda rate: rate / 100), common=True),
     Mutator("weight-decay-high", "weight-decay-too-high", _set("weight_decay", "10.0"), common=True),
     Mutator("momentum-high", "momentum-too-high", _set("momentum", "0.999")),
     Mutator("beta-high", "momentum-too-high", high_beta),

@@ -1,4 +1,5 @@
-"""Faults of scripts that hand their training to a trainer or to Keras: what it is given, and the flags it is started with."""
+"""Faults of scripts that hand their training to a trainer or to Keras: what it is given, and the flags it is started
+with."""
 
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ from mutators.base import Find, Mutator, Place, Rewrite, Source
 
 TRAINERS = ("Trainer", "Seq2SeqTrainer", "SFTTrainer", "DPOTrainer", "RewardTrainer")
 FLAG_OF_TRAINERS = "--per_device_train_batch_size"
-SHIFTED_COLUMN = "(lambda d: [d := d.remove_columns(c).add_column(c, d[c][1:] + d[c][:1]) for c in ('label', 'labels') if c in d.column_names][-1])({})"
+SHIFTED_COLUMN = (
+    "(lambda d: [d := d.remove_columns(c).add_column(c, d[c][1:] + d[c][:1]) for c in ('label', "
+    "'labels') if c in d.column_names][-1])({})"
+)
 
 
 def frozen(source: Source) -> Iterator[Place]:
@@ -138,7 +142,8 @@ MUTATORS = (
     Mutator("trainer-weight-decay", "weight-decay-too-high", _nowhere, rewrite=with_flag("--weight_decay", "100")),
     Mutator("trainer-clip-tight", "grad-clip-too-tight", _nowhere, rewrite=with_flag("--max_grad_norm", "1e-9")),
     Mutator("trainer-endless-warmup", "lr-too-low", _nowhere, rewrite=with_flag("--warmup_steps", "100000")),
-    Mutator("trainer-answers-cut", "no-target-tokens", _nowhere, rewrite=with_flag("--max_length", "8", needs="sft.py")),
+    Mutator("trainer-answers-cut", "no-target-tokens", _nowhere,
+            rewrite=with_flag("--max_length", "8", needs="sft.py")),
     Mutator("dpo-beta-x100", "dpo-beta-too-large", _nowhere, rewrite=with_flag("--beta", "10", needs="dpo.py")),
     Mutator("adapter-scale-x1000", "adapter-scale-wrong", adapter_scaled, also=("lr-too-high",)),
     Mutator("keras-labels-permuted", "labels-misaligned", keras_labels),

@@ -1,4 +1,5 @@
-"""What several recipes of Hugging Face programs have in common: small local models, data sets and metrics in the forms their libraries load."""
+"""What several recipes of Hugging Face programs have in common: small local models, data sets and metrics in the forms
+their libraries load."""
 
 from __future__ import annotations
 
@@ -121,7 +122,8 @@ def data_set(folder: Path, parts: dict[str, list[dict[str, object]]], config: st
 
 
 def bert(folder: Path, lines: Iterable[str], updates: int = 0, width: int = 64, layers: int = 2) -> None:
-    """A tiny BERT and its tokenizer, as `from_pretrained` loads them; trained to fill in masked words for so many updates."""
+    """A tiny BERT and its tokenizer, as `from_pretrained` loads them; trained to fill in masked words for so many
+    updates."""
     import torch
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
@@ -136,14 +138,16 @@ def bert(folder: Path, lines: Iterable[str], updates: int = 0, width: int = 64, 
     )
     tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]", mask_token="[MASK]",
+        tokenizer_object=tokenizer, unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]",
+        mask_token="[MASK]",
         model_max_length=128, model_input_names=["input_ids", "token_type_ids", "attention_mask"],
     )  # fmt: skip
     fast.save_pretrained(folder)
     torch.manual_seed(0)
     model = BertForMaskedLM(
         BertConfig(
-            vocab_size=len(fast), hidden_size=width, num_hidden_layers=layers, num_attention_heads=4, intermediate_size=2 * width,
+            vocab_size=len(fast), hidden_size=width, num_hidden_layers=layers, num_attention_heads=4,
+            intermediate_size=2 * width,
             max_position_embeddings=192,
         )
     )  # fmt: skip
@@ -162,7 +166,8 @@ def bert(folder: Path, lines: Iterable[str], updates: int = 0, width: int = 64, 
 
 
 def llama(folder: Path, chat: bool = False, lines: Iterable[str] = ()) -> None:
-    """data.causal_lm with the same weights every time, and with a tokenizer made from these lines where there are any."""
+    """data.causal_lm with the same weights every time, and with a tokenizer made from these lines where there are
+    any."""
     import torch
     from transformers import AutoTokenizer
 

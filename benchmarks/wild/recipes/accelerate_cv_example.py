@@ -1,4 +1,5 @@
-"""Accelerate's example that trains the last layer of a pretrained timm network on pictures whose class is in the file's name."""
+"""Accelerate's example that trains the last layer of a pretrained timm network on pictures whose class is in the file's
+name."""
 
 from pathlib import Path
 

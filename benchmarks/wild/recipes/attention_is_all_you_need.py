@@ -1,4 +1,5 @@
-"""The Transformer of "Attention is all you need" for translation, with warm-up, label smoothing and tied weights, and its own loop."""
+"""The Transformer of "Attention is all you need" for translation, with warm-up, label smoothing and tied weights, and
+its own loop."""
 
 import pickle
 import random
@@ -79,11 +80,14 @@ RECIPE = Recipe(
     kind="translation with a Transformer, own loop",
     needs=("dill", "numpy", "tqdm"),
     command=(
-        "train.py", "-data_pkl", "m30k_deen_shr.pkl", "-embs_share_weight", "-proj_share_weight", "-label_smoothing", "-output_dir",
-        "output", "-no_cuda", "-epoch", "7", "-b", "32", "-d_model", "48", "-d_inner_hid", "96", "-d_k", "12", "-d_v", "12",
+        "train.py", "-data_pkl", "m30k_deen_shr.pkl", "-embs_share_weight", "-proj_share_weight", "-label_smoothing",
+        "-output_dir",
+        "output", "-no_cuda", "-epoch", "7", "-b", "32", "-d_model", "48", "-d_inner_hid", "96", "-d_k", "12", "-d_v",
+        "12",
         "-n_head", "4", "-n_layers", "2", "-warmup", "80", "-lr_mul", "0.3",
     ),
-    files=("train.py", "transformer/Models.py", "transformer/Layers.py", "transformer/SubLayers.py", "transformer/Optim.py"),
+    files=("train.py", "transformer/Models.py", "transformer/Layers.py", "transformer/SubLayers.py",
+           "transformer/Optim.py"),
     seconds=14,
     prepare=prepare,
     result=Result(r"\(Validation\)\s+ppl:\s+([\d.]+)", "lower"),

@@ -16,7 +16,8 @@ RECIPE = Recipe(
     kind="recurrent language model, own loop",
     needs=("tqdm", "Unidecode"),
     command=(
-        "train.py", "shakespeare.txt", "--n_epochs", "250", "--print_every", "50", "--hidden_size", "64", "--chunk_len", "40",
+        "train.py", "shakespeare.txt", "--n_epochs", "250", "--print_every", "50", "--hidden_size", "64", "--chunk_len",
+        "40",
         "--batch_size", "24",
     ),
     files=("train.py", "model.py", "helpers.py", "generate.py"),

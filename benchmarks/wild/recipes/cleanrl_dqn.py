@@ -19,7 +19,8 @@ RECIPE = Recipe(
     kind="reinforcement learning, DQN, own loop",
     needs=("gymnasium", "tyro", "tensorboard", "numpy"),
     command=(
-        "cleanrl/dqn.py", "--total-timesteps", "20000", "--learning-starts", "1000", "--learning-rate", "1e-3", "--no-cuda",
+        "cleanrl/dqn.py", "--total-timesteps", "20000", "--learning-starts", "1000", "--learning-rate", "1e-3",
+        "--no-cuda",
     ),
     files=("cleanrl/dqn.py", "cleanrl_utils/buffers.py"),
     seconds=10,

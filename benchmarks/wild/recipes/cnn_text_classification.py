@@ -30,7 +30,8 @@ RECIPE = Recipe(
     commit="93415f08168a1ae60635320569f6eca0ae3a40bb",
     kind="text classification, own loop",
     command=(
-        "main.py", "-no-cuda", "-epochs", "6", "-batch-size", "64", "-embed-dim", "64", "-kernel-num", "32", "-test-interval", "43",
+        "main.py", "-no-cuda", "-epochs", "6", "-batch-size", "64", "-embed-dim", "64", "-kernel-num", "32",
+        "-test-interval", "43",
         "-log-interval", "10",
     ),
     files=("train.py", "main.py", "model.py", "mydatasets.py"),

@@ -1,4 +1,5 @@
-"""A two-layer network from scratch, as a notebook of "Dive into Deep Learning" has it: bare tensors and an update written by hand."""
+"""A two-layer network from scratch, as a notebook of "Dive into Deep Learning" has it: bare tensors and an update
+written by hand."""
 
 import json
 import shutil

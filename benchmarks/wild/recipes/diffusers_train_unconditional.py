@@ -30,9 +30,11 @@ RECIPE = Recipe(
     needs=("diffusers", "datasets", "accelerate", "torchvision", "tensorboard"),
     folder=FOLDER,
     command=(
-        "train_unconditional.py", "--train_data_dir", "pictures", "--model_config_name_or_path", "unet", "--resolution", "16",
+        "train_unconditional.py", "--train_data_dir", "pictures", "--model_config_name_or_path", "unet", "--resolution",
+        "16",
         "--train_batch_size", "32", "--eval_batch_size", "4", "--num_epochs", "4", "--save_images_epochs", "100",
-        "--save_model_epochs", "100", "--learning_rate", "1e-3", "--lr_warmup_steps", "20", "--ddpm_num_inference_steps", "10",
+        "--save_model_epochs", "100", "--learning_rate", "1e-3", "--lr_warmup_steps", "20",
+        "--ddpm_num_inference_steps", "10",
         "--use_ema", "--output_dir", "out",
     ),
     files=(f"{FOLDER}/train_unconditional.py",),

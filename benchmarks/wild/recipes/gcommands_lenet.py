@@ -1,4 +1,5 @@
-"""Keyword spotting: a LeNet on spectrograms of short sounds, each word a few gliding tones in noise, with early stopping."""
+"""Keyword spotting: a LeNet on spectrograms of short sounds, each word a few gliding tones in noise, with early
+stopping."""
 
 import wave
 from pathlib import Path
@@ -8,7 +9,8 @@ from recipe import Recipe, Result
 
 RATE = 4000  # of the samples; a quarter of the real one, so that the files and the network stay small
 WORDS = {
-    "down": (900, 500, 400), "go": (500, 450, 350), "left": (500, 900, 1200), "no": (450, 700, 400), "right": (900, 600, 1200),
+    "down": (900, 500, 400), "go": (500, 450, 350), "left": (500, 900, 1200), "no": (450, 700, 400),
+    "right": (900, 600, 1200),
     "stop": (1300, 600, 500), "up": (600, 500, 900), "yes": (1200, 800, 1400),
 }  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Deep clustering in two phases: an autoencoder is pretrained, then trained on with a clustering loss and centres from k-means."""
+"""Deep clustering in two phases: an autoencoder is pretrained, then trained on with a clustering loss and centres from
+k-means."""
 
 from pathlib import Path
 
@@ -17,7 +18,8 @@ WIDTHS = {
 
 
 def centred(count: int, draw: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Soft digits near the middle: a network without convolutions cannot group the far shifted, sharp ones of data.digits."""
+    """Soft digits near the middle: a network without convolutions cannot group the far shifted, sharp ones of
+    data.digits."""
     from scipy.ndimage import gaussian_filter
 
     shapes = [
@@ -52,8 +54,10 @@ RECIPE = Recipe(
         *(("idec.py", f"n_{layer}={wide},", f"n_{layer}={narrow},") for layer, (wide, narrow) in WIDTHS.items()),
         ("idec.py", r"range\(200\)", "range(16)"),
         ("idec.py", r"range\(100\)", "range(10)"),
-        ("utils.py", r"from sklearn\.utils\.linear_assignment_ import linear_assignment", "from scipy.optimize import linear_sum_assignment"),
-        ("utils.py", r"ind = linear_assignment\(w\.max\(\) - w\)", "ind = np.transpose(linear_sum_assignment(w.max() - w))"),
+        ("utils.py", r"from sklearn\.utils\.linear_assignment_ import linear_assignment", "from scipy.optimize import "
+                                                                                          "linear_sum_assignment"),
+        ("utils.py", r"ind = linear_assignment\(w\.max\(\) - w\)", "ind = np.transpose(linear_sum_assignment(w.max() - "
+                                                                   "w))"),
     ),
     result=Result(r", nmi ([\d.]+)", "higher"),
 )  # fmt: skip

@@ -30,8 +30,10 @@ RECIPE = Recipe(
     kind="time series forecasting (transformer), own loop",
     needs=("numpy", "pandas", "matplotlib", "scikit-learn"),
     command=(
-        "main_informer.py", "--model=informer", "--data=custom", "--root_path=./data/hourly/", "--data_path=hourly.csv", "--features=M",
-        "--seq_len=48", "--label_len=24", "--pred_len=24", "--enc_in=3", "--dec_in=3", "--c_out=3", "--d_model=32", "--n_heads=4",
+        "main_informer.py", "--model=informer", "--data=custom", "--root_path=./data/hourly/", "--data_path=hourly.csv",
+        "--features=M",
+        "--seq_len=48", "--label_len=24", "--pred_len=24", "--enc_in=3", "--dec_in=3", "--c_out=3", "--d_model=32",
+        "--n_heads=4",
         "--d_ff=64", "--itr=1", "--train_epochs=5", "--batch_size=32", "--learning_rate=0.001",
     ),
     files=("exp/exp_informer.py", "main_informer.py", "models/model.py", "models/attn.py", "data/data_loader.py"),

@@ -1,4 +1,5 @@
-"""Keras models trained by a plain torch loop, first by themselves and then inside a torch module: two trainings in one script."""
+"""Keras models trained by a plain torch loop, first by themselves and then inside a torch module: two trainings in one
+script."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Lightning Fabric's image classifier: the PyTorch MNIST example with Fabric's setup and backward, Adadelta and a step schedule."""
+"""Lightning Fabric's image classifier: the PyTorch MNIST example with Fabric's setup and backward, Adadelta and a step
+schedule."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""A bidirectional recurrent network with a conditional random field that tags the words of sentences, with its own loop."""
+"""A bidirectional recurrent network with a conditional random field that tags the words of sentences, with its own
+loop."""
 
 import random
 import subprocess

@@ -31,7 +31,8 @@ RECIPE = Recipe(
     kind="time series forecasting (DLinear), own loop",
     needs=("numpy", "pandas", "matplotlib", "scikit-learn"),
     command=(
-        "run_longExp.py", "--is_training=1", "--root_path=./dataset/", "--data_path=hourly.csv", "--model_id=hourly", "--model=DLinear",
+        "run_longExp.py", "--is_training=1", "--root_path=./dataset/", "--data_path=hourly.csv", "--model_id=hourly",
+        "--model=DLinear",
         "--data=custom", "--features=M", "--seq_len=96", "--pred_len=24", "--enc_in=4", "--itr=1", "--batch_size=32",
         "--learning_rate=0.005", "--train_epochs=6", "--num_workers=0",
     ),

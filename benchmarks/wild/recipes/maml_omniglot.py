@@ -7,7 +7,8 @@ from recipe import Recipe, Result
 
 
 def prepare(place: Path) -> None:
-    """Characters are random strokes on a grid; each has twenty drawings, shifted and noisy, dark on white as in Omniglot."""
+    """Characters are random strokes on a grid; each has twenty drawings, shifted and noisy, dark on white as in
+    Omniglot."""
     draw = np.random.default_rng(0)
     drawn = np.ones((140, 20, 28, 28, 1), dtype=np.float16)
     for character in drawn:
@@ -33,7 +34,8 @@ RECIPE = Recipe(
     kind="meta-learning (MAML), own loop",
     needs=("numpy", "torchvision"),
     command=(
-        "omniglot_train.py", "--epoch", "101", "--task_num", "3", "--k_qry", "5", "--update_step", "3", "--update_step_test", "5",
+        "omniglot_train.py", "--epoch", "101", "--task_num", "3", "--k_qry", "5", "--update_step", "3",
+        "--update_step_test", "5",
     ),
     files=("omniglot_train.py", "meta.py", "learner.py", "omniglotNShot.py"),
     shorten=(

@@ -1,4 +1,5 @@
-"""The triplet notebook of pytorch-metric-learning: a semihard miner, a triplet loss on cosine similarity, nearest neighbours at the end."""
+"""The triplet notebook of pytorch-metric-learning: a semihard miner, a triplet loss on cosine similarity, nearest
+neighbours at the end."""
 
 import json
 import shutil

@@ -28,8 +28,10 @@ RECIPE = Recipe(
     kind="language model, own loop",
     needs=("numpy",),
     command=(
-        "train.py", "config/train_shakespeare_char.py", "--device=cpu", "--compile=False", "--eval_iters=10", "--eval_interval=50",
-        "--log_interval=10", "--block_size=32", "--batch_size=12", "--n_layer=2", "--n_head=4", "--n_embd=64", "--max_iters=300",
+        "train.py", "config/train_shakespeare_char.py", "--device=cpu", "--compile=False", "--eval_iters=10",
+        "--eval_interval=50",
+        "--log_interval=10", "--block_size=32", "--batch_size=12", "--n_layer=2", "--n_head=4", "--n_embd=64",
+        "--max_iters=300",
         "--lr_decay_iters=300", "--warmup_iters=20", "--dropout=0.0", "--dtype=float32",
     ),
     files=("train.py", "model.py"),

@@ -29,8 +29,10 @@ RECIPE = Recipe(
     kind="RWKV language model, own loop",
     needs=("numpy", "tiktoken", "transformers"),
     command=(
-        "train.py", "config/train_shakespeare_char.py", "--model_type=rwkv", "--use_customized_cuda_kernel=False", "--device=cpu",
-        "--compile=False", "--dtype=float32", "--eval_iters=4", "--eval_interval=50", "--block_size=24", "--batch_size=24",
+        "train.py", "config/train_shakespeare_char.py", "--model_type=rwkv", "--use_customized_cuda_kernel=False",
+        "--device=cpu",
+        "--compile=False", "--dtype=float32", "--eval_iters=4", "--eval_interval=50", "--block_size=24",
+        "--batch_size=24",
         "--n_layer=2", "--n_embd=64", "--max_iters=150", "--lr_decay_iters=150", "--warmup_iters=10",
     ),
     files=("train.py", "modeling_rwkv.py"),

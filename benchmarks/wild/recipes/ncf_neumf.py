@@ -1,4 +1,5 @@
-"""Neural collaborative filtering (NeuMF) on implicit feedback, scored by how often the held-out item is among ten of a hundred."""
+"""Neural collaborative filtering (NeuMF) on implicit feedback, scored by how often the held-out item is among ten of a
+hundred."""
 
 from pathlib import Path
 

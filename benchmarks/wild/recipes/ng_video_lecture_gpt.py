@@ -27,7 +27,8 @@ RECIPE = Recipe(
         ("gpt.py", r"(?m)^n_embd = 384", "n_embd = 64"),
         ("gpt.py", r"(?m)^n_head = 6", "n_head = 4"),
         ("gpt.py", r"(?m)^n_layer = 6", "n_layer = 2"),
-        ("gpt.py", r"(?m)^print\(decode\(m\.generate\(context, max_new_tokens=500", "print(decode(m.generate(context, max_new_tokens=100"),
+        ("gpt.py", r"(?m)^print\(decode\(m\.generate\(context, max_new_tokens=500", "print(decode(m.generate(context, "
+                                                                                    "max_new_tokens=100"),
     ),
     result=Result(r"val loss (\S+)", "lower"),
 )  # fmt: skip

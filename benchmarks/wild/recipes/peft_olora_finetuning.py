@@ -1,4 +1,5 @@
-"""PEFT's OLoRA example: adapters with orthonormal starting values tune a small Llama to follow instructions, with the Trainer."""
+"""PEFT's OLoRA example: adapters with orthonormal starting values tune a small Llama to follow instructions, with the
+Trainer."""
 
 import random
 import runpy
@@ -41,8 +42,10 @@ RECIPE = Recipe(
     needs=("peft", "transformers", "datasets", "accelerate"),
     folder=FOLDER,
     command=(
-        "olora_finetuning.py", "--base_model", "tiny-llama", "--data_path", "instructions", "--device_map", "cpu", "--dtype",
-        "float32", "--batch_size", "8", "--learning_rate", "3e-3", "--lora_r", "8", "--val_set_size", "100", "--eval_step", "40",
+        "olora_finetuning.py", "--base_model", "tiny-llama", "--data_path", "instructions", "--device_map", "cpu",
+        "--dtype",
+        "float32", "--batch_size", "8", "--learning_rate", "3e-3", "--lora_r", "8", "--val_set_size", "100",
+        "--eval_step", "40",
         "--save_step", "40",
     ),
     files=(f"{FOLDER}/olora_finetuning.py",),

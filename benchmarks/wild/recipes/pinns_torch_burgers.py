@@ -1,4 +1,5 @@
-"""PINNs-Torch: a physics-informed network solves the Burgers equation from its initial and boundary values, with Lightning and Hydra."""
+"""PINNs-Torch: a physics-informed network solves the Burgers equation from its initial and boundary values, with
+Lightning and Hydra."""
 
 import shutil
 from pathlib import Path
@@ -31,9 +32,11 @@ RECIPE = Recipe(
     commit="372f10b74dbb571c40a58782039a053f83850218",
     opened="a try of the recipe showed its page",
     kind="physics-informed network, Lightning",
-    needs=("lightning", "hydra-core", "hydra-colorlog", "rootutils", "pyDOE", "scipy", "matplotlib", "rich", "requests"),
+    needs=("lightning", "hydra-core", "hydra-colorlog", "rootutils", "pyDOE", "scipy", "matplotlib", "rich",
+           "requests"),
     command=(
-        "examples/burgers_continuous_forward/train.py", "N_f=500", "trainer.max_epochs=400", "trainer.check_val_every_n_epoch=100",
+        "examples/burgers_continuous_forward/train.py", "N_f=500", "trainer.max_epochs=400",
+        "trainer.check_val_every_n_epoch=100",
         "net.layers=[2,20,20,20,20,1]", "~plotting", "~pred_dataset",
     ),
     files=("examples/burgers_continuous_forward/train.py", "pinnstorch/models/pinn_module.py", "pinnstorch/train.py"),

@@ -1,4 +1,5 @@
-"""The plain GAN of PyTorch-GAN on digits: two networks, two optimisers. What it prints last is a loss, no measure of quality."""
+"""The plain GAN of PyTorch-GAN on digits: two networks, two optimisers. What it prints last is a loss, no measure of
+quality."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""WGAN-GP of PyTorch-GAN on digits: the critic's loss, minus the distance that it sees, rises to zero as the images get better."""
+"""WGAN-GP of PyTorch-GAN on digits: the critic's loss, minus the distance that it sees, rises to zero as the images get
+better."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""Chapter 5 of "Build a Large Language Model (From Scratch)": a GPT trained on one book by a plain loop, with samples after each epoch."""
+"""Chapter 5 of "Build a Large Language Model (From Scratch)": a GPT trained on one book by a plain loop, with samples
+after each epoch."""
 
 import shutil
 from pathlib import Path

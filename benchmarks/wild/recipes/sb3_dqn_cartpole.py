@@ -1,4 +1,5 @@
-"""A user's project with Stable-Baselines3: DQN on CartPole, with an evaluation callback and its settings in config.py."""
+"""A user's project with Stable-Baselines3: DQN on CartPole, with an evaluation callback and its settings in
+config.py."""
 
 from pathlib import Path
 

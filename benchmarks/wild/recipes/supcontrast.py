@@ -1,4 +1,5 @@
-"""Supervised contrastive learning: two views of each image, a loss that pulls images of one class together, SGD with a cosine schedule."""
+"""Supervised contrastive learning: two views of each image, a loss that pulls images of one class together, SGD with a
+cosine schedule."""
 
 import shutil
 from pathlib import Path
@@ -27,8 +28,10 @@ RECIPE = Recipe(
     kind="supervised contrastive learning, own loop",
     needs=("torchvision",),
     command=(
-        "main_supcon.py", "--dataset", "path", "--data_folder", "images/train", "--mean", "(0.45, 0.45, 0.45)", "--std", "(0.2, 0.2, 0.2)",
-        "--size", "16", "--model", "resnet18", "--batch_size", "32", "--epochs", "8", "--learning_rate", "0.0125", "--temp", "0.1",
+        "main_supcon.py", "--dataset", "path", "--data_folder", "images/train", "--mean", "(0.45, 0.45, 0.45)", "--std",
+        "(0.2, 0.2, 0.2)",
+        "--size", "16", "--model", "resnet18", "--batch_size", "32", "--epochs", "8", "--learning_rate", "0.0125",
+        "--temp", "0.1",
         "--cosine", "--num_workers", "0",
     ),
     files=("main_supcon.py", "losses.py", "util.py", "networks/resnet_big.py"),

@@ -1,4 +1,5 @@
-"""Stochastic weight averaging on CIFAR: SGD with a long schedule, then a running mean of the weights with its own batch statistics."""
+"""Stochastic weight averaging on CIFAR: SGD with a long schedule, then a running mean of the weights with its own batch
+statistics."""
 
 from pathlib import Path
 
@@ -21,12 +22,15 @@ RECIPE = Recipe(
     kind="image classification, weight averaging (SWA)",
     needs=("torchvision", "tabulate"),
     command=(
-        "train.py", "--dir", "out", "--data_path", "data", "--model", "PreResNet110", "--num_workers", "0", "--batch_size", "32",
-        "--epochs", "7", "--lr_init", "0.025", "--wd", "3e-4", "--swa", "--swa_start", "5", "--swa_lr", "0.0125", "--eval_freq", "1",
+        "train.py", "--dir", "out", "--data_path", "data", "--model", "PreResNet110", "--num_workers", "0",
+        "--batch_size", "32",
+        "--epochs", "7", "--lr_init", "0.025", "--wd", "3e-4", "--swa", "--swa_start", "5", "--swa_lr", "0.0125",
+        "--eval_freq", "1",
     ),
     files=("train.py", "utils.py", "models/preresnet.py"),
     shorten=(
-        ("train.py", r"getattr\(torchvision\.datasets, args\.dataset\)", 'getattr(__import__("wild_datasets"), args.dataset)'),
+        ("train.py", r"getattr\(torchvision\.datasets, args\.dataset\)", 'getattr(__import__("wild_datasets"), '
+                                                                         'args.dataset)'),
         ("train.py", r"train_set\.train_labels", "train_set.targets"),
         ("models/preresnet.py", r"\{'depth': 110\}", "{'depth': 8}"),
     ),

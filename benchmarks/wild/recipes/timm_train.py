@@ -1,4 +1,5 @@
-"""timm's own train.py on a folder of images, with its smallest test network, mean weights (EMA) and a cosine schedule."""
+"""timm's own train.py on a folder of images, with its smallest test network, mean weights (EMA) and a cosine
+schedule."""
 
 import shutil
 from pathlib import Path
@@ -19,12 +20,16 @@ RECIPE = Recipe(
     kind="image classification, timm's training script",
     needs=("timm", "torchvision", "pyyaml"),
     command=(
-        "train.py", "--data-dir", "images", "--model", "test_resnet", "--num-classes", "4", "--input-size", "3", "32", "32",
-        "--batch-size", "32", "--epochs", "7", "--warmup-epochs", "1", "--sched", "cosine", "--opt", "adamw", "--lr", "2e-3",
-        "--weight-decay", "0.05", "--model-ema", "--model-ema-decay", "0.95", "--workers", "0", "--device", "cpu", "--log-interval", "10",
+        "train.py", "--data-dir", "images", "--model", "test_resnet", "--num-classes", "4", "--input-size", "3", "32",
+        "32",
+        "--batch-size", "32", "--epochs", "7", "--warmup-epochs", "1", "--sched", "cosine", "--opt", "adamw", "--lr",
+        "2e-3",
+        "--weight-decay", "0.05", "--model-ema", "--model-ema-decay", "0.95", "--workers", "0", "--device", "cpu",
+        "--log-interval", "10",
         "--color-jitter", "0.1", "--scale", "0.6", "1.0", "--hflip", "0",
     ),
-    files=("train.py", "timm/models/resnet.py", "timm/utils/model_ema.py", "timm/scheduler/cosine_lr.py", "timm/data/loader.py"),
+    files=("train.py", "timm/models/resnet.py", "timm/utils/model_ema.py", "timm/scheduler/cosine_lr.py",
+           "timm/data/loader.py"),
     shorten=(("timm/data/loader.py", r"persistent_workers: bool = True", "persistent_workers: bool = False"),),
     seconds=13,
     prepare=prepare,

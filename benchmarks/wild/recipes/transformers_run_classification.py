@@ -28,7 +28,8 @@ RECIPE = Recipe(
     command=(
         "run_classification.py", "--model_name_or_path", "tiny-bert", "--train_file", "train.json", "--validation_file",
         "validation.json", "--do_train", "--do_eval", "--max_seq_length", "40", "--per_device_train_batch_size", "16",
-        "--per_device_eval_batch_size", "50", "--learning_rate", "1e-3", "--num_train_epochs", "3", "--eval_strategy", "epoch",
+        "--per_device_eval_batch_size", "50", "--learning_rate", "1e-3", "--num_train_epochs", "3", "--eval_strategy",
+        "epoch",
         "--logging_steps", "25", "--report_to", "none", "--output_dir", "out", "--use_cpu", "--log_level", "warning",
         "--save_strategy", "no", "--shuffle_train_dataset",
     ),

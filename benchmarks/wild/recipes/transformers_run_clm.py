@@ -25,8 +25,10 @@ RECIPE = Recipe(
     needs=("transformers", "datasets", "evaluate", "accelerate"),
     folder=FOLDER,
     command=(
-        "run_clm.py", "--model_name_or_path", "tiny-llama", "--train_file", "train.txt", "--validation_file", "validation.txt",
-        "--do_train", "--do_eval", "--block_size", "64", "--per_device_train_batch_size", "8", "--per_device_eval_batch_size", "8",
+        "run_clm.py", "--model_name_or_path", "tiny-llama", "--train_file", "train.txt", "--validation_file",
+        "validation.txt",
+        "--do_train", "--do_eval", "--block_size", "64", "--per_device_train_batch_size", "8",
+        "--per_device_eval_batch_size", "8",
         "--learning_rate", "2e-3", "--num_train_epochs", "2", "--eval_strategy", "epoch", "--logging_steps", "20",
         "--report_to", "none", "--output_dir", "out", "--use_cpu", "--log_level", "warning", "--save_strategy", "no",
     ),

@@ -49,7 +49,8 @@ RECIPE = Recipe(
     folder=FOLDER,
     command=(
         "run_ner_no_trainer.py", "--model_name_or_path", "tiny-bert", "--train_file", "train.json", "--validation_file",
-        "validation.json", "--per_device_train_batch_size", "16", "--per_device_eval_batch_size", "50", "--learning_rate", "3e-4",
+        "validation.json", "--per_device_train_batch_size", "16", "--per_device_eval_batch_size", "50",
+        "--learning_rate", "3e-4",
         "--num_train_epochs", "3", "--output_dir", "out",
     ),
     files=(f"{FOLDER}/run_ner_no_trainer.py",),

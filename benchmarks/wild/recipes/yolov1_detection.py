@@ -1,4 +1,5 @@
-"""Object detection with a YOLOv1, made thin: squares, discs, crosses and rings on noisy pictures, a sum of squared errors, Adam."""
+"""Object detection with a YOLOv1, made thin: squares, discs, crosses and rings on noisy pictures, a sum of squared
+errors, Adam."""
 
 from pathlib import Path
 

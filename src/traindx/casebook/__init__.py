@@ -1,6 +1,7 @@
 """The case book: every diagnosis, what its user said of it and what trials proved, in one local SQLite file.
 
-It serves the diagnosis and never stands in its way: whatever is wrong with the file costs one line. Nothing leaves the machine."""
+It serves the diagnosis and never stands in its way: whatever is wrong with the file costs one line. Nothing leaves the
+machine."""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
-    """`consult` and `record_trial` bring the engine along, so they are imported when asked for: whoever has the book turned off
-    pays nothing for it."""
+    """`consult` and `record_trial` bring the engine along, so they are imported when asked for: whoever has the book
+    turned off pays nothing for it."""
     if name in ("consult", "record_trial"):
         from traindx.casebook import beside
 

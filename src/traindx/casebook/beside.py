@@ -1,4 +1,5 @@
-"""The case book beside a diagnosis: write it down, recall what resembles it, let confirmed cases shift the prior, visibly."""
+"""The case book beside a diagnosis: write it down, recall what resembles it, let confirmed cases shift the prior,
+visibly."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ def consult(
     again: Callable[[Sequence[Hint]], Diagnosis],
     tell: Callable[[str], None] | None = None,
 ) -> Diagnosis:
-    """The diagnosis with what the case book adds to it, and the case book with the diagnosis. `again` makes the diagnosis anew
-    under hints. It never raises: whatever is wrong with the book, the diagnosis is returned as it came."""
+    """The diagnosis with what the case book adds to it, and the case book with the diagnosis. `again` makes the
+    diagnosis anew under hints. It never raises: whatever is wrong with the book, the diagnosis is returned as it
+    came."""
     try:
         book = current()
         if book is None:
@@ -64,8 +66,9 @@ def record_trial(
     effect: str = "",
     tell: Callable[[str], None] | None = None,
 ) -> int | None:
-    """Write down what a trial of one fix found ('helped', 'no-effect', 'worse' or 'failed'; `effect` is the sentence with the
-    numbers) with the case of this diagnosis. The number of the case, or None where the book is off or cannot be written."""
+    """Write down what a trial of one fix found ('helped', 'no-effect', 'worse' or 'failed'; `effect` is the sentence
+    with the numbers) with the case of this diagnosis. The number of the case, or None where the book is off or cannot
+    be written."""
     try:
         book = current()
         if book is None:

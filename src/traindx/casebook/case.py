@@ -91,7 +91,8 @@ class Case:
 
     @property
     def proven(self) -> str:
-        """The cause that counts for the prior: confirmed by the user, or by a trial that helped; nothing once rejected."""
+        """The cause that counts for the prior: confirmed by the user, or by a trial that helped; nothing once
+        rejected."""
         if self.status == "rejected":
             return ""
         if self.status == "confirmed":
@@ -116,12 +117,16 @@ class Case:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             raise ValueError(f"its schema is not {SCHEMA}")
         case = cls(
-            created=_date(data.get("created")), source=os.path.basename(_text(data, "source")), name=_text(data, "name"),
-            made_by=_text(data, "made_by", 20), verdict=_one_of(data, "verdict", ("healthy", "unhealthy", "inconclusive")),
+            created=_date(data.get("created")), source=os.path.basename(_text(data, "source")),
+            name=_text(data, "name"),
+            made_by=_text(data, "made_by", 20), verdict=_one_of(data, "verdict",
+                                                                ("healthy", "unhealthy", "inconclusive")),
             headline=_text(data, "headline"), steps=_whole(data.get("steps")), present=_ids(data, "present"),
-            absent=_ids(data, "absent"), hypotheses=_hypotheses(data.get("hypotheses")), settings=_settings(data.get("settings")),
+            absent=_ids(data, "absent"), hypotheses=_hypotheses(data.get("hypotheses")),
+            settings=_settings(data.get("settings")),
             status=_one_of(data, "status", STATUSES), cause=_identifier(data.get("cause"), empty=True),
-            fix=_identifier(data.get("fix"), empty=True), note=_text(data, "note"), trials=_trials(data.get("trials")), key=_identifier(data.get("key")),
+            fix=_identifier(data.get("fix"), empty=True), note=_text(data, "note"), trials=_trials(data.get("trials")),
+            key=_identifier(data.get("key")),
         )  # fmt: skip
         if data.get("uid") != case.uid:
             raise ValueError("its hash does not fit its content")
@@ -154,8 +159,8 @@ def case_of(diagnosis: Diagnosis, made_by: str, now: datetime | None = None) -> 
 
 
 def with_trial(case: Case, trial: Trial) -> Case:
-    """The case with this trial; a second trial of the same fix replaces the first. Changes of one's own are the same where they
-    set the same, which stands before the colon."""
+    """The case with this trial; a second trial of the same fix replaces the first. Changes of one's own are the same
+    where they set the same, which stands before the colon."""
     others = tuple(one for one in case.trials if _tried(one) != _tried(trial))
     return replace(case, trials=(*others, trial)[-MOST_TRIALS:])
 

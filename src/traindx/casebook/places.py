@@ -15,8 +15,8 @@ OFF = frozenset({"off", "0", "no", "false"})
 def book_path() -> Path | None:
     """The file to use, which need not exist yet; None where the case book is off.
 
-    The environment decides first, then `cases = "off"` (or a path) in .traindx/config.toml of the project, then in the user's
-    config.toml. On a CI machine only a project's own book is used: what nobody will read is litter."""
+    The environment decides first, then `cases = "off"` (or a path) in .traindx/config.toml of the project, then in the
+    user's config.toml. On a CI machine only a project's own book is used: what nobody will read is litter."""
     try:
         return _decided()
     except RuntimeError:  # there is no home directory

@@ -1,4 +1,5 @@
-"""What confirmed cases say about the next one before it is looked at: causes that struck here before are likelier here."""
+"""What confirmed cases say about the next one before it is looked at: causes that struck here before are likelier
+here."""
 
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ from traindx.causes import causes
 from traindx.engine.context import Hint
 from traindx.engine.words import PRIOR_WEIGHT
 
-# The catalogue's own prior counts as this many cases, spread over its causes (a Dirichlet prior): a handful of local cases
-# moves it, and cannot drown it.
+# The catalogue's own prior counts as this many cases, spread over its causes (a Dirichlet prior): a handful of local
+# cases moves it, and cannot drown it.
 CATALOGUE_CASES = 200.0
 MOST_PER_CASE = 0.35  # log odds that one confirmed case may add
 MOST = 1.0  # and that all of them together may: evidence of the run itself weighs more
 
 
 def counts(cases: Sequence[Case]) -> Mapping[str, int]:
-    """How often each cause was confirmed, by a person or by a trial that helped. A script that is diagnosed again and again with the
-    same fault is one case of it."""
+    """How often each cause was confirmed, by a person or by a trial that helped. A script that is diagnosed again and
+    again with the same fault is one case of it."""
     known = causes()
     proven = {(case.key or case.source, case.name, case.proven) for case in cases if case.proven != "healthy"}
     return Counter(cause for *_, cause in proven if cause in known)

@@ -33,7 +33,8 @@ def similar(new: Case, cases: Sequence[Case], most: int = 5, least: float = NEAR
 
 
 def likeness(one: Case, two: Case) -> float:
-    """Shared symptoms over all that either shows, each weighed by how rare it is; what only one side could see counts half."""
+    """Shared symptoms over all that either shows, each weighed by how rare it is; what only one side could see counts
+    half."""
     known = symptoms()
     first, second = set(one.present), set(two.present)
     ruled_out = {"one": set(one.absent), "two": set(two.absent)}

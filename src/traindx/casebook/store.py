@@ -27,7 +27,8 @@ CREATE INDEX IF NOT EXISTS by_status ON cases (status);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 """
 _COLUMNS = (
-    "uid", "created", "source", "name", "made_by", "verdict", "headline", "steps", "present", "absent", "hypotheses", "settings",
+    "uid", "created", "source", "name", "made_by", "verdict", "headline", "steps", "present", "absent", "hypotheses",
+    "settings",
     "status", "cause", "fix", "note", "trials", "origin", "key", "seen",
 )  # fmt: skip
 
@@ -71,7 +72,8 @@ class CaseBook:
             pass
 
     def remember(self, case: Case) -> Case:
-        """Write a case down. The same run diagnosed again replaces what was said before, unless somebody judged that."""
+        """Write a case down. The same run diagnosed again replaces what was said before, unless somebody judged
+        that."""
         with self._open(write=True) as connection:
             row = connection.execute(
                 "SELECT * FROM cases WHERE source = ? AND name = ? AND origin = '' ORDER BY id DESC LIMIT 1",
@@ -111,7 +113,8 @@ class CaseBook:
     def cases(
         self, *, status: Status | None = None, judged: bool = False, words: Sequence[str] = (), most: int = 200
     ) -> list[Case]:
-        """Newest first. `judged`: only those that somebody confirmed or a trial spoke on; `words` must all occur somewhere."""
+        """Newest first. `judged`: only those that somebody confirmed or a trial spoke on; `words` must all occur
+        somewhere."""
         asked: list[str] = ["1"]
         values: list[str] = []
         if status is not None:
@@ -120,7 +123,10 @@ class CaseBook:
         if judged:
             asked.append("(status = 'confirmed' OR trials != '[]')")
         for word in words:
-            text = "source || ' ' || name || ' ' || headline || ' ' || present || ' ' || hypotheses || ' ' || cause || ' ' || note || ' ' || fix"
+            text = (
+                "source || ' ' || name || ' ' || headline || ' ' || present || ' ' || hypotheses || ' ' || cause "
+                "|| ' ' || note || ' ' || fix"
+            )
             asked.append(f"instr(lower({text}), ?) > 0")
             values.append(word.lower())
         query = f"SELECT * FROM cases WHERE {' AND '.join(asked)} ORDER BY id DESC LIMIT ?"
@@ -128,8 +134,8 @@ class CaseBook:
             return [_case(row) for row in connection.execute(query, (*values, most))]
 
     def take_in(self, cases: Sequence[Case]) -> tuple[int, int]:
-        """Add cases of another book; how many were new, and how many were known. What was said of a known one is kept, unless
-        nothing was."""
+        """Add cases of another book; how many were new, and how many were known. What was said of a known one is kept,
+        unless nothing was."""
         new = 0
         with self._open(write=True) as connection:
             for case in cases:
@@ -195,7 +201,8 @@ def _insert(connection: sqlite3.Connection, case: Case) -> Case:
 
 def _prune(connection: sqlite3.Connection) -> None:
     connection.execute(
-        "DELETE FROM cases WHERE status = 'open' AND note = '' AND trials = '[]' AND id NOT IN (SELECT id FROM cases ORDER BY id DESC LIMIT ?)",
+        "DELETE FROM cases WHERE status = 'open' AND note = '' AND trials = '[]' AND id NOT IN (SELECT id FROM cases "
+        "ORDER BY id DESC LIMIT ?)",
         (MOST_CASES,),
     )
 
@@ -208,17 +215,23 @@ def _update(connection: sqlite3.Connection, case: Case) -> None:
 def _row(case: Case) -> tuple[object, ...]:
     trials = [[trial.fix, trial.cause, trial.verdict, trial.effect] for trial in case.trials]
     return (
-        case.uid, case.created, case.source, case.name, case.made_by, case.verdict, case.headline, case.steps, " ".join(case.present),
-        " ".join(case.absent), json.dumps(case.hypotheses), json.dumps(dict(case.settings)), case.status, case.cause, case.fix, case.note,
+        case.uid, case.created, case.source, case.name, case.made_by, case.verdict, case.headline, case.steps,
+        " ".join(case.present),
+        " ".join(case.absent), json.dumps(case.hypotheses), json.dumps(dict(case.settings)), case.status, case.cause,
+        case.fix, case.note,
         json.dumps(trials), case.origin, case.key, case.seen,
     )  # fmt: skip
 
 
 def _case(row: sqlite3.Row) -> Case:
     return Case(
-        id=row["id"], created=row["created"], source=row["source"], name=row["name"], made_by=row["made_by"], verdict=row["verdict"],
-        headline=row["headline"], steps=row["steps"], present=tuple(row["present"].split()), absent=tuple(row["absent"].split()),
-        hypotheses=tuple((cause, p) for cause, p in json.loads(row["hypotheses"])), settings=json.loads(row["settings"]),
-        status=row["status"], cause=row["cause"], fix=row["fix"], note=row["note"], origin=row["origin"], key=row["key"], seen=row["seen"],
+        id=row["id"], created=row["created"], source=row["source"], name=row["name"], made_by=row["made_by"],
+        verdict=row["verdict"],
+        headline=row["headline"], steps=row["steps"], present=tuple(row["present"].split()),
+        absent=tuple(row["absent"].split()),
+        hypotheses=tuple((cause, p) for cause, p in json.loads(row["hypotheses"])),
+        settings=json.loads(row["settings"]),
+        status=row["status"], cause=row["cause"], fix=row["fix"], note=row["note"], origin=row["origin"],
+        key=row["key"], seen=row["seen"],
         trials=tuple(Trial(*entry) for entry in json.loads(row["trials"])),
     )  # fmt: skip

@@ -90,8 +90,10 @@ CAUSE = Cause(
             "eight accumulation steps under Adam: norm and logged loss eight times too large, the run itself calm",
             present=("exploding-gradients", "high-initial-loss"),
             absent=(
-                "divergence", "oscillation", "nonfinite-loss", "slow-convergence", "plateau", "underfitting", "saturated-units",
-                "vanishing-gradients", "flat-from-start", "loss-at-chance", "huge-updates", "val-noisy", "still-improving",
+                "divergence", "oscillation", "nonfinite-loss", "slow-convergence", "plateau", "underfitting",
+                "saturated-units",
+                "vanishing-gradients", "flat-from-start", "loss-at-chance", "huge-updates", "val-noisy",
+                "still-improving",
             ),
             within=6,
         ),

@@ -42,7 +42,8 @@ class Case:
 class Cause:
     """`predicts` maps symptom ids to how often this cause shows them; a symptom not named is as likely as in any run.
     `look_alikes` maps cause ids to one sentence: the observation that separates the two. `fixes` are fix ids, least
-    disruptive first. `log_visible`: a log alone can point to it; otherwise it needs a look inside (`needs` says what)."""
+    disruptive first. `log_visible`: a log alone can point to it; otherwise it needs a look inside (`needs` says
+    what)."""
 
     id: str
     title: str

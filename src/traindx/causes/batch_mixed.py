@@ -7,8 +7,8 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A loss that falls slowly, stops early or stays near chance, and predictions that change with the batch a sample happens to be
-in. With a batch of one at inference the model behaves unlike in training. No error is raised: all shapes fit.
+A loss that falls slowly, stops early or stays near chance, and predictions that change with the batch a sample happens
+to be in. With a batch of one at inference the model behaves unlike in training. No error is raised: all shapes fit.
 
 ## Why it happens
 Somewhere the batch dimension is taken for another one. The usual places:
@@ -22,13 +22,14 @@ Somewhere the batch dimension is taken for another one. The usual places:
 Each sample then sees the others. What it needs from itself is diluted, and the neighbours are noise.
 
 ## How to tell it from its look-alikes
-Exchange one sample of a batch in evaluation mode and compare the outputs of the others: they must not change at all. `traindx
-sanity train.py` does that. Batch norm does it in training mode by design and not in evaluation mode. In
-`softmax-wrong-dim` the mixing is in the last step only. In `labels-misaligned` samples are independent and only their labels
-are not theirs.
+Exchange one sample of a batch in evaluation mode and compare the outputs of the others: they must not change at all.
+`traindx sanity train.py` does that. Batch norm does it in training mode by design and not in evaluation mode. In
+`softmax-wrong-dim` the mixing is in the last step only. In `labels-misaligned` samples are independent and only their
+labels are not theirs.
 
 ## How to fix it
-1. `keep-batch-dimension`: set `batch_first=True`, replace `view` by `permute` or `transpose` where axes are to be swapped, and
+1. `keep-batch-dimension`: set `batch_first=True`, replace `view` by `permute` or `transpose` where axes are to be
+   swapped, and
    name the axis of every softmax, mean and norm.
 
 ## What NOT to do

@@ -99,7 +99,8 @@ CAUSE = Cause(
             ),
             within=5,
         ),
-        Case("healthy", "thousands of updates and a settled loss", absent=(*CALM_CURVES, *CALM_INSIDE, "still-improving")),
+        Case("healthy", "thousands of updates and a settled loss",
+             absent=(*CALM_CURVES, *CALM_INSIDE, "still-improving")),
         Case(
             "look-alike",
             "slow although there are many updates, each of them tiny",

@@ -7,8 +7,8 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A regression whose predictions press against a limit: never above 1, never below -1 or 0. The loss falls at first and then
-stops. Scatter plots of prediction against target bend into a horizontal line at both ends.
+A regression whose predictions press against a limit: never above 1, never below -1 or 0. The loss falls at first and
+then stops. Scatter plots of prediction against target bend into a horizontal line at both ends.
 
 ## Why it happens
 The output activation has a range and the targets leave it. The part outside can not be learned. For a standard normal
@@ -21,11 +21,11 @@ target the best possible squared errors are
 | sigmoid | 0 … 1 | 0.57 |
 | linear | unbounded | 0 |
 
-With raw targets of 50 or 200 000 the limit is everything: the model predicts its maximum for all samples and the loss stays
-near the mean squared target.
+With raw targets of 50 or 200 000 the limit is everything: the model predicts its maximum for all samples and the loss
+stays near the mean squared target.
 
-Pushing towards the limit saturates the unit, and a saturated unit has almost no gradient. That slows even the part of the
-targets that lies within reach.
+Pushing towards the limit saturates the unit, and a saturated unit has almost no gradient. That slows even the part of
+the targets that lies within reach.
 
 Measured on standardised diabetes targets: loss 0.76 with the bounded output against 0.49 with a linear one.
 
@@ -33,14 +33,15 @@ It comes from copying a classifier, from an image decoder with tanh fed 0…255 
 action range is not ±1.
 
 ## How to tell it from its look-alikes
-`saturated-units` in the last layer, `prediction-collapse` at a limit, calm training. Compare the extremes of predictions and
-targets: predictions ending exactly at ±1 or 0 and 1 settle it. Hidden layers that saturate are `saturation`. With
-`targets-not-normalized` and a linear head the gradients are huge; here they vanish. `relu-on-output` has one limit, at zero.
-A log shows only the floor.
+`saturated-units` in the last layer, `prediction-collapse` at a limit, calm training. Compare the extremes of
+predictions and targets: predictions ending exactly at ±1 or 0 and 1 settle it. Hidden layers that saturate are
+`saturation`. With `targets-not-normalized` and a linear head the gradients are huge; here they vanish. `relu-on-output`
+has one limit, at zero. A log shows only the floor.
 
 ## How to fix it
 1. Make the output linear.
-2. If the range is real (pixels, actions, probabilities), scale the targets into it, with some margin: 0.05 to 0.95 for a
+2. If the range is real (pixels, actions, probabilities), scale the targets into it, with some margin: 0.05 to 0.95 for
+   a
    sigmoid, since the limits themselves need infinite weights.
 3. Or scale the output: `low + (high - low) * sigmoid(z)`.
 

@@ -7,26 +7,27 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A language model whose loss is too good. It falls at a normal pace at first, then keeps falling past the level that size and
-data allow, and validation follows it down. Generated text is rubbish or one repeated token.
+A language model whose loss is too good. It falls at a normal pace at first, then keeps falling past the level that size
+and data allow, and validation follows it down. Generated text is rubbish or one repeated token.
 
 ## Why it happens
 Position t must only attend to positions up to t. Without the mask the next token stands in the context, and the model
 learns to copy it. Validation is just as easy, so no gap warns you. Generation has no future to copy from, and fails.
 
 Ways to lose the mask: `is_causal` left at False; a boolean mask with the opposite meaning (in
-`scaled_dot_product_attention` True means *attend*, in `nn.MultiheadAttention` and `nn.TransformerEncoder` True means *do
-not attend*); a mask added after the softmax; `mask.tril()` where `triu(1)` was meant; a padding mask that replaces the causal
-one instead of joining it; an encoder architecture used as a decoder; a bidirectional RNN or an uncausal convolution.
+`scaled_dot_product_attention` True means *attend*, in `nn.MultiheadAttention` and `nn.TransformerEncoder` True means
+*do not attend*); a mask added after the softmax; `mask.tril()` where `triu(1)` was meant; a padding mask that replaces
+the causal one instead of joining it; an encoder architecture used as a decoder; a bidirectional RNN or an uncausal
+convolution.
 
-Measured on a small character GPT: with the mask loss 2.06, without it 1.16, validation 2.11 against 1.21. Perplexity 3.2
-instead of 7.8 came from reading the answer.
+Measured on a small character GPT: with the mask loss 2.06, without it 1.16, validation 2.11 against 1.21. Perplexity
+3.2 instead of 7.8 came from reading the answer.
 
 ## How to tell it from its look-alikes
-`suspiciously-good` on train *and* validation, no `overfitting-gap`, a first loss near ln(vocabulary). In `train-val-leak`
-only validation is too good for what training shows. In `target-not-shifted` the loss races to almost zero within a few
-hundred steps, because copying the present position needs no attention at all. One probe decides: change the last token of a
-prompt and see whether earlier logits change.
+`suspiciously-good` on train *and* validation, no `overfitting-gap`, a first loss near ln(vocabulary). In
+`train-val-leak` only validation is too good for what training shows. In `target-not-shifted` the loss races to almost
+zero within a few hundred steps, because copying the present position needs no attention at all. One probe decides:
+change the last token of a prompt and see whether earlier logits change.
 
 ```python
 model.eval()

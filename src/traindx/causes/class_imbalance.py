@@ -7,28 +7,28 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-High accuracy that never moves, 0.98 from the first epoch on, equal to the share of the majority class. Recall, F1 or IoU of
-the rare class is 0. The loss drops fast to a small number and rests there.
+High accuracy that never moves, 0.98 from the first epoch on, equal to the share of the majority class. Recall, F1 or
+IoU of the rare class is 0. The loss drops fast to a small number and rests there.
 
 ## Why it happens
 The cheapest first step is to learn the label frequencies. With a share q of positives that gives the loss
 
     H(q) = -q ln q - (1-q) ln(1-q)
 
-which is 0.693 at q = 0.5, 0.325 at 0.1, 0.098 at 0.02 and 0.056 at 0.01. From there on the many easy samples dominate: the
-rare class supplies 2 % of the terms and, once the bias is set, most of the remaining gradient noise.
+which is 0.693 at q = 0.5, 0.325 at 0.1, 0.098 at 0.02 and 0.056 at 0.01. From there on the many easy samples dominate:
+the rare class supplies 2 % of the terms and, once the bias is set, most of the remaining gradient noise.
 
-Measured with 2 % positives, real but noisy signal, 600 Adam steps: loss 0.092 (H = 0.098), accuracy 0.980, recall 0.0 at a
-threshold of 0.5. The ranking was already useful: it is often the threshold that is wrong, not the model.
+Measured with 2 % positives, real but noisy signal, 600 Adam steps: loss 0.092 (H = 0.098), accuracy 0.980, recall 0.0
+at a threshold of 0.5. The ranking was already useful: it is often the threshold that is wrong, not the model.
 
-Dense tasks are the extreme case. In detection background outnumbers objects by 1000 to 1 (Lin et al. 2017), in segmentation
-an organ may fill one voxel in 10 000, and "all background" is a deep trough.
+Dense tasks are the extreme case. In detection background outnumbers objects by 1000 to 1 (Lin et al. 2017), in
+segmentation an organ may fill one voxel in 10 000, and "all background" is a deep trough.
 
 ## How to tell it from its look-alikes
 Accuracy equal to the majority share and a loss at H(q): traindx computes both when class counts are known, and calls it
-`loss-at-chance` of the constant predictor together with `prediction-collapse`. With shuffled labels the loss sits there too,
-but then AUC is 0.5; under imbalance AUC rises above it. A dead network predicts one class as well, with zero gradients.
-Detection with no labels found also gives mAP 0: check that there are any targets.
+`loss-at-chance` of the constant predictor together with `prediction-collapse`. With shuffled labels the loss sits there
+too, but then AUC is 0.5; under imbalance AUC rises above it. A dead network predicts one class as well, with zero
+gradients. Detection with no labels found also gives mAP 0: check that there are any targets.
 
 Look at metrics that do not reward the majority: AUC-PR, F1, balanced accuracy, per-class recall.
 

@@ -7,27 +7,29 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Single sharp spikes in the loss, usually followed by recovery over tens of steps. With a fixed order they come back at the
-same position of every epoch; with shuffling, about once an epoch at random places. The gradient norm spikes at that batch;
-the loss of the following steps pays for it.
+Single sharp spikes in the loss, usually followed by recovery over tens of steps. With a fixed order they come back at
+the same position of every epoch; with shuffling, about once an epoch at random places. The gradient norm spikes at that
+batch; the loss of the following steps pays for it.
 
 ## Why it happens
-A handful of samples carry values far outside the rest: a sensor at 3e4, a decimal comma read as thousands, a truncated image
-half filled with noise, boxes with x1 > x2, a text of one character repeated 10 000 times, a wrong label on an extreme
-sample. Squared losses turn an error of 100 into 10 000, and that one sample outweighs its batch.
+A handful of samples carry values far outside the rest: a sensor at 3e4, a decimal comma read as thousands, a truncated
+image half filled with noise, boxes with x1 > x2, a text of one character repeated 10 000 times, a wrong label on an
+extreme sample. Squared losses turn an error of 100 into 10 000, and that one sample outweighs its batch.
 
-Adam remembers. Its second moment with beta2 = 0.999 stays inflated for about a thousand steps after one huge gradient, so
-progress is slow after the spike although the loss has recovered. A really large step can leave the good region for good;
-then the spike becomes a divergence.
+Adam remembers. Its second moment with beta2 = 0.999 stays inflated for about a thousand steps after one huge gradient,
+so progress is slow after the spike although the loss has recovered. A really large step can leave the good region for
+good; then the spike becomes a divergence.
 
-Language-model practice agrees. The PaLM team restarted about 100 steps before each spike and skipped 200 to 500 batches; the
-spikes did not return. The same batches caused none at another time, so data and state were needed together.
+Language-model practice agrees. The PaLM team restarted about 100 steps before each spike and skipped 200 to 500
+batches; the spikes did not return. The same batches caused none at another time, so data and state were needed
+together.
 
 ## How to tell it from its look-alikes
-Order and recurrence. traindx looks at whether one step's gradient norm leaps out of a calm stretch, with the loss or just
-ahead of it (a bad batch), or loss and norm build up over many steps (an unstable state: `lr-too-high`, `warmup-missing`), and
-whether the distance between spikes is one epoch. `not-shuffled` produces a saw-tooth in *every* epoch with its edge at the boundary, no lonely spike. `nan-in-data` does not
-recover. A restart from a checkpoint gives one jump with an LR or optimizer discontinuity beside it.
+Order and recurrence. traindx looks at whether one step's gradient norm leaps out of a calm stretch, with the loss or
+just ahead of it (a bad batch), or loss and norm build up over many steps (an unstable state: `lr-too-high`,
+`warmup-missing`), and whether the distance between spikes is one epoch. `not-shuffled` produces a saw-tooth in *every*
+epoch with its edge at the boundary, no lonely spike. `nan-in-data` does not recover. A restart from a checkpoint gives
+one jump with an LR or optimizer discontinuity beside it.
 
 Proof: the loss per sample. The worst ten samples of an epoch, looked at by eye, end most of these cases.
 

@@ -8,22 +8,26 @@ from traindx.causes.unaffected import LEARNING_UNAFFECTED
 
 DOC = """\
 ## What you see
-More devices change nothing: the loss over steps is that of one device, an epoch has as many steps as before, and the bill is
-larger. Nothing fails and no curve looks wrong.
+More devices change nothing: the loss over steps is that of one device, an epoch has as many steps as before, and the
+bill is larger. Nothing fails and no curve looks wrong.
 
 ## Why it happens
 DistributedDataParallel and FSDP average gradients; dealing out the data is the loader's business. A plain
-`DataLoader(train_set, shuffle=True)` on every rank draws from the whole set. With one seed on all ranks each of them draws the
-*same* batches, and the mean of equal gradients is one of them. With different seeds the batches differ, which trains, though
+`DataLoader(train_set, shuffle=True)` on every rank draws from the whole set. With one seed on all ranks each of them
+draws the
+*same* batches, and the mean of equal gradients is one of them. With different seeds the batches differ, which trains,
+though
 a sample may come up several times an epoch and others not at all.
 
-It hides where a loader is built before the process group, where a framework's `prepare` is skipped for the training loader,
-in a streaming data set that every rank reads from the start, and in a custom batch sampler that knows nothing of ranks.
+It hides where a loader is built before the process group, where a framework's `prepare` is skipped for the training
+loader, in a streaming data set that every rank reads from the start, and in a custom batch sampler that knows nothing
+of ranks.
 
 ## How to tell it from its look-alikes
-traindx compares fingerprints of the batches by rank (`same-data-on-ranks`). `replicas-diverge` is about weights that differ;
-here they agree, all too well. `straggler-rank` and `slow-data-loading` cost time per step; here a step is as fast as it should be
-and there are too many of them. Ranks that share a batch by design, as in tensor or pipeline parallelism, are not meant.
+traindx compares fingerprints of the batches by rank (`same-data-on-ranks`). `replicas-diverge` is about weights that
+differ; here they agree, all too well. `straggler-rank` and `slow-data-loading` cost time per step; here a step is as
+fast as it should be and there are too many of them. Ranks that share a batch by design, as in tensor or pipeline
+parallelism, are not meant.
 
 ## How to fix it
 1. `DistributedSampler` with the same seed on all ranks, and `set_epoch` in every epoch.

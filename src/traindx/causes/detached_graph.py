@@ -7,9 +7,9 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A loss that never leaves its first value, or a model in which one branch learns and another does not. With LoRA: a finite,
-slowly moving loss and an adapter that does nothing, every `lora_B` still exactly zero. In a variational autoencoder whose code is
-detached: a reconstruction no better than the mean, while the divergence falls to zero.
+A loss that never leaves its first value, or a model in which one branch learns and another does not. With LoRA: a
+finite, slowly moving loss and an adapter that does nothing, every `lora_B` still exactly zero. In a variational
+autoencoder whose code is detached: a reconstruction no better than the mean, while the divergence falls to zero.
 
 ## Why it happens
 Back-propagation follows recorded operations only. The record is broken by
@@ -26,9 +26,9 @@ When the cut is complete, `loss.backward()` raises "does not require grad". Peop
 
 ## How to tell it from its look-alikes
 `no-gradient` names trainable parameters whose `.grad` stays `None`; `unchanged-weights` names the same ones. Frozen
-parameters do not appear in `no-gradient`, because they do not ask for one. Vanishing gradients are numbers, however small.
-A dead-ReLU layer has gradients that are zeros, not `None`. From a log alone only the flat loss shows, and an exact
-repetition of the same value speaks for this cause or for a constant output.
+parameters do not appear in `no-gradient`, because they do not ask for one. Vanishing gradients are numbers, however
+small. A dead-ReLU layer has gradients that are zeros, not `None`. From a log alone only the flat loss shows, and an
+exact repetition of the same value speaks for this cause or for a constant output.
 
 ```python
 loss.backward()
@@ -88,7 +88,8 @@ CAUSE = Cause(
     look_alikes={
         "frozen-params": "frozen parameters have requires_grad=False; detached ones want a gradient and get None",
         "params-not-in-optimizer": "forgotten parameters do receive gradients, the optimizer just never steps them",
-        "vanishing-gradients": "a vanished gradient is a tiny number that shrinks layer by layer; a detached one is None",
+        "vanishing-gradients": "a vanished gradient is a tiny number that shrinks layer by layer; a detached one is "
+                               "None",
         "dead-relu": "dead units give gradients of zeros and zero activations; a detached layer has live activations",
     },
     fixes=("keep-graph-attached", "enable-input-grads"),

@@ -7,29 +7,33 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-NaN on particular batches: the last, smaller one of an epoch, one without any positive, one with an empty mask. The steps
-around it are fine. If the update is skipped, training goes on as if nothing had happened, until the next such batch.
+NaN on particular batches: the last, smaller one of an epoch, one without any positive, one with an empty mask. The
+steps around it are fine. If the update is skipped, training goes on as if nothing had happened, until the next such
+batch.
 
 ## Why it happens
 Something was divided by a count, a spread or a length that happened to be zero:
 
-- a masked mean with an empty mask, `loss.sum() / mask.sum()`. PyTorch's `cross_entropy` does it too: all targets equal to
+- a masked mean with an empty mask, `loss.sum() / mask.sum()`. PyTorch's `cross_entropy` does it too: all targets equal
+  to
   `ignore_index` give 0/0 = NaN. Long prompts that leave no answer token after truncation are the usual way there;
-- the standard deviation of one element: `torch.randn(1).std()` is NaN, since it divides by n-1 = 0. Advantage normalisation
+- the standard deviation of one element: `torch.randn(1).std()` is NaN, since it divides by n-1 = 0. Advantage
+  normalisation
   in reinforcement learning and hand-made batch statistics meet this at the last batch;
 - a constant feature, or a silent clip, divided by its own std;
 - attention in which a whole row is masked: softmax over only -inf is NaN when written by hand. (PyTorch 2.13's
   `scaled_dot_product_attention` returns 0 for such a row on the CPU; older versions returned NaN.);
 - IoU, Dice, F1 of empty against empty; cosine similarity of a zero vector.
 
-A denominator of 1e-12 is no rescue: 1/1e-12 makes a gradient of 1e12. `F.normalize` on a zero vector has exactly that gradient.
+A denominator of 1e-12 is no rescue: 1/1e-12 makes a gradient of 1e12. `F.normalize` on a zero vector has exactly that
+gradient.
 
 ## How to tell it from its look-alikes
-It is tied to the *content* of a batch, not to the state of the model: replay that batch with fresh weights and NaN returns.
-With `log-of-zero` fresh weights are usually fine. With `nan-in-data` the inputs hold the NaN. With `fp16-overflow` the same
-batch in fp32 is fine. The first NaN appears at the loss, or at a normalising layer inside. `DivBackward0`, `StdBackward0` or
-`SoftmaxBackward0` in anomaly detection names the place. In a log: isolated NaN rows with good ones in between (when a scaler
-skips the step), often at epoch ends.
+It is tied to the *content* of a batch, not to the state of the model: replay that batch with fresh weights and NaN
+returns. With `log-of-zero` fresh weights are usually fine. With `nan-in-data` the inputs hold the NaN. With
+`fp16-overflow` the same batch in fp32 is fine. The first NaN appears at the loss, or at a normalising layer inside.
+`DivBackward0`, `StdBackward0` or `SoftmaxBackward0` in anomaly detection names the place. In a log: isolated NaN rows
+with good ones in between (when a scaler skips the step), often at epoch ends.
 
 ## How to fix it
 1. Guard the count: `sum / mask.sum().clamp(min=1)`; a batch without targets then contributes 0.

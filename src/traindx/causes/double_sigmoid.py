@@ -11,8 +11,8 @@ A binary or multi-label model whose loss stops between 0.31 and 0.69 although ac
 taken through the loss's own sigmoid, never leave 0.5 to 0.73. Recall at a threshold of 0.5 is either 1 or 0.
 
 ## Why it happens
-`BCEWithLogitsLoss` applies the sigmoid. A model that ends in `torch.sigmoid` hands it numbers between 0 and 1, which the
-loss reads as logits. The best it can do is 1 for positives and 0 for negatives:
+`BCEWithLogitsLoss` applies the sigmoid. A model that ends in `torch.sigmoid` hands it numbers between 0 and 1, which
+the loss reads as logits. The best it can do is 1 for positives and 0 for negatives:
 
 - positive: -ln sigmoid(1) = 0.313
 - negative: -ln(1 - sigmoid(0)) = ln 2 = 0.693
@@ -20,16 +20,16 @@ loss reads as logits. The best it can do is 1 for positives and 0 for negatives:
 So with a share q of positives the floor is 0.313 q + 0.693 (1-q). Balanced data: 0.503. One percent positives: 0.689,
 hardly below chance, and the run seems not to learn at all. Multi-label tasks with rare tags live there.
 
-Every gradient carries the inner factor s(1-s), at most one quarter, so learning is slowed at least four times at the start
-and much more once the inner sigmoid saturates.
+Every gradient carries the inner factor s(1-s), at most one quarter, so learning is slowed at least four times at the
+start and much more once the inner sigmoid saturates.
 
-Measured on scikit-learn's breast-cancer data, 63 % positives, floor 0.454: train loss 0.475 and validation accuracy 97 %,
-against 0.059 and 99 % when logits were passed.
+Measured on scikit-learn's breast-cancer data, 63 % positives, floor 0.454: train loss 0.475 and validation accuracy 97
+%, against 0.059 and 99 % when logits were passed.
 
 ## How to tell it from its look-alikes
 Compute the floor from the class balance and compare. traindx knows the value when the balance is in the config. Inside,
-the output range settles it: never below 0, never above 1, and a sigmoid module at the end. In `class-imbalance` with logits
-the loss sits at the entropy of the label prior, which for rare positives is far *below* 0.69 (0.098 at 2 %).
+the output range settles it: never below 0, never above 1, and a sigmoid module at the end. In `class-imbalance` with
+logits the loss sits at the entropy of the label prior, which for rare positives is far *below* 0.69 (0.098 at 2 %).
 `softmax-before-cross-entropy` has a floor that depends on K and not on the balance.
 
 ## How to fix it

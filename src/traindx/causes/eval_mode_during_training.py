@@ -13,20 +13,21 @@ drift, deep networks train slowly or become unstable, and a jump often appears r
 Models with only LayerNorm and no dropout show nothing at all.
 
 ## Why it happens
-`model.eval()` is called for validation and `model.train()` is not called again, or it is called once before the epoch loop
-instead of inside it. Functions that evaluate "quickly" in the middle of an epoch do the same. Some loaders, Hugging Face
-`from_pretrained` among them, return the model in evaluation mode; the Trainer switches it, a hand-written loop does not.
+`model.eval()` is called for validation and `model.train()` is not called again, or it is called once before the epoch
+loop instead of inside it. Functions that evaluate "quickly" in the middle of an epoch do the same. Some loaders,
+Hugging Face `from_pretrained` among them, return the model in evaluation mode; the Trainer switches it, a hand-written
+loop does not.
 
-In evaluation mode BatchNorm is a fixed affine map. With the initial buffers (mean 0, variance 1) it does nothing: a deep
-network then trains as if it had no normalisation. With buffers from an earlier phase it normalises by statistics of other
-weights. `num_batches_tracked` standing still while steps pass is proof.
+In evaluation mode BatchNorm is a fixed affine map. With the initial buffers (mean 0, variance 1) it does nothing: a
+deep network then trains as if it had no normalisation. With buffers from an earlier phase it normalises by statistics
+of other weights. `num_batches_tracked` standing still while steps pass is proof.
 
 Freezing BatchNorm on purpose while fine-tuning with tiny batches is a legitimate recipe (detection models do it). Then
 only the BatchNorm modules are in evaluation mode, not the whole model.
 
 ## How to tell it from its look-alikes
-traindx needs the `training` flag at the training steps, or the BatchNorm counters of two checkpoints. From a log alone it
-weighs a change of behaviour at the first validation. `overfitting` shows the same gap but with dropout on. An
+traindx needs the `training` flag at the training steps, or the BatchNorm counters of two checkpoints. From a log alone
+it weighs a change of behaviour at the first validation. `overfitting` shows the same gap but with dropout on. An
 `lr-too-high` run is unstable from the first steps, not from the first validation. In `train-mode-during-eval` the fault
 sits in the validation numbers: train is calm, validation scatters.
 

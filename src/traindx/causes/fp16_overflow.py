@@ -7,9 +7,9 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-NaN or Inf in a run that is fine in float32. With AMP: the loss scale halves again and again, steps are skipped, at last it
-reaches 1 or less and the loss is NaN. With Hugging Face's Trainer the log may show `loss 0.0` beside `grad_norm nan`: its
-filter replaces the NaN. Some runs never move: every step is skipped.
+NaN or Inf in a run that is fine in float32. With AMP: the loss scale halves again and again, steps are skipped, at last
+it reaches 1 or less and the loss is NaN. With Hugging Face's Trainer the log may show `loss 0.0` beside `grad_norm
+nan`: its filter replaces the NaN. Some runs never move: every step is skipped.
 
 ## Why it happens
 The largest fp16 number is 65 504, the smallest normal one 6.1e-5. Beyond lies Inf; Inf - Inf and 0 × Inf are NaN. It
@@ -18,23 +18,24 @@ overflows in
 - attention scores before the softmax, in deep or wide models;
 - squared errors: an error of 256 squares to 65 536. Targets in hundreds are enough;
 - sums and norms over long axes, pooled in fp16;
-- models trained in bf16 (Gemma, T5 and many others): their activations exceed 65 504 by design and fp16 cannot hold them;
+- models trained in bf16 (Gemma, T5 and many others): their activations exceed 65 504 by design and fp16 cannot hold
+  them;
 - masks filled with -1e9, which is -inf in fp16: a fully masked row becomes NaN.
 
-Underflow is the other side: gradients below 6e-8 are 0. The scaler exists for that. It starts at 65 536, halves on overflow
-and doubles after 2000 good steps. A handful of skips at the start and one now and then is how it works. A scale that only
-falls means that the overflow lies in the forward pass, where scaling cannot help.
+Underflow is the other side: gradients below 6e-8 are 0. The scaler exists for that. It starts at 65 536, halves on
+overflow and doubles after 2000 good steps. A handful of skips at the start and one now and then is how it works. A
+scale that only falls means that the overflow lies in the forward pass, where scaling cannot help.
 
-Loading the model itself in fp16 and then using a GradScaler raises "Attempting to unscale FP16 gradients", or trains without
-fp32 weights when the check is bypassed.
+Loading the model itself in fp16 and then using a GradScaler raises "Attempting to unscale FP16 gradients", or trains
+without fp32 weights when the check is bypassed.
 
-Of some 22 resolved public "loss is NaN" threads about 45 % were half-precision overflow or mixed dtypes: the most common single
-cause.
+Of some 22 resolved public "loss is NaN" threads about 45 % were half-precision overflow or mixed dtypes: the most
+common single cause.
 
 ## How to tell it from its look-alikes
-`loss-scale-collapse` is nearly proof. A `nonfinite-activation` with a finite input, growing layer by layer towards 65 504, is
-the direct view. Ask one question: does it happen in fp32 or bf16? If not, it is this. `nan-in-data` and `division-by-zero` fail
-in any precision. `lr-too-high` diverges in fp32 as well, with the loss rising first.
+`loss-scale-collapse` is nearly proof. A `nonfinite-activation` with a finite input, growing layer by layer towards 65
+504, is the direct view. Ask one question: does it happen in fp32 or bf16? If not, it is this. `nan-in-data` and
+`division-by-zero` fail in any precision. `lr-too-high` diverges in fp32 as well, with the loss rising first.
 
 ## How to fix it
 1. Use bf16 where the hardware has it (Ampere and later, TPUs): the range of fp32, no scaler.

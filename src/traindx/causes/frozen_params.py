@@ -85,8 +85,10 @@ CAUSE = Cause(
         "batch-not-learned": "sometimes",
     },
     look_alikes={
-        "params-not-in-optimizer": "forgotten parameters have gradients that pile up; frozen ones have none and ask for none",
-        "detached-graph": "a detached graph leaves trainable parameters without a gradient; frozen ones are not trainable",
+        "params-not-in-optimizer": "forgotten parameters have gradients that pile up; frozen ones have none and ask "
+                                   "for none",
+        "detached-graph": "a detached graph leaves trainable parameters without a gradient; frozen ones are not "
+                          "trainable",
         "lr-too-low": "with a low rate every weight moves a little; frozen weights are bit-for-bit the same",
         "vanishing-gradients": "vanishing gradients are small but there, layer by layer smaller towards the input",
     },

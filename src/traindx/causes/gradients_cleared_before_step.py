@@ -17,9 +17,10 @@ and the momentum of an earlier phase still move the weights, but not the data. I
 wrapping the loop for accumulation or mixed precision, or from a second `zero_grad()` that somebody adds to be safe.
 
 ## How to tell it from its look-alikes
-A learning rate that is far too low leaves small but nonzero gradients at the update, and a rate a thousand times as high
-then moves the weights; here nothing does. A detached graph and frozen weights have no gradient right after `backward()`
-either; here they have one until the call. The proof costs a minute: print `p.grad` right before `optimizer.step()`.
+A learning rate that is far too low leaves small but nonzero gradients at the update, and a rate a thousand times as
+high then moves the weights; here nothing does. A detached graph and frozen weights have no gradient right after
+`backward()` either; here they have one until the call. The proof costs a minute: print `p.grad` right before
+`optimizer.step()`.
 
 ## How to fix it
 1. `clear-after-step`: move the call behind `step()` (or before `backward()`).

@@ -8,8 +8,8 @@ from traindx.causes.unaffected import LEARNING_UNAFFECTED
 
 DOC = """\
 ## What you see
-Steps take longer than the kernels in them. Utilisation is middling, data time is small, and a profile shows gaps after every
-step. Removing the logging makes it faster.
+Steps take longer than the kernels in them. Utilisation is middling, data time is small, and a profile shows gaps after
+every step. Removing the logging makes it faster.
 
 ## Why it happens
 CUDA work is queued. Python runs ahead and fills the queue while the device computes. Anything that needs a value on the
@@ -21,19 +21,19 @@ host stops Python until the queue is empty, and then the device idles while Pyth
 - copies without `non_blocking=True`, or from memory that is not pinned;
 - progress bars and metric libraries that do any of these per step, and per-layer norms with `.item()` in a loop.
 
-Measured on an H200: `grad.norm().item()` for every parameter made a training step of GPT-2 124M and of ResNet-50 1.32 times as
-long. The same norms computed in one batched call and copied asynchronously cost 0.3 % or less.
+Measured on an H200: `grad.norm().item()` for every parameter made a training step of GPT-2 124M and of ResNet-50 1.32
+times as long. The same norms computed in one batched call and copied asynchronously cost 0.3 % or less.
 
-One `loss.item()` per step is cheap when steps take 100 ms or more; the device then finishes soon after Python asks. It is
-expensive when steps are short, since the queue never gets deep.
+One `loss.item()` per step is cheap when steps take 100 ms or more; the device then finishes soon after Python asks. It
+is expensive when steps are short, since the queue never gets deep.
 
 ## How to tell it from its look-alikes
-Data time small, step time large, and it shrinks when logging is cut. `torch.cuda.set_sync_debug_mode("warn")` prints every
-synchronising call with its stack: run it for ten steps. With `small-batch-underuse` no call synchronises and the kernels are
-just too small. With `slow-data-loading` the time is in `next(loader)`. Timing code itself misleads: without
-`torch.cuda.synchronize()` the wait is charged to whatever line happens to ask first. From a log traindx can see `slow-step`
-without `slow-input-pipeline`, no more. A recording (`traindx run`) counts the waits of each line and times the way of a batch to
-the GPU: `waits-for-device` and `slow-transfer`.
+Data time small, step time large, and it shrinks when logging is cut. `torch.cuda.set_sync_debug_mode("warn")` prints
+every synchronising call with its stack: run it for ten steps. With `small-batch-underuse` no call synchronises and the
+kernels are just too small. With `slow-data-loading` the time is in `next(loader)`. Timing code itself misleads: without
+`torch.cuda.synchronize()` the wait is charged to whatever line happens to ask first. From a log traindx can see
+`slow-step` without `slow-input-pipeline`, no more. A recording (`traindx run`) counts the waits of each line and times
+the way of a batch to the GPU: `waits-for-device` and `slow-transfer`.
 
 ## How to fix it
 1. Keep running sums on the device; call `.item()` every 50 or 100 steps.
@@ -47,7 +47,8 @@ the GPU: `waits-for-device` and `slow-transfer`.
 - Do not buy a faster device first: a faster one waits longer.
 
 ## References
-- PyTorch documentation, *CUDA semantics: asynchronous execution* and *Performance Tuning Guide: avoid unnecessary CPU-GPU
+- PyTorch documentation, *CUDA semantics: asynchronous execution* and *Performance Tuning Guide: avoid unnecessary
+  CPU-GPU
   synchronization*.
 - He, *Making Deep Learning Go Brrrr From First Principles*, 2022.
 - NVIDIA, *CUDA C++ Best Practices Guide*: asynchronous transfers and overlapping.

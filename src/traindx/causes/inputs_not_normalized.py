@@ -7,28 +7,28 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A first loss far above chance, then a fall that is steep for a few steps and very slow afterwards. Gradients are large at
-the start. Some runs oscillate, some go to NaN. Small learning rates are the only ones that survive, and they crawl.
+A first loss far above chance, then a fall that is steep for a few steps and very slow afterwards. Gradients are large
+at the start. Some runs oscillate, some go to NaN. Small learning rates are the only ones that survive, and they crawl.
 
 ## Why it happens
-Default initialisations assume inputs with mean 0 and variance 1. Pixels of 0…255, prices, pressures of 300 000 Pa or time
-stamps break that. The first layer's outputs, and with them the loss, scale with the input.
+Default initialisations assume inputs with mean 0 and variance 1. Pixels of 0…255, prices, pressures of 300 000 Pa or
+time stamps break that. The first layer's outputs, and with them the loss, scale with the input.
 
-Features of different scale do the lasting damage. The curvature along a feature grows with its square: 3e5 beside 0.5 gives
-a condition number above 1e11. One learning rate must serve both: small enough for the first, it is nothing for the second.
-Adam repairs the diagonal part of this, not the rest, and not the huge first loss.
+Features of different scale do the lasting damage. The curvature along a feature grows with its square: 3e5 beside 0.5
+gives a condition number above 1e11. One learning rate must serve both: small enough for the first, it is nothing for
+the second. Adam repairs the diagonal part of this, not the rest, and not the huge first loss.
 
-An offset is as bad as a scale. Inputs that are all positive force the gradients of one unit's weights to share a sign, and
-the path to the minimum becomes a zigzag (LeCun et al. 1998).
+An offset is as bad as a scale. Inputs that are all positive force the gradients of one unit's weights to share a sign,
+and the path to the minimum becomes a zigzag (LeCun et al. 1998).
 
-Measured on sensor data with pressure near 3e5 and humidity near 0.5: mean loss of the first epoch 1.7 million, final 1.93,
-against 0.30 and 0.016 after standardising. Digits fed 255 times too large began at 8.8 instead of 2.2.
+Measured on sensor data with pressure near 3e5 and humidity near 0.5: mean loss of the first epoch 1.7 million, final
+1.93, against 0.30 and 0.016 after standardising. Digits fed 255 times too large began at 8.8 instead of 2.2.
 
 ## How to tell it from its look-alikes
 traindx sees `high-initial-loss` with large gradients and slow progress. `targets-not-normalized` shows the same in a
-regression: check which of the two has the large numbers. In classification only the inputs can do it. `init-too-large` gives
-a high first loss with well-scaled inputs. `lr-too-high` starts near chance and *becomes* bad. Hidden tanh or sigmoid units
-saturate at once when inputs are large, ReLU units do not.
+regression: check which of the two has the large numbers. In classification only the inputs can do it. `init-too-large`
+gives a high first loss with well-scaled inputs. `lr-too-high` starts near chance and *becomes* bad. Hidden tanh or
+sigmoid units saturate at once when inputs are large, ReLU units do not.
 
 ```python
 x, y = next(iter(loader))
@@ -37,7 +37,8 @@ print(x.float().mean().item(), x.float().std().item(), x.float().abs().max().ite
 
 ## How to fix it
 1. Standardise every feature with mean and standard deviation of the *training* split; store them with the model.
-2. Heavy tails (counts, money): `log1p` first. Images: divide by 255, then the dataset's or the pretrained model's mean and std.
+2. Heavy tails (counts, money): `log1p` first. Images: divide by 255, then the dataset's or the pretrained model's mean
+   and std.
 3. If the scale changes over time, put a BatchNorm or LayerNorm in front.
 
 ## What NOT to do

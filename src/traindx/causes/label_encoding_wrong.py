@@ -8,13 +8,15 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 DOC = """\
 ## What you see
 Many faces, one root. Accuracy capped at (K-1)/K because one class is never right. A binary loss that turns negative. A
-device-side assert, or "Target 10 is out of bounds". mAP and recall at exactly 0 while the loss falls. A constant predictor.
+device-side assert, or "Target 10 is out of bounds". mAP and recall at exactly 0 while the loss falls. A constant
+predictor.
 
 ## Why it happens
 The loss expects a certain coding and receives another one:
 
 - classes 1…K where 0…K-1 is expected: the last class is out of range, or a spare output hides it;
-- -1/+1 labels in a binary cross-entropy. `BCEWithLogitsLoss` does not check: with target 2 and logit 5 it returns -4.99, and
+- -1/+1 labels in a binary cross-entropy. `BCEWithLogitsLoss` does not check: with target 2 and logit 5 it returns
+  -4.99, and
   the loss has no lower bound. `BCELoss` refuses targets outside 0…1;
 - 0/255 masks read as class numbers, or masks changed by interpolated resizing: classes appear that do not exist;
 - one-hot vectors where indices are expected: `argmax` over the wrong axis makes every label 0 or 1;
@@ -24,10 +26,10 @@ The loss expects a certain coding and receives another one:
 
 ## How to tell it from its look-alikes
 Counting labels takes one minute and decides it. traindx compares label range and number of classes when a batch or the
-config is known; from curves it weighs a `negative-loss` in classification, a `loss-at-chance` plateau above zero and crashes
-with an index error in the log. `labels-misaligned` has a perfect histogram and wrong pairs. `train-val-label-mismatch` is
-this fault in one split only. `class-imbalance` has valid codes with unequal counts. In `nll-without-log-softmax` the loss
-falls without end as well, but the labels are in order.
+config is known; from curves it weighs a `negative-loss` in classification, a `loss-at-chance` plateau above zero and
+crashes with an index error in the log. `labels-misaligned` has a perfect histogram and wrong pairs.
+`train-val-label-mismatch` is this fault in one split only. `class-imbalance` has valid codes with unequal counts. In
+`nll-without-log-softmax` the loss falls without end as well, but the labels are in order.
 
 ```python
 labels = torch.cat([y.flatten() for _, y in loader])

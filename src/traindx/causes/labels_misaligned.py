@@ -7,8 +7,8 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-The loss stays near chance for epochs, or it falls very slowly while validation never leaves chance and then gets worse. The
-code runs, gradients are healthy, and no learning rate helps.
+The loss stays near chance for epochs, or it falls very slowly while validation never leaves chance and then gets worse.
+The code runs, gradients are healthy, and no learning rate helps.
 
 ## Why it happens
 Inputs and labels were put in order separately:
@@ -20,20 +20,24 @@ Inputs and labels were put in order separately:
 - a cache of features built with an older split;
 - augmentation that flips the image and not the mask or the boxes.
 
-The network then sees random labels. It can still memorise them: Zhang et al. (2017) fitted ImageNet with random labels. On
-1350 digits with permuted labels the train loss fell from 2.31 to 1.56 in 200 epochs, validation rose from 2.31 to 2.96 at
+The network then sees random labels. It can still memorise them: Zhang et al. (2017) fitted ImageNet with random labels.
+On
+1350 digits with permuted labels the train loss fell from 2.31 to 1.56 in 200 epochs, validation rose from 2.31 to 2.96
+at
 9.6 % accuracy. Train progress proves nothing here.
 
 A part that is misaligned is more common than all of it, and harder to see: accuracy is capped near the aligned share.
 
 ## How to tell it from its look-alikes
-`loss-at-chance` on train with healthy gradients and moving weights, or `val-at-chance` with a growing gap. The learning rate
+`loss-at-chance` on train with healthy gradients and moving weights, or `val-at-chance` with a growing gap. The learning
+rate
 does not matter: no factor of ten changes the picture, and that sets it apart from `lr-too-low` and `lr-too-high`. One
 batch of eight can be memorised, so the wiring works; with `loss-shape-broadcast` or a detached graph it cannot. If
 *only* validation is at chance while train reaches a good score quickly, suspect the validation pipeline:
 `val-preprocessing-mismatch`, `train-val-label-mismatch`. True memorisation is slow, real learning is fast.
 
-The proof is ocular: show sixteen samples with their labels, taken from the loader at the very point where the model gets them.
+The proof is ocular: show sixteen samples with their labels, taken from the loader at the very point where the model
+gets them.
 
 ## How to fix it
 1. Look at samples with labels at the end of the pipeline, augmentation included.

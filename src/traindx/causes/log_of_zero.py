@@ -11,15 +11,17 @@ Training goes well, often very well, and then the loss is Inf or NaN at one stro
 become sure, or at once on a batch with an exact zero. No growth in the gradient norm beforehand.
 
 ## Why it happens
-log(0) is -inf and its derivative 1/x is inf. In float32 a softmax output is exactly 0 when its logit trails the largest by
-more than about 104, and a sigmoid is exactly 1 above about 17. A confident model gets there. Then
+log(0) is -inf and its derivative 1/x is inf. In float32 a softmax output is exactly 0 when its logit trails the largest
+by more than about 104, and a sigmoid is exactly 1 above about 17. A confident model gets there. Then
 
 - `-(y * log(p))` with y = 0 and p = 0 is 0 × inf = NaN;
 - KL divergences and entropies written as p log p fail for p = 0 although the limit is 0. `torch.xlogy(p, p)` mends the
   value and not the gradient, which is NaN at 0;
-- `torch.where(p > 0, log(p), 0)` looks safe and is not: the forward value is 0, the gradient is 0 × inf = NaN. Both branches
+- `torch.where(p > 0, log(p), 0)` looks safe and is not: the forward value is 0, the gradient is 0 × inf = NaN. Both
+  branches
   are differentiated;
-- sqrt has the same trap: `(x ** 2).sum().sqrt()` at x = 0 has a NaN gradient, while `torch.linalg.vector_norm` returns 0
+- sqrt has the same trap: `(x ** 2).sum().sqrt()` at x = 0 has a NaN gradient, while `torch.linalg.vector_norm` returns
+  0
   there (checked with PyTorch 2.13);
 - log-determinants, log of a variance that collapsed, log of a count, acos or atanh at ±1.
 
@@ -30,12 +32,13 @@ Hand-written ones are not.
 The first non-finite tensor is the loss or the gradient of the last operation, while inputs, activations and weights are
 still finite. traindx records that order. In `fp16-overflow` activations overflow first and the loss scale falls. In
 `nan-in-data` the input is already bad. In `exploding-gradients` the norm climbs for many steps. Inf one step before NaN
-in the log is typical of a logarithm; 0/0 gives NaN at once. Anomaly detection names the operation: expect `LogBackward0`,
-at three to five times the step time, so switch it on for a few steps only.
+in the log is typical of a logarithm; 0/0 gives NaN at once. Anomaly detection names the operation: expect
+`LogBackward0`, at three to five times the step time, so switch it on for a few steps only.
 
 ## How to fix it
 1. Stay in log space: `log_softmax`, `logsigmoid`, `BCEWithLogitsLoss`, `logsumexp`, `log1p`.
-2. Where that is impossible, clamp the *argument* before the log: `x.clamp_min(1e-8)`. In fp16 take 1e-4: 1e-8 rounds to 0.
+2. Where that is impossible, clamp the *argument* before the log: `x.clamp_min(1e-8)`. In fp16 take 1e-4: 1e-8 rounds to
+   0.
 3. Go back to a checkpoint from before the first NaN.
 
 ## What NOT to do

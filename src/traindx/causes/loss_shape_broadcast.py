@@ -7,32 +7,33 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A regression that learns the mean and nothing else. The loss falls to the variance of the targets, about 1.0 when they are
-standardised, and stays. All predictions drift to one value. No error, only a warning in the output that scrolled away.
+A regression that learns the mean and nothing else. The loss falls to the variance of the targets, about 1.0 when they
+are standardised, and stays. All predictions drift to one value. No error, only a warning in the output that scrolled
+away.
 
 ## Why it happens
-The model returns (N, 1), the target is (N). Subtracting them broadcasts to (N, N): every prediction is compared with every
-target. The mean of that matrix is
+The model returns (N, 1), the target is (N). Subtracting them broadcasts to (N, N): every prediction is compared with
+every target. The mean of that matrix is
 
     mean over i, j of (p_i - y_j)² = var(y) + mean((p_i - mean(y))²)
 
-Its minimum is p_i = mean(y) for every sample, with the loss at var(y). The link between a sample and its own target is gone.
-The optimizer does its job perfectly.
+Its minimum is p_i = mean(y) for every sample, with the loss at var(y). The link between a sample and its own target is
+gone. The optimizer does its job perfectly.
 
-`mse_loss`, `l1_loss`, `smooth_l1_loss` and `huber_loss` broadcast with a warning: "Using a target size (torch.Size([64]))
-that is different to the input size (torch.Size([64, 1]))". Hand-written losses such as `((p - y) ** 2).mean()` broadcast
-in silence. `BCEWithLogitsLoss` refuses, `CrossEntropyLoss` reads the shapes differently.
+`mse_loss`, `l1_loss`, `smooth_l1_loss` and `huber_loss` broadcast with a warning: "Using a target size
+(torch.Size([64])) that is different to the input size (torch.Size([64, 1]))". Hand-written losses such as `((p - y) **
+2).mean()` broadcast in silence. `BCEWithLogitsLoss` refuses, `CrossEntropyLoss` reads the shapes differently.
 
 Measured on standardised diabetes targets: 0.979 in the first epoch, 0.970 in the last; 0.49 after squeezing the output.
 
-The same happens in metrics: an accuracy from (N, 1) == (N) is a mean over N² comparisons and equals the product of the class
-shares. It happens in reinforcement learning between values and returns, and in per-sample weights.
+The same happens in metrics: an accuracy from (N, 1) == (N) is a mean over N² comparisons and equals the product of the
+class shares. It happens in reinforcement learning between values and returns, and in per-sample weights.
 
 ## How to tell it from its look-alikes
-`loss-at-chance` at exactly the target variance with `prediction-collapse`, while gradients are healthy. If the output holds
-the warning, it is proof; traindx looks for it in text logs. Shuffled labels end at the same value, but one small batch can
-still be memorised; with broadcasting not even two samples can. A dead output also gives a constant, usually zero instead of
-the mean.
+`loss-at-chance` at exactly the target variance with `prediction-collapse`, while gradients are healthy. If the output
+holds the warning, it is proof; traindx looks for it in text logs. Shuffled labels end at the same value, but one small
+batch can still be memorised; with broadcasting not even two samples can. A dead output also gives a constant, usually
+zero instead of the mean.
 
 ## How to fix it
 1. Make both shapes equal before the loss, and assert it.

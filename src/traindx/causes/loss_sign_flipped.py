@@ -7,8 +7,8 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Training makes the model worse, steadily and fast. Either the logged loss rises from the first step on, or it falls below
-zero without end while accuracy drops *below* chance: 0 % where guessing gives 10 %.
+Training makes the model worse, steadily and fast. Either the logged loss rises from the first step on, or it falls
+below zero without end while accuracy drops *below* chance: 0 % where guessing gives 10 %.
 
 ## Why it happens
 Optimizers minimise. Something gave them a quantity to maximise, or a minus sign too many:
@@ -25,10 +25,10 @@ epoch to -13545 in the fortieth. Accuracy was 0.0 % after the first epoch and la
 Bounded scores behave better and mislead more: minimising Dice settles calmly at 0.
 
 ## How to tell it from its look-alikes
-Accuracy below chance is the signature. A model that knows nothing sits at chance; to be systematically wrong it must have
-learned. Permuted validation labels do that to validation only, here train is wrong too. `nll-without-log-softmax` also
-falls below zero, yet its accuracy hovers at chance. `lr-too-high` diverges in jumps with huge updates, a flipped sign
-climbs smoothly. The test costs one step: with a tiny rate, the loss on the same batch must fall after the update.
+Accuracy below chance is the signature. A model that knows nothing sits at chance; to be systematically wrong it must
+have learned. Permuted validation labels do that to validation only, here train is wrong too. `nll-without-log-softmax`
+also falls below zero, yet its accuracy hovers at chance. `lr-too-high` diverges in jumps with huge updates, a flipped
+sign climbs smoothly. The test costs one step: with a tiny rate, the loss on the same batch must fall after the update.
 
 ```python
 before = loss_fn(model(x), y); optimizer.zero_grad(); before.backward(); optimizer.step()

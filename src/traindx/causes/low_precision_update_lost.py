@@ -11,8 +11,8 @@ The loss falls while steps are large and then stops, as if the learning rate had
 letting it decay, makes it *worse*. Gradients are healthy. No NaN. In float32 the same recipe keeps improving.
 
 ## Why it happens
-Adding a small number to a large one rounds back to the large one. bf16 keeps 8 significant bits: next to 1.0 the nearest
-numbers are 1.0078 and 0.9961. An update below half that gap is lost whole:
+Adding a small number to a large one rounds back to the large one. bf16 keeps 8 significant bits: next to 1.0 the
+nearest numbers are 1.0078 and 0.9961. An update below half that gap is lost whole:
 
 | weights in | spacing at 1.0 | update lost below (relative) |
 |---|---|---|
@@ -23,18 +23,18 @@ numbers are 1.0078 and 0.9961. An update below half that gap is lost whole:
 A healthy update is about a thousandth of the weight. In bf16 that is below the threshold: nearly nothing arrives. The
 largest weights freeze first, zeros and tiny ones go on.
 
-Measured on digits, Adam, weights themselves in bf16: at 1e-4 the loss went from 2.31 to 2.22 in 30 epochs, 2 % of the weights
-changed in the last step; in fp32 to 1.08 with 89 % changing. At 1e-3, 0.263 against 0.093.
+Measured on digits, Adam, weights themselves in bf16: at 1e-4 the loss went from 2.31 to 2.22 in 30 epochs, 2 % of the
+weights changed in the last step; in fp32 to 1.08 with 89 % changing. At 1e-3, 0.263 against 0.093.
 
 `model.to(torch.bfloat16)`, `model.half()` and loading with `torch_dtype=bfloat16` followed by full fine-tuning do this.
-Autocast does not: it casts for the computation and keeps fp32 weights. Optimizer states in bf16 have the same problem: with
-beta2 = 0.999 the second moment changes by a thousandth a step and stands still.
+Autocast does not: it casts for the computation and keeps fp32 weights. Optimizer states in bf16 have the same problem:
+with beta2 = 0.999 the second moment changes by a thousandth a step and stands still.
 
 ## How to tell it from its look-alikes
-`unchanged-weights` or a large share of elements that do not change, with healthy gradients, in a low-precision dtype. With
-`lr-too-low` in fp32 every element moves a little. `frozen-params` stops whole tensors and shows no gradient; here elements of
-every tensor stop. `fp16-overflow` gives NaN. A log alone only shows a plateau that a *higher* rate lifts, so traindx asks for
-the dtype.
+`unchanged-weights` or a large share of elements that do not change, with healthy gradients, in a low-precision dtype.
+With `lr-too-low` in fp32 every element moves a little. `frozen-params` stops whole tensors and shows no gradient; here
+elements of every tensor stop. `fp16-overflow` gives NaN. A log alone only shows a plateau that a *higher* rate lifts,
+so traindx asks for the dtype.
 
 ```python
 before = [p.detach().clone() for p in model.parameters()]; optimizer.step()

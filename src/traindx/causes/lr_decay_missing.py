@@ -97,7 +97,8 @@ CAUSE = Cause(
             "constant rate, both curves hover in a band, validation scatters",
             present=("plateau", "val-noisy"),
             absent=(
-                "overfitting-gap", "underfitting", "loss-at-chance", "flat-from-start", "lr-schedule-anomaly", "divergence",
+                "overfitting-gap", "underfitting", "loss-at-chance", "flat-from-start", "lr-schedule-anomaly",
+                "divergence",
                 "nonfinite-loss", "still-improving", "suspiciously-good", "high-initial-loss",
             ),
             within=4,

@@ -11,8 +11,8 @@ Training is smooth and stops early. Train and validation end close together, at 
 the network wider or deeper changes nothing. On circles, spirals or XOR the accuracy stays near one half.
 
 ## Why it happens
-A chain of linear layers is one linear layer: W2(W1 x) = (W2 W1) x. Convolutions and average pooling without an activation
-collapse in the same way. Causes in code:
+A chain of linear layers is one linear layer: W2(W1 x) = (W2 W1) x. Convolutions and average pooling without an
+activation collapse in the same way. Causes in code:
 
 - the activation is created in `__init__` and never called in `forward`;
 - `nn.Linear` layers listed one after the other in `nn.Sequential`;
@@ -21,8 +21,8 @@ collapse in the same way. Causes in code:
 
 Dropout, BatchNorm and residual additions do not help: in evaluation they are all linear.
 
-The task may hide it. On scikit-learn's 8×8 digits two stacked linear layers reached 97.5 % validation accuracy, as good as
-a ReLU network of that size, because the data is nearly linearly separable. Deep linear networks also show the long
+The task may hide it. On scikit-learn's 8×8 digits two stacked linear layers reached 97.5 % validation accuracy, as good
+as a ReLU network of that size, because the data is nearly linearly separable. Deep linear networks also show the long
 plateaus and sudden drops that look like real learning (Saxe et al. 2014).
 
 ## How to tell it from its look-alikes
@@ -46,9 +46,11 @@ print((model((a + b) / 2) - (model(a) + model(b)) / 2).abs().max())   # about 1e
 - Do not add an activation after the output layer as well: it bounds what can be predicted.
 
 ## References
-- Leshno et al., *Multilayer Feedforward Networks with a Nonpolynomial Activation Function Can Approximate Any Function*,
+- Leshno et al., *Multilayer Feedforward Networks with a Nonpolynomial Activation Function Can Approximate Any
+  Function*,
   Neural Networks 1993.
-- Saxe, McClelland and Ganguli, *Exact Solutions to the Nonlinear Dynamics of Learning in Deep Linear Networks*, ICLR 2014.
+- Saxe, McClelland and Ganguli, *Exact Solutions to the Nonlinear Dynamics of Learning in Deep Linear Networks*, ICLR
+  2014.
 - Goodfellow, Bengio and Courville, *Deep Learning*, 2016, chapter 6.
 """
 

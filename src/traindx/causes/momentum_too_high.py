@@ -97,7 +97,8 @@ CAUSE = Cause(
             "slow waves over hundreds of steps, long updates, calm gradient norm",
             present=("oscillation", "huge-updates"),
             absent=(
-                "exploding-gradients", "nonfinite-loss", "flat-from-start", "lr-schedule-anomaly", "loss-at-chance", "plateau",
+                "exploding-gradients", "nonfinite-loss", "flat-from-start", "lr-schedule-anomaly", "loss-at-chance",
+                "plateau",
                 "val-noisy", "dead-units", "high-initial-loss",
             ),
             within=4,

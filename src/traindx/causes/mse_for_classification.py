@@ -19,17 +19,18 @@ tasks after rescaling. On ten digits it reached 97.1 %, cross-entropy 96.6 %.
 Squared error after a softmax or sigmoid carries the factor p(1-p). A confidently wrong sample has p near 0 or 1 and
 receives almost no gradient: exactly the samples that matter most. Training starts slowly and bad outputs get stuck.
 
-Squared error against the class *number* invents an order. Class 7 becomes "closer" to 8 than to 1. The optimum is the mean
-label, 4.5 for ten classes, and the constant predictor's loss is the variance (K²-1)/12 = 8.25.
+Squared error against the class *number* invents an order. Class 7 becomes "closer" to 8 than to 1. The optimum is the
+mean label, 4.5 for ten classes, and the constant predictor's loss is the variance (K²-1)/12 = 8.25.
 
-The scale confuses too. With one-hot targets and a mean over all entries, chance is (1/K)(1-1/K): 0.09 for ten classes and
+The scale confuses too. With one-hot targets and a mean over all entries, chance is (1/K)(1-1/K): 0.09 for ten classes
+and
 0.00099 for a thousand. A loss of 0.05 is no success.
 
 ## How to tell it from its look-alikes
-A log gives it away only through the value: a first loss at (K-1)/K² or (K²-1)/12 when K is known. traindx needs the name of
-the loss, or one batch of outputs and targets, to be sure. `softmax-before-cross-entropy` starts at ln K. `loss-shape-broadcast`
-ends at the target variance as well, but with a real regression target and a warning in the output. A model that is too small
-improves with width; a saturated squared error does not.
+A log gives it away only through the value: a first loss at (K-1)/K² or (K²-1)/12 when K is known. traindx needs the
+name of the loss, or one batch of outputs and targets, to be sure. `softmax-before-cross-entropy` starts at ln K.
+`loss-shape-broadcast` ends at the target variance as well, but with a real regression target and a warning in the
+output. A model that is too small improves with width; a saturated squared error does not.
 
 ## How to fix it
 1. Use `CrossEntropyLoss` on logits with integer labels. Gradients are then p - y, never damped.
@@ -42,7 +43,8 @@ improves with width; a saturated squared error does not.
 - Do not regress on class numbers and round: the order is invented.
 
 ## References
-- Hui and Belkin, *Evaluation of Neural Architectures Trained with Square Loss vs Cross-Entropy in Classification Tasks*,
+- Hui and Belkin, *Evaluation of Neural Architectures Trained with Square Loss vs Cross-Entropy in Classification
+  Tasks*,
   ICLR 2021.
 - Golik, Doetsch and Ney, *Cross-Entropy vs. Squared Error Training: a Theoretical and Experimental Comparison*,
   Interspeech 2013.

@@ -11,8 +11,8 @@ NaN out of a clear sky. The steps before look perfect: no growth of the gradient
 everything stays NaN, since the update has poisoned the weights. The same sample order fails at the same step again.
 
 ## Why it happens
-One NaN in a batch is enough. It passes through every layer, the mean over the batch is NaN, every gradient is NaN, and one
-optimizer step writes NaN into all weights. Sources:
+One NaN in a batch is enough. It passes through every layer, the mean over the batch is NaN, every gradient is NaN, and
+one optimizer step writes NaN into all weights. Sources:
 
 - empty CSV cells, sensor gaps, masked pixels stored as NaN, failed decodes;
 - a feature with zero variance that was divided by its standard deviation;
@@ -20,18 +20,18 @@ optimizer step writes NaN into all weights. Sources:
 - augmentation: resizing or normalising an empty crop or a silent audio clip;
 - integer overflow or a wrong dtype while reading binary files.
 
-NaN-aware statistics (`nanmean`, pandas' defaults) hide the holes: the scaler is fitted without complaint and the rows keep
-their NaN.
+NaN-aware statistics (`nanmean`, pandas' defaults) hide the holes: the scaler is fitted without complaint and the rows
+keep their NaN.
 
-Among some 22 resolved public "loss is NaN" threads about 23 % were bad data or labels, second only to half precision with
-about 45 %, and ahead of the learning rate with 18 %. Check the data before touching the rate.
+Among some 22 resolved public "loss is NaN" threads about 23 % were bad data or labels, second only to half precision
+with about 45 %, and ahead of the learning rate with 18 %. Check the data before touching the rate.
 
 ## How to tell it from its look-alikes
-The first place decides. traindx records where the first non-finite number stood: at the input, this is the cause, and the
-batch is known. In `fp16-overflow` the input is finite, a large activation is not, and the loss scale falls first. In
-`lr-too-high` and `exploding-gradients` the gradient norm grows for some steps before. In `log-of-zero` inputs and outputs are
-finite and the loss is not. A log can only say that there was no run-up, and at which step; a NaN within the first epoch at
-an arbitrary step speaks for data.
+The first place decides. traindx records where the first non-finite number stood: at the input, this is the cause, and
+the batch is known. In `fp16-overflow` the input is finite, a large activation is not, and the loss scale falls first.
+In `lr-too-high` and `exploding-gradients` the gradient norm grows for some steps before. In `log-of-zero` inputs and
+outputs are finite and the loss is not. A log can only say that there was no run-up, and at which step; a NaN within the
+first epoch at an arbitrary step speaks for data.
 
 ```python
 for i, (x, y) in enumerate(loader):

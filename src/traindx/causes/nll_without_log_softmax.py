@@ -12,23 +12,24 @@ splendidly while accuracy stays near chance.
 
 ## Why it happens
 `NLLLoss` does not take a logarithm and does not normalise. It returns minus the entry of the target class. Given raw
-scores it is linear in them and has no lower bound: add 100 to every score and the loss is 100 lower. The model learns to
-make everything large, without learning which is larger.
+scores it is linear in them and has no lower bound: add 100 to every score and the loss is 100 lower. The model learns
+to make everything large, without learning which is larger.
 
-Its gradient with respect to the target score is constant, -1/N, and pushes nothing down. Weights grow at every step, activations
-grow with them, and after some hundreds or thousands of steps something overflows.
+Its gradient with respect to the target score is constant, -1/N, and pushes nothing down. Weights grow at every step,
+activations grow with them, and after some hundreds or thousands of steps something overflows.
 
-Measured on ten digits with Adam at 1e-3: -0.56 in the first epoch, -458 in the eleventh, -6385 in the fortieth, accuracy
-10 %. A small CNN under SGD with momentum 0.9 went to NaN instead.
+Measured on ten digits with Adam at 1e-3: -0.56 in the first epoch, -458 in the eleventh, -6385 in the fortieth,
+accuracy 10 %. A small CNN under SGD with momentum 0.9 went to NaN instead.
 
 The slip comes from removing `log_softmax` from the model (because "cross-entropy does it") while the criterion still is
-`NLLLoss`; or from passing probabilities instead of logs, which bounds the loss at -1 and trains poorly but never explodes.
+`NLLLoss`; or from passing probabilities instead of logs, which bounds the loss at -1 and trains poorly but never
+explodes.
 
 ## How to tell it from its look-alikes
-`negative-loss` for a classifier. A cross-entropy can not be negative, so either the loss function or the labels are wrong.
-With `loss-sign-flipped` accuracy falls *below* chance, since the model is paid for wrong answers; here it hovers at chance.
-With labels outside 0..1 a binary cross-entropy also turns negative: print the labels. Log-densities (flows, Gaussian
-likelihoods) are negative for good reasons; traindx recognises such names and stays calm.
+`negative-loss` for a classifier. A cross-entropy can not be negative, so either the loss function or the labels are
+wrong. With `loss-sign-flipped` accuracy falls *below* chance, since the model is paid for wrong answers; here it hovers
+at chance. With labels outside 0..1 a binary cross-entropy also turns negative: print the labels. Log-densities (flows,
+Gaussian likelihoods) are negative for good reasons; traindx recognises such names and stays calm.
 
 ## How to fix it
 1. Use `CrossEntropyLoss` on the raw scores. One line, nothing else to change.

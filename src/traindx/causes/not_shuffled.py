@@ -7,29 +7,31 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-A saw-tooth with the period of one epoch: the loss slides down within the epoch and jumps up at its start. With data sorted by
-class the batch loss is near zero for long stretches and huge whenever a new class begins. Validation is worse than train
-from the first epoch on, or jumps about.
+A saw-tooth with the period of one epoch: the loss slides down within the epoch and jumps up at its start. With data
+sorted by class the batch loss is near zero for long stretches and huge whenever a new class begins. Validation is worse
+than train from the first epoch on, or jumps about.
 
 ## Why it happens
-SGD assumes that each batch looks like the data. A batch of one class has a gradient that says "predict this class", and the
-next hundred batches say it again. The model learns the present and forgets the past, over and over.
+SGD assumes that each batch looks like the data. A batch of one class has a gradient that says "predict this class", and
+the next hundred batches say it again. The model learns the present and forgets the past, over and over.
 
-Measured on digits sorted by label against shuffled, same network, Adam 1e-3: after 11 epochs mean loss 1.07 against 0.24, after
-40 epochs 0.235 against 0.064. It learns, several times slower, and BatchNorm statistics would make it worse.
+Measured on digits sorted by label against shuffled, same network, Adam 1e-3: after 11 epochs mean loss 1.07 against
+0.24, after 40 epochs 0.235 against 0.064. It learns, several times slower, and BatchNorm statistics would make it
+worse.
 
-The split has the same fault. Taking the last 20 % of sorted rows as validation (Keras' `validation_split` does exactly this,
-before any shuffling) puts whole classes, users or days into one side only.
+The split has the same fault. Taking the last 20 % of sorted rows as validation (Keras' `validation_split` does exactly
+this, before any shuffling) puts whole classes, users or days into one side only.
 
-Where it hides: `DataLoader` without `shuffle=True` (the default is False); `IterableDataset` and streaming, where shuffling is
-your job; a shuffle buffer much smaller than the class blocks; `DistributedSampler` without `set_epoch`, which replays one
-order in every epoch; a random generator re-seeded per epoch.
+Where it hides: `DataLoader` without `shuffle=True` (the default is False); `IterableDataset` and streaming, where
+shuffling is your job; a shuffle buffer much smaller than the class blocks; `DistributedSampler` without `set_epoch`,
+which replays one order in every epoch; a random generator re-seeded per epoch.
 
 ## How to tell it from its look-alikes
-The period. traindx looks for repetition of the loss with the length of an epoch; `oscillation` at any other period speaks for
-the learning rate or small batches. A jump at epoch boundaries *downwards* with a flat course in between is another matter:
-that is memorisation in multi-epoch training, and normal. `corrupt-samples` gives single spikes, not a slope. A tail split
-without shuffling shows as `val-at-chance` or an early gap: shuffle the split and it is gone, overfitting is not.
+The period. traindx looks for repetition of the loss with the length of an epoch; `oscillation` at any other period
+speaks for the learning rate or small batches. A jump at epoch boundaries *downwards* with a flat course in between is
+another matter: that is memorisation in multi-epoch training, and normal. `corrupt-samples` gives single spikes, not a
+slope. A tail split without shuffling shows as `val-at-chance` or an early gap: shuffle the split and it is gone,
+overfitting is not.
 
 ## How to fix it
 1. `shuffle=True` for training. For validation the order does not matter.

@@ -7,9 +7,9 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-The loss falls quickly to a small value while outputs stay poor: empty, cut short, or padding to the end. Loss and accuracy
-move with the batch composition, since a batch of short texts is "easy". The same sentence gets different scores in
-different batches. The number changes when `max_length` changes.
+The loss falls quickly to a small value while outputs stay poor: empty, cut short, or padding to the end. Loss and
+accuracy move with the batch composition, since a batch of short texts is "easy". The same sentence gets different
+scores in different batches. The number changes when `max_length` changes.
 
 ## Why it happens
 Batches of unequal length are filled with a pad token. Two places must ignore it: the loss and the attention.
@@ -20,14 +20,15 @@ factor, so learning slows by 5 while the curve looks splendid.
 
 In the attention: real tokens average over pad embeddings. BatchNorm and mean pooling over time mix padding in as well.
 
-Two opposite errors. `pad_token = eos_token` with all pads set to -100 masks the end token too: the model never learns to
-stop. And a collator that masks everything leaves no target: cross-entropy over zero tokens is 0/0, and PyTorch
+Two opposite errors. `pad_token = eos_token` with all pads set to -100 masks the end token too: the model never learns
+to stop. And a collator that masks everything leaves no target: cross-entropy over zero tokens is 0/0, and PyTorch
 returns NaN (Hugging Face's Trainer then prints 0.0).
 
 ## How to tell it from its look-alikes
-Count. traindx needs the share of pad positions among those that carry loss. A `suspiciously-good` loss that returns to an
-ordinary level when computed on real tokens is this cause; a missing causal mask stays too good. `prediction-collapse`
-onto the pad id is typical. With class imbalance the majority class is a real label, not the filler.
+Count. traindx needs the share of pad positions among those that carry loss. A `suspiciously-good` loss that returns to
+an ordinary level when computed on real tokens is this cause; a missing causal mask stays too good.
+`prediction-collapse` onto the pad id is typical. With class imbalance the majority class is a real label, not the
+filler.
 
 ```python
 valid = labels != -100
@@ -80,7 +81,8 @@ CAUSE = Cause(
     look_alikes={
         "causal-mask-missing": "counting only real tokens brings the loss back to normal here, and not there",
         "class-imbalance": "the output collapses onto a real majority class, not onto the pad token",
-        "division-by-zero": "a batch without a single target gives NaN; padding that counts gives a loss that is too low",
+        "division-by-zero": "a batch without a single target gives NaN; padding that counts gives a loss that is too "
+                            "low",
         "train-val-leak": "only validation is too good; padding flatters train and validation alike",
     },
     fixes=("mask-padding",),

@@ -18,15 +18,15 @@ The optimizer only steps the tensors it was given. Parameters are missed in four
 - a filter on names (`if "head" in name`) that matches less than was meant;
 - only the encoder passed, or only the first of two models.
 
-These parameters still receive gradients. `optimizer.zero_grad()` does not reach them, so their gradients add up for ever.
-On an 8×8-digit MLP with the first layer left out, the norm of its gradient grew from 0.26 to 131 in 300 steps. If the
-loop also clips over `model.parameters()`, that growing norm shrinks every real update: with clipping at 1.0 the same run
-ended at loss 1.44 instead of 1.10.
+These parameters still receive gradients. `optimizer.zero_grad()` does not reach them, so their gradients add up for
+ever. On an 8×8-digit MLP with the first layer left out, the norm of its gradient grew from 0.26 to 131 in 300 steps. If
+the loop also clips over `model.parameters()`, that growing norm shrinks every real update: with clipping at 1.0 the
+same run ended at loss 1.44 instead of 1.10.
 
 ## How to tell it from its look-alikes
 traindx compares every parameter with its first value: `unchanged-weights` names the ones that never moved. The gradient
-then decides. Present and growing: not in the optimizer. Absent because `requires_grad` is False: `frozen-params`. Absent
-although `requires_grad` is True: `detached-graph`. A log alone shows only the flat or early-plateauing loss.
+then decides. Present and growing: not in the optimizer. Absent because `requires_grad` is False: `frozen-params`.
+Absent although `requires_grad` is True: `detached-graph`. A log alone shows only the flat or early-plateauing loss.
 
 ```python
 known = {id(p) for group in optimizer.param_groups for p in group["params"]}
@@ -81,7 +81,8 @@ CAUSE = Cause(
         "negative-loss": "never",
     },
     look_alikes={
-        "frozen-params": "a frozen parameter has requires_grad=False and no gradient; a forgotten one has a growing gradient",
+        "frozen-params": "a frozen parameter has requires_grad=False and no gradient; a forgotten one has a growing "
+                         "gradient",
         "detached-graph": "a detached parameter has no gradient although it wants one; a forgotten one has a gradient",
         "lr-too-low": "a low rate moves every weight a little; forgotten weights are bit-for-bit unchanged",
         "model-too-small": "a small model changes all its weights and still stops high",

@@ -8,25 +8,27 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 DOC = """\
 ## What you see
 A regression that never predicts below zero, with a floor in the loss and a heap of predictions at exactly 0. Or a
-classifier whose logits are all non-negative and whose progress is slow. In the worst case every output is 0 from some step
-on and the loss is constant.
+classifier whose logits are all non-negative and whose progress is slow. In the worst case every output is 0 from some
+step on and the loss is constant.
 
 ## Why it happens
-ReLU removes negative outputs. Half of a standardised target is negative, so that half can at best be answered with 0. For a
-standard normal target the floor is E[min(y, 0)²] = 0.50, the variance being 1.
+ReLU removes negative outputs. Half of a standardised target is negative, so that half can at best be answered with 0.
+For a standard normal target the floor is E[min(y, 0)²] = 0.50, the variance being 1.
 
-Worse, an output unit below zero has a zero gradient. A bad step or an unlucky bias switches it off for all samples, and the
-whole network stops learning: a dead ReLU in the one place that has no neighbours to take over.
+Worse, an output unit below zero has a zero gradient. A bad step or an unlucky bias switches it off for all samples, and
+the whole network stops learning: a dead ReLU in the one place that has no neighbours to take over.
 
-In a classifier the softmax only compares scores, so a ReLU is not fatal; yet a class whose logit is clamped at 0 for a sample
-receives no push upwards there.
+In a classifier the softmax only compares scores, so a ReLU is not fatal; yet a class whose logit is clamped at 0 for a
+sample receives no push upwards there.
 
 Measured on the scikit-learn diabetes data, standardised target: train loss 0.67 with the ReLU, 0.49 without. A block
 factory that always appends its activation (`Linear, BN, ReLU`), used for the head as well, is the usual source.
 
 ## How to tell it from its look-alikes
-Look at the smallest prediction. Exactly 0, often, is this cause; traindx shows it as `dead-units` in the last layer with
-`prediction-collapse`. `bounded-output` (sigmoid, tanh) has limits on both sides and saturates instead of dying. Dead units in
+Look at the smallest prediction. Exactly 0, often, is this cause; traindx shows it as `dead-units` in the last layer
+with
+`prediction-collapse`. `bounded-output` (sigmoid, tanh) has limits on both sides and saturates instead of dying. Dead
+units in
 *hidden* layers are `dead-relu`. A model that is too small misses on both sides of zero. From a log alone only an early,
 calm plateau below the target variance is visible.
 

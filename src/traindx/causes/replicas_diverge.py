@@ -7,18 +7,19 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Ranks disagree: different losses on the same data, different weight norms, different validation scores. More devices do not
-help, or the result gets *worse* with them. The checkpoint of rank 0 is poorer than the training curve promised. Sometimes the
-job hangs, because one rank took another branch.
+Ranks disagree: different losses on the same data, different weight norms, different validation scores. More devices do
+not help, or the result gets *worse* with them. The checkpoint of rank 0 is poorer than the training curve promised.
+Sometimes the job hangs, because one rank took another branch.
 
 ## Why it happens
-DistributedDataParallel keeps replicas equal by two acts: it broadcasts parameters and buffers once at the start, and averages
-gradients in `backward()`. Equality is lost when
+DistributedDataParallel keeps replicas equal by two acts: it broadcasts parameters and buffers once at the start, and
+averages gradients in `backward()`. Equality is lost when
 
 - the forward pass bypasses the wrapper (`model.module(x)`, or a method called on it): gradients are never averaged;
 - parameters are changed by hand after wrapping: re-initialised, clipped, an EMA swapped in on rank 0 only;
 - parameters are added or unfrozen after wrapping: DDP does not know them;
-- the optimizer, scaler or learning rate differs by rank: a scheduler on rank 0 only, a skipped step on one rank, weights
+- the optimizer, scaler or learning rate differs by rank: a scheduler on rank 0 only, a skipped step on one rank,
+  weights
   initialised with rank-dependent seeds *after* wrapping;
 - `no_sync()` stays active over the step, or gradients are modified before the reduction has finished;
 - BatchNorm buffers: statistics are local. DDP broadcasts rank 0's, so the other ranks' are thrown away.
@@ -26,10 +27,11 @@ gradients in `backward()`. Equality is lost when
 Different *losses* per rank are normal: each rank has its own data. Different *weights* are never normal.
 
 ## How to tell it from its look-alikes
-Compare a checksum of the weights over the ranks. traindx calls `replica-mismatch` when quantities that must agree (weight
-norms, learning rate, step, gradient norm after averaging) do not. A straggler is slow and correct. `lr-too-high` after a
-change in the number of GPUs is far more common than divergence of replicas: in eleven public "multi-GPU is worse" threads eight
-were an effective batch without a matching rate, so check world size × batch × accumulation first.
+Compare a checksum of the weights over the ranks. traindx calls `replica-mismatch` when quantities that must agree
+(weight norms, learning rate, step, gradient norm after averaging) do not. A straggler is slow and correct.
+`lr-too-high` after a change in the number of GPUs is far more common than divergence of replicas: in eleven public
+"multi-GPU is worse" threads eight were an effective batch without a matching rate, so check world size × batch ×
+accumulation first.
 
 ```python
 total = sum(p.detach().double().sum() for p in model.parameters())

@@ -8,13 +8,13 @@ from traindx.causes.unaffected import LEARNING_UNAFFECTED
 
 DOC = """\
 ## What you see
-The loss is fine and the run is slow. Most of each step is waiting for data; the accelerator's utilisation saws between 0
-and 100 %. The first epoch may be slower than the later ones (a cold disk cache), or every epoch alike.
+The loss is fine and the run is slow. Most of each step is waiting for data; the accelerator's utilisation saws between
+0 and 100 %. The first epoch may be slower than the later ones (a cold disk cache), or every epoch alike.
 
 ## Why it happens
-Each sample costs CPU or disk time: decoding a JPEG takes milliseconds for an ImageNet-sized picture and tens of them for a
-camera original; resizing, tokenising, parsing JSON and random reads of small files from a network disk add to it. A GPU
-that does 2000 images a second needs 2000 of these a second.
+Each sample costs CPU or disk time: decoding a JPEG takes milliseconds for an ImageNet-sized picture and tens of them
+for a camera original; resizing, tokenising, parsing JSON and random reads of small files from a network disk add to it.
+A GPU that does 2000 images a second needs 2000 of these a second.
 
 The budget is simple. With W workers and t seconds per sample the pipeline delivers W/t samples a second. Below the
 model's rate it is the limit, and no change to the model helps.
@@ -22,14 +22,15 @@ model's rate it is the limit, and no change to the model helps.
 Measured: a loader that waits 2 ms per image fed 410 images a second to a small CNN that did 5500 without the wait. Loss
 curve and accuracy were identical; wall time was 13 times longer.
 
-Of twelve public "low GPU utilisation" threads ten were the input pipeline. Mohan et al. (2021) measured 10 to 70 % of epoch
-time lost to data stalls in common training jobs.
+Of twelve public "low GPU utilisation" threads ten were the input pipeline. Mohan et al. (2021) measured 10 to 70 % of
+epoch time lost to data stalls in common training jobs.
 
 ## How to tell it from its look-alikes
-traindx compares data time with step time where both are logged, and calls more than about a third `slow-input-pipeline`. The
-test without any log: feed the same batch again and again. If the step rate jumps, the loader is guilty; if not, look at
-`host-sync` and `small-batch-underuse`. Slow loading and too few workers look alike from outside. Double the workers: if the
-rate doubles, workers were missing; if it does not, the disk, the network or one lock is the limit and this page applies.
+traindx compares data time with step time where both are logged, and calls more than about a third
+`slow-input-pipeline`. The test without any log: feed the same batch again and again. If the step rate jumps, the loader
+is guilty; if not, look at `host-sync` and `small-batch-underuse`. Slow loading and too few workers look alike from
+outside. Double the workers: if the rate doubles, workers were missing; if it does not, the disk, the network or one
+lock is the limit and this page applies.
 
 ```python
 import time
@@ -40,7 +41,8 @@ print(f"{50 * loader.batch_size / (time.perf_counter() - start):.0f} samples/s f
 
 ## How to fix it
 1. More workers, with `persistent_workers` and `pin_memory`: see the fix for its numbers.
-2. Do expensive, deterministic work once: decode, resize or tokenise offline; store tensors, memory maps or packed shards.
+2. Do expensive, deterministic work once: decode, resize or tokenise offline; store tensors, memory maps or packed
+   shards.
 3. Move augmentation to the accelerator, or to a faster decoder.
 4. Put the data on a local SSD; read large sequential shards instead of many small files.
 

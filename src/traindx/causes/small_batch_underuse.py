@@ -8,29 +8,30 @@ from traindx.causes.unaffected import LEARNING_UNAFFECTED
 
 DOC = """\
 ## What you see
-Data arrives in time, nothing waits, and samples per second are still a fraction of what others report for the model. Memory
-is nearly empty. Doubling the batch leaves the step time almost unchanged.
+Data arrives in time, nothing waits, and samples per second are still a fraction of what others report for the model.
+Memory is nearly empty. Doubling the batch leaves the step time almost unchanged.
 
 ## Why it happens
-Launching a kernel costs several microseconds of Python and driver time, whatever it computes. A step of a thousand small
-kernels therefore has a floor of some milliseconds. Below the batch size at which the arithmetic takes that long, samples are
-nearly free, and you are not taking them.
+Launching a kernel costs several microseconds of Python and driver time, whatever it computes. A step of a thousand
+small kernels therefore has a floor of some milliseconds. Below the batch size at which the arithmetic takes that long,
+samples are nearly free, and you are not taking them.
 
-There is a second floor. A modern GPU has over a hundred multiprocessors, and a matrix product with 8 rows occupies a few of
-them. Weights also have to be read once per step: with few samples per read the step is bound by memory bandwidth. The
-arithmetic per byte grows with the batch.
+There is a second floor. A modern GPU has over a hundred multiprocessors, and a matrix product with 8 rows occupies a
+few of them. Weights also have to be read once per step: with few samples per read the step is bound by memory
+bandwidth. The arithmetic per byte grows with the batch.
 
-Tiny models show it most: an MLP or a small policy network may run faster on the CPU. Recurrent networks and diffusion samplers,
-with their long chains of small kernels, come next.
+Tiny models show it most: an MLP or a small policy network may run faster on the CPU. Recurrent networks and diffusion
+samplers, with their long chains of small kernels, come next.
 
-The batch is also an optimisation setting. McCandlish et al. (2018) describe a critical batch size below which doubling it
-halves the steps needed, and above which it buys little. Fill the device up to that point, not for its own sake.
+The batch is also an optimisation setting. McCandlish et al. (2018) describe a critical batch size below which doubling
+it halves the steps needed, and above which it buys little. Fill the device up to that point, not for its own sake.
 
 ## How to tell it from its look-alikes
-Measure samples per second at batch B, 2B, 4B. Rising in proportion: underused. Flat: full. traindx reads `slow-step` without
-`slow-input-pipeline` and the batch size from the config; a log seldom holds more. `host-sync` has the same outside, but
-a larger batch helps it less and a sync warning names the line. In `slow-data-loading` samples per second do not rise with the
-batch at all. "Utilisation 100 %" in nvidia-smi is no alibi: it only says that some kernel was running.
+Measure samples per second at batch B, 2B, 4B. Rising in proportion: underused. Flat: full. traindx reads `slow-step`
+without `slow-input-pipeline` and the batch size from the config; a log seldom holds more. `host-sync` has the same
+outside, but a larger batch helps it less and a sync warning names the line. In `slow-data-loading` samples per second
+do not rise with the batch at all. "Utilisation 100 %" in nvidia-smi is no alibi: it only says that some kernel was
+running.
 
 ## How to fix it
 1. Raise the batch, in powers of two, until samples per second stop rising; adjust the learning rate with it.

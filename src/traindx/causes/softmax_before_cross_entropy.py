@@ -7,12 +7,12 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Accuracy rises, slowly, and the loss hits a floor well above zero. It looks like a model that has learned the ranking and
-cannot become confident. The floor depends only on the number of classes.
+Accuracy rises, slowly, and the loss hits a floor well above zero. It looks like a model that has learned the ranking
+and cannot become confident. The floor depends only on the number of classes.
 
 ## Why it happens
-`nn.CrossEntropyLoss` contains the softmax. If the model ends in one too, the loss sees numbers between 0 and 1 as logits.
-A perfect one-hot output then scores
+`nn.CrossEntropyLoss` contains the softmax. If the model ends in one too, the loss sees numbers between 0 and 1 as
+logits. A perfect one-hot output then scores
 
     loss = ln(e + K - 1) - 1
 
@@ -25,17 +25,17 @@ The gradient passes through the inner softmax as well and is multiplied by p(1-p
 wrong class, it receives almost nothing. With many classes the whole range between chance and perfection is one nat.
 
 Measured on scikit-learn's digits, K = 10, same network and rate: 40 epochs gave train loss 1.493 at 95.7 % validation
-accuracy, against 0.064 at 96.6 % with logits. After 11 epochs it was 85 % against 94 %. After 150 epochs 1.469: the floor
-is 1.461 and it never went below.
+accuracy, against 0.064 at 96.6 % with logits. After 11 epochs it was 85 % against 94 %. After 150 epochs 1.469: the
+floor is 1.461 and it never went below.
 
 Keras has the mirror image: a softmax layer with `from_logits=True`. Applying `log_softmax` twice is harmless, since the
 second changes nothing; it is the plain softmax that hurts.
 
 ## How to tell it from its look-alikes
-traindx compares the plateau with the formula above, K coming from the config, the metrics or `--classes`. Agreement to a
-few hundredths with accuracy above chance is nearly proof. A small model plateaus at any value. Label smoothing of 0.1 has a
-floor as well, about 0.50 for ten classes, and does not slow accuracy. `double-sigmoid` is the two-class sister: its floor
-lies between 0.31 and 0.69 and depends on the class balance. Inside, outputs that sum to one settle it.
+traindx compares the plateau with the formula above, K coming from the config, the metrics or `--classes`. Agreement to
+a few hundredths with accuracy above chance is nearly proof. A small model plateaus at any value. Label smoothing of 0.1
+has a floor as well, about 0.50 for ten classes, and does not slow accuracy. `double-sigmoid` is the two-class sister:
+its floor lies between 0.31 and 0.69 and depends on the class balance. Inside, outputs that sum to one settle it.
 
 ## How to fix it
 1. Return logits; apply softmax only where probabilities are shown.

@@ -21,14 +21,15 @@ What the constant is depends on the loss:
 - `CrossEntropyLoss` on a (N, 1) output: the only class is always right, the loss is exactly 0;
 - MSE against 0/1 labels: the share of negatives.
 
-The usual story is a model moved from two output units to one, or from a multi-class tutorial to a yes/no question, with the
-last line kept. `argmax` on a single column has the same effect on accuracy: it is always 0.
+The usual story is a model moved from two output units to one, or from a multi-class tutorial to a yes/no question, with
+the last line kept. `argmax` on a single column has the same effect on accuracy: it is always 0.
 
 ## How to tell it from its look-alikes
-Exact repetition. A too low learning rate changes the fifth digit, a frozen network still wobbles with the batches, because
-its outputs differ from sample to sample. Here the wobble comes only from the class mix of each batch, and the epoch mean is
-identical. traindx reports `flat-from-start` with `prediction-collapse`; in a recording, `unchanged-weights` and gradients of
-exactly zero. Weight decay may still shrink the weights: then they change and the loss does not.
+Exact repetition. A too low learning rate changes the fifth digit, a frozen network still wobbles with the batches,
+because its outputs differ from sample to sample. Here the wobble comes only from the class mix of each batch, and the
+epoch mean is identical. traindx reports `flat-from-start` with `prediction-collapse`; in a recording,
+`unchanged-weights` and gradients of exactly zero. Weight decay may still shrink the weights: then they change and the
+loss does not.
 
 ## How to fix it
 1. One output: no softmax, no sigmoid, `BCEWithLogitsLoss`.

@@ -7,9 +7,9 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-The first loss is near ln(batch size) instead of ln(classes). Accuracy may look fine, even excellent, while the loss stops
-far above zero. Validation loss differs from train loss by a constant that depends on the two batch sizes, and the last,
-smaller batch of an epoch always has a lower loss.
+The first loss is near ln(batch size) instead of ln(classes). Accuracy may look fine, even excellent, while the loss
+stops far above zero. Validation loss differs from train loss by a constant that depends on the two batch sizes, and the
+last, smaller batch of an epoch always has a lower loss.
 
 ## Why it happens
 `softmax(dim=0)` on an (N, K) tensor makes the samples compete instead of the classes. Each class gets one unit of
@@ -17,20 +17,20 @@ probability to spread over the batch. A sample of a class that occurs n times in
 
     floor = mean of ln(n) ≈ ln(N / K),     start ≈ ln(N)
 
-Measured on ten digits, batches of 32: start 3.28 (ln 32 = 3.47), end 1.44. Validation in one batch of 447 stopped at 4.05;
-ln(447/10) = 3.80 is its floor. Accuracy was 84 %: `argmax` over the right axis still ranks well.
+Measured on ten digits, batches of 32: start 3.28 (ln 32 = 3.47), end 1.44. Validation in one batch of 447 stopped at
+4.05; ln(447/10) = 3.80 is its floor. Accuracy was 84 %: `argmax` over the right axis still ranks well.
 
-The implicit form, `softmax` without `dim`, guesses 0 for one- and three-dimensional tensors and only warns. In
-sequence models the same slip normalises over time. In attention it normalises over queries, and every key's column sums to
-one instead of every row.
+The implicit form, `softmax` without `dim`, guesses 0 for one- and three-dimensional tensors and only warns. In sequence
+models the same slip normalises over time. In attention it normalises over queries, and every key's column sums to one
+instead of every row.
 
 A batch of one is a special trap: the probability is always 1 and the loss exactly 0.
 
 ## How to tell it from its look-alikes
-Change the batch size. A floor that moves with ln(N) is this cause and no other. traindx compares first and last loss with
-ln(N) and ln(N/K) when the config gives both numbers. `softmax-before-cross-entropy` has a floor fixed by K alone. In
-`val-preprocessing-mismatch` the validation *accuracy* is bad; here it is good while the loss is not. Single samples get
-another prediction alone than in a batch: that is a decisive test.
+Change the batch size. A floor that moves with ln(N) is this cause and no other. traindx compares first and last loss
+with ln(N) and ln(N/K) when the config gives both numbers. `softmax-before-cross-entropy` has a floor fixed by K alone.
+In `val-preprocessing-mismatch` the validation *accuracy* is bad; here it is good while the loss is not. Single samples
+get another prediction alone than in a batch: that is a decisive test.
 
 ```python
 probs = model(x).exp() if log_probs else model(x)

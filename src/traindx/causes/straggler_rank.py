@@ -12,30 +12,32 @@ Scaling is poor: eight devices do the work of five. Throughput falls when a cert
 Losses and weights are right. On most ranks the time goes into `all_reduce`; on one rank it does not.
 
 ## Why it happens
-Synchronous training moves at the pace of the slowest rank: step time is the *maximum* over ranks. With n ranks even random
-jitter costs, since the largest of n draws grows with n (Dean and Barroso 2013: with a 1 % chance of a slow answer per server
-and 100 servers, 63 % of requests are slow). Systematic reasons weigh more:
+Synchronous training moves at the pace of the slowest rank: step time is the *maximum* over ranks. With n ranks even
+random jitter costs, since the largest of n draws grows with n (Dean and Barroso 2013: with a 1 % chance of a slow
+answer per server and 100 servers, 63 % of requests are slow). Systematic reasons weigh more:
 
-- unequal work: long sequences or large graphs on one rank, no bucketing, a longer shard, an extra duty such as validation,
+- unequal work: long sequences or large graphs on one rank, no bucketing, a longer shard, an extra duty such as
+  validation,
   logging, checkpointing or uploading on rank 0;
-- unequal machines: a throttled GPU (power or temperature), an older model, a PCIe link at reduced width, a neighbour job on
+- unequal machines: a throttled GPU (power or temperature), an older model, a PCIe link at reduced width, a neighbour
+  job on
   the same host, ECC retirement;
 - unequal input: one node reads from a slow disk or a busy network mount;
 - garbage collection and forked workers that pause ranks at different moments.
 
-If the work is so unequal that one rank has fewer batches, the job ends in a collective timeout ("watchdog caught collective
-operation timeout") instead of being slow.
+If the work is so unequal that one rank has fewer batches, the job ends in a collective timeout ("watchdog caught
+collective operation timeout") instead of being slow.
 
 ## How to tell it from its look-alikes
-Record the time *before* the gradient exchange on every rank. The straggler has the longest compute and the shortest wait; the
-others mirror it. The same rank every time means machine or shard; a changing one means unequal batches. traindx sees only
-`slow-step` and `throughput-drop` from one rank's log; a recording of all ranks names the rank and where its time goes
-(`slow-rank`). `slow-data-loading` hits all ranks alike.
-Communication that is slow in itself shows equal waits on *all* ranks and grows with model size, not with one rank.
-`replicas-diverge` concerns values, not time.
+Record the time *before* the gradient exchange on every rank. The straggler has the longest compute and the shortest
+wait; the others mirror it. The same rank every time means machine or shard; a changing one means unequal batches.
+traindx sees only `slow-step` and `throughput-drop` from one rank's log; a recording of all ranks names the rank and
+where its time goes (`slow-rank`). `slow-data-loading` hits all ranks alike. Communication that is slow in itself shows
+equal waits on *all* ranks and grows with model size, not with one rank. `replicas-diverge` concerns values, not time.
 
 ```python
-torch.cuda.synchronize(); mine = torch.tensor([time.perf_counter() - start], device="cuda")   # before backward's exchange
+torch.cuda.synchronize(); mine = torch.tensor([time.perf_counter() - start], device="cuda")   # before backward's
+exchange
 times = [torch.zeros_like(mine) for _ in range(dist.get_world_size())]
 dist.all_gather(times, mine); print([f"{t.item() * 1e3:.0f} ms" for t in times])
 ```

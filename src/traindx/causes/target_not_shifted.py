@@ -15,15 +15,15 @@ generation skips a token.
 The target of position t is the token at t+1. Without the shift the model is asked to repeat the token it has just been
 given. The residual stream carries that token straight to the tied output matrix, so even one layer solves it.
 
-The double shift has another source. Hugging Face causal models shift the labels themselves: `labels=input_ids` is right,
-and labels that were shifted by hand are shifted again. nanoGPT-style models want targets that *are* shifted. Moving data
-code from one to the other gives the fault in one direction or the other. A teacher-forced decoder has the same trap: its
-input must start with a begin token and lag the target by one.
+The double shift has another source. Hugging Face causal models shift the labels themselves: `labels=input_ids` is
+right, and labels that were shifted by hand are shifted again. nanoGPT-style models want targets that *are* shifted.
+Moving data code from one to the other gives the fault in one direction or the other. A teacher-forced decoder has the
+same trap: its input must start with a begin token and lag the target by one.
 
 ## How to tell it from its look-alikes
-`suspiciously-good` with an extremely fast fall and no gap. A missing causal mask needs more time, since attention has to
-learn to look right. A leak between the splits shows in validation only. The double shift reads as `underfitting`: compare
-the final loss with a published model of that size before blaming capacity. Eyes decide in a minute:
+`suspiciously-good` with an extremely fast fall and no gap. A missing causal mask needs more time, since attention has
+to learn to look right. A leak between the splits shows in validation only. The double shift reads as `underfitting`:
+compare the final loss with a published model of that size before blaming capacity. Eyes decide in a minute:
 
 ```python
 for x, y in zip(tokens[0, :12].tolist(), targets[0, :12].tolist()):
@@ -34,7 +34,8 @@ A useful bound: natural English costs about 1 bit per character for the best mod
 below that is copying.
 
 ## How to fix it
-1. Shift once, in one place: `logits[:, :-1]` against `tokens[:, 1:]`, or let the library do it and pass labels unshifted.
+1. Shift once, in one place: `logits[:, :-1]` against `tokens[:, 1:]`, or let the library do it and pass labels
+   unshifted.
 2. Mask the last position or drop it. It has no target.
 3. Start again: the weights encode a copy.
 
@@ -45,7 +46,8 @@ below that is copying.
 
 ## References
 - Radford et al., *Improving Language Understanding by Generative Pre-Training*, 2018.
-- Williams and Zipser, *A Learning Algorithm for Continually Running Fully Recurrent Neural Networks*, 1989 (teacher forcing).
+- Williams and Zipser, *A Learning Algorithm for Continually Running Fully Recurrent Neural Networks*, 1989 (teacher
+  forcing).
 - Hugging Face Transformers documentation, *Causal language modeling*: labels are shifted inside the model.
 - Shannon, *Prediction and Entropy of Printed English*, 1951.
 """

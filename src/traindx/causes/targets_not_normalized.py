@@ -8,27 +8,28 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 DOC = """\
 ## What you see
 A regression with a first loss in the thousands or billions. SGD goes to NaN at rates that are normal elsewhere. Adam
-survives and then crawls for thousands of steps, the loss falling by a steady amount: the output bias is walking towards the
-mean of the targets.
+survives and then crawls for thousands of steps, the loss falling by a steady amount: the output bias is walking towards
+the mean of the targets.
 
 ## Why it happens
 A fresh network predicts about 0 with a spread of about 1. Targets of 150 ± 77 give a mean squared error near 28 000 and
 gradients around 300. With plain SGD the stable rate shrinks accordingly.
 
-Adam's step is about the learning rate, whatever the gradient. At 1e-3 an output bias needs some 150 000 steps to reach 150
-on its own; the network reaches it faster only by inflating its weights, which spoils the initialisation.
+Adam's step is about the learning rate, whatever the gradient. At 1e-3 an output bias needs some 150 000 steps to reach
+150 on its own; the network reaches it faster only by inflating its weights, which spoils the initialisation.
 
-Several targets of different scale share a loss: the largest decides, the others are ignored. Weight decay pulls towards a
-mean of 0 that is wrong. Half precision overflows: an error above 256 squares to more than 65 504, the largest fp16 number.
+Several targets of different scale share a loss: the largest decides, the others are ignored. Weight decay pulls towards
+a mean of 0 that is wrong. Half precision overflows: an error above 256 squares to more than 65 504, the largest fp16
+number.
 
 ## How to tell it from its look-alikes
 The first loss equals mean(y²): traindx compares it with the target statistics if the config or a batch gives them. With
-unscaled *inputs* the first loss exceeds mean(y²), because the predictions are large too. `lr-too-high` diverges from a normal
-first loss. Once the mean is learned, the run may rest at the target variance for long (`loss-at-chance`): a standardised
-target would have started there. In classification this cause cannot occur.
+unscaled *inputs* the first loss exceeds mean(y²), because the predictions are large too. `lr-too-high` diverges from a
+normal first loss. Once the mean is learned, the run may rest at the target variance for long (`loss-at-chance`): a
+standardised target would have started there. In classification this cause cannot occur.
 
-Judge by scale-free numbers: R² = 1 - MSE/var(y). A loss of 3000 with var(y) = 5900 is R² 0.49, quite respectable for the
-diabetes data, and the very same model as a loss of 0.51 on standardised targets.
+Judge by scale-free numbers: R² = 1 - MSE/var(y). A loss of 3000 with var(y) = 5900 is R² 0.49, quite respectable for
+the diabetes data, and the very same model as a loss of 0.51 on standardised targets.
 
 ## How to fix it
 1. Standardise the targets with the training split's mean and std; undo it for reports.

@@ -19,18 +19,18 @@ overlaps. One worker overlaps but may not keep up. The number that keeps up foll
 
 With 8 ms per sample, 64 samples and 120 ms of compute that is 4.3: five workers. Add one or two for jitter.
 
-Too many is a fault as well. Each worker is a process with its own copy of the dataset object; Python lists and dictionaries
-get copied page by page as reference counts are touched, so memory grows with the number of workers. More workers than
-cores fight over them, and BLAS threads inside each multiply the crowd. On shared or containerised machines
+Too many is a fault as well. Each worker is a process with its own copy of the dataset object; Python lists and
+dictionaries get copied page by page as reference counts are touched, so memory grows with the number of workers. More
+workers than cores fight over them, and BLAS threads inside each multiply the crowd. On shared or containerised machines
 `os.cpu_count()` reports the host, not your share: use `len(os.sched_getaffinity(0))`.
 
-Workers restart each epoch unless `persistent_workers=True`. With a slow start (imports, opening files) short epochs then
-spend their time on it: throughput drops at every epoch boundary.
+Workers restart each epoch unless `persistent_workers=True`. With a slow start (imports, opening files) short epochs
+then spend their time on it: throughput drops at every epoch boundary.
 
 ## How to tell it from its look-alikes
-`slow-input-pipeline` with `num_workers` of 0 to 2 in the config and free cores is this cause. When eight workers are already
-busy, or disk throughput is at its limit, it is `slow-data-loading`. traindx can not see the cores of a machine from a log; it
-weighs the config and asks for one trial: double the workers for 100 steps and compare.
+`slow-input-pipeline` with `num_workers` of 0 to 2 in the config and free cores is this cause. When eight workers are
+already busy, or disk throughput is at its limit, it is `slow-data-loading`. traindx can not see the cores of a machine
+from a log; it weighs the config and asks for one trial: double the workers for 100 steps and compare.
 
 | change of rate after doubling | reading |
 |---|---|
@@ -39,7 +39,8 @@ weighs the config and asks for one trial: double the workers for 100 steps and c
 | below ×1 | too many processes for the cores, or memory is swapping |
 
 ## How to fix it
-1. Set workers to the number above, at most the cores you own; `persistent_workers=True`, `pin_memory=True`, `prefetch_factor` 2–4.
+1. Set workers to the number above, at most the cores you own; `persistent_workers=True`, `pin_memory=True`,
+   `prefetch_factor` 2–4.
 2. `torch.set_num_threads(1)` inside workers (PyTorch does it); set `cv2.setNumThreads(0)` for OpenCV.
 3. Keep the dataset object small: arrays, memory maps or Arrow instead of millions of Python objects.
 4. If more workers do not help, make samples cheaper.

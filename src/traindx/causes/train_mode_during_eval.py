@@ -7,11 +7,12 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Validation is worse and much noisier than the calm training curve explains. Evaluate twice without training in between and
-the numbers differ. Validation accuracy changes with the validation batch size or the order of its samples.
+Validation is worse and much noisier than the calm training curve explains. Evaluate twice without training in between
+and the numbers differ. Validation accuracy changes with the validation batch size or the order of its samples.
 
 ## Why it happens
-`model.eval()` is missing before validation, or some function switches back too early. Two layers behave differently then:
+`model.eval()` is missing before validation, or some function switches back too early. Two layers behave differently
+then:
 
 - dropout keeps dropping units, so each evaluation is a random subnetwork: noisy and biased to the bad side;
 - BatchNorm normalises with the statistics of the validation batch. Small or class-sorted batches carry statistics that
@@ -20,14 +21,16 @@ the numbers differ. Validation accuracy changes with the validation batch size o
 Worse, BatchNorm in training mode also *updates* its running buffers from validation data. That is a quiet leak, and it
 happens under `torch.no_grad()` too: no_grad stops gradients, not buffers.
 
-Measured on a BatchNorm digits CNN with small class-sorted validation batches: validation accuracy 0.87 without `eval()`,
+Measured on a BatchNorm digits CNN with small class-sorted validation batches: validation accuracy 0.87 without
+`eval()`,
 0.98 with it, all else being equal.
 
 ## How to tell it from its look-alikes
 traindx looks for `val-noisy` and `val-spike` beside a calm train loss, with validation neither at chance nor steadily
 worsening. Steady worsening is `overfitting`. A constant offset without scatter is `val-preprocessing-mismatch`. A
-validation set of a few dozen samples scatters too: its error bar is about sqrt(p(1-p)/n), so 0.9 ± 0.04 with 50 samples.
-The deciding test is cheap: evaluate the same checkpoint twice. Different numbers prove randomness in the evaluation.
+validation set of a few dozen samples scatters too: its error bar is about sqrt(p(1-p)/n), so 0.9 ± 0.04 with 50
+samples. The deciding test is cheap: evaluate the same checkpoint twice. Different numbers prove randomness in the
+evaluation.
 
 The reverse complaint, "eval() is much worse than train()", is usually about BatchNorm buffers: twelve of twelve public
 threads in one sample. Tiny batches or a momentum that is too small leave the running statistics behind the weights.

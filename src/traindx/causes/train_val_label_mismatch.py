@@ -7,8 +7,9 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Train learns well. Validation accuracy is at or *below* chance and validation loss climbs far above ln(classes), higher the
-better the model gets. The confusion matrix of validation is nearly a permutation: each class is called by one wrong name.
+Train learns well. Validation accuracy is at or *below* chance and validation loss climbs far above ln(classes), higher
+the better the model gets. The confusion matrix of validation is nearly a permutation: each class is called by one wrong
+name.
 
 ## Why it happens
 The label table was built twice. Examples:
@@ -20,14 +21,16 @@ The label table was built twice. Examples:
 - labels from 0 in one file and from 1 in the other;
 - pandas category codes computed per frame.
 
-A model that is sure of its answer pays -ln(p) for a wrong name. At 99 % confidence spread over nine others that is about 6.8
-nats per sample, three times chance level for ten classes. A network that knows nothing would do better.
+A model that is sure of its answer pays -ln(p) for a wrong name. At 99 % confidence spread over nine others that is
+about 6.8 nats per sample, three times chance level for ten classes. A network that knows nothing would do better.
 
 ## How to tell it from its look-alikes
-Above-chance loss with below-chance accuracy on validation only: the model knows the answer and the key is wrong. With other
+Above-chance loss with below-chance accuracy on validation only: the model knows the answer and the key is wrong. With
+other
 *inputs* (`val-preprocessing-mismatch`) answers are confused, accuracy is around chance, seldom systematically below.
 `overfitting` never falls below chance. If train is below chance too, look at `loss-sign-flipped`. traindx weighs
-`val-at-chance` with an early and growing gap; from a curve alone it can not separate this page from the preprocessing one, and
+`val-at-chance` with an early and growing gap; from a curve alone it can not separate this page from the preprocessing
+one, and
 says so. The confusion matrix can.
 
 ```python
@@ -85,7 +88,8 @@ CAUSE = Cause(
         "exploding-gradients": "never",
     },
     look_alikes={
-        "val-preprocessing-mismatch": "training samples through the validation transform score badly; here they score well",
+        "val-preprocessing-mismatch": "training samples through the validation transform score badly; here they score "
+                                      "well",
         "overfitting": "validation accuracy stays far above chance",
         "label-encoding-wrong": "the coding is wrong in both splits, so train suffers as well",
         "loss-sign-flipped": "train is below chance too",

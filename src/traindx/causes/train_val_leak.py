@@ -13,8 +13,10 @@ collapses on a fresh test set or in production.
 ## Why it happens
 The same information stands on both sides of the split:
 
-- identical or near-identical samples: rows drawn with replacement, augmented or oversampled copies made *before* the split,
-  frames of one video, slices of one patient, sentences of one document. 3.3 % of the CIFAR-10 and 10 % of the CIFAR-100 test
+- identical or near-identical samples: rows drawn with replacement, augmented or oversampled copies made *before* the
+  split,
+  frames of one video, slices of one patient, sentences of one document. 3.3 % of the CIFAR-10 and 10 % of the CIFAR-100
+  test
   images have a near-duplicate in the training set (Barz and Denzler 2020);
 - a feature that encodes the answer: an id, a file name, a later measurement, a target-encoded column;
 - scalers, imputers, vocabularies or feature selection fitted on all data;
@@ -28,9 +30,10 @@ Kapoor and Narayanan (2023) found leakage in 17 fields, affecting 294 papers. As
 
 ## How to tell it from its look-alikes
 `suspiciously-good` with an absent `overfitting-gap`. Some innocent reasons put validation below train: dropout and
-augmentation act on train only, the train loss is averaged over an epoch in which the model was still worse, or validation is
-easier. These make a small, constant difference; a leak makes validation follow train to zero. In language models a missing
-causal mask or unshifted targets make *train* too good as well. A log can raise the suspicion; only the data proves it.
+augmentation act on train only, the train loss is averaged over an epoch in which the model was still worse, or
+validation is easier. These make a small, constant difference; a leak makes validation follow train to zero. In language
+models a missing causal mask or unshifted targets make *train* too good as well. A log can raise the suspicion; only the
+data proves it.
 
 ```python
 import hashlib

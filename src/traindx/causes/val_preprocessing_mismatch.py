@@ -7,33 +7,37 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-Train learns well. Validation is bad from the very first evaluation and stays bad: at chance, or far below train, without
-the slow opening of a gap. Evaluating the *training* data through the validation pipeline gives the same bad score.
+Train learns well. Validation is bad from the very first evaluation and stays bad: at chance, or far below train,
+without the slow opening of a gap. Evaluating the *training* data through the validation pipeline gives the same bad
+score.
 
 ## Why it happens
 The network meets numbers it has never seen. Usual differences:
 
 - normalised in training, raw in validation, or with other mean and std; divided by 255 twice, or not at all;
 - RGB against BGR (OpenCV reads BGR), HWC against CHW, uint8 against float;
-- another resize, crop or interpolation. Touvron et al. (2019) show that random-resized crops enlarge objects in training, so
+- another resize, crop or interpolation. Touvron et al. (2019) show that random-resized crops enlarge objects in
+  training, so
   the apparent size differs at test time even in correct pipelines: that costs points, not everything;
 - another tokenizer, vocabulary, lower-casing, prompt template or padding side;
 - another sampling rate, window or hop in audio; features in another order in tables;
 - fillers for missing values computed on validation itself.
 
-Measured on digits: training inputs scaled by 255, validation not. Train loss fell to 0.0004, validation stopped at loss 2.19
-and 28.6 %. A BatchNorm CNN without mean and std in validation stayed at 9.1 % from the first epoch to the last.
+Measured on digits: training inputs scaled by 255, validation not. Train loss fell to 0.0004, validation stopped at loss
+2.19 and 28.6 %. A BatchNorm CNN without mean and std in validation stayed at 9.1 % from the first epoch to the last.
 
 ## How to tell it from its look-alikes
-`val-at-chance` or a large constant offset from epoch one while train is calm and good. `overfitting` begins with both curves
-together and parts them later. `train-val-label-mismatch` gives confident wrong answers: validation loss rises far *above*
-chance as training goes on, accuracy falls below chance, and the inputs look alike. `train-mode-during-eval` scatters. The test
-that decides: run training samples through the validation transform. Still bad: preprocessing. Good: data or labels.
+`val-at-chance` or a large constant offset from epoch one while train is calm and good. `overfitting` begins with both
+curves together and parts them later. `train-val-label-mismatch` gives confident wrong answers: validation loss rises
+far *above* chance as training goes on, accuracy falls below chance, and the inputs look alike. `train-mode-during-eval`
+scatters. The test that decides: run training samples through the validation transform. Still bad: preprocessing. Good:
+data or labels.
 
 ```python
 xt, xv = next(iter(train_loader))[0], next(iter(val_loader))[0]
 for x in (xt, xv):
-    print(x.shape, x.dtype, x.float().mean((0, 2, 3)).tolist(), x.float().std((0, 2, 3)).tolist(), x.min().item(), x.max().item())
+    print(x.shape, x.dtype, x.float().mean((0, 2, 3)).tolist(), x.float().std((0, 2, 3)).tolist(), x.min().item(),
+    x.max().item())
 ```
 
 ## How to fix it
@@ -84,8 +88,10 @@ CAUSE = Cause(
         "vanishing-gradients": "never",
     },
     look_alikes={
-        "overfitting": "both curves fall together first and part later; here validation is bad from the first evaluation",
-        "train-val-label-mismatch": "training samples through the validation transform score well; here they score badly",
+        "overfitting": "both curves fall together first and part later; here validation is bad from the first "
+                       "evaluation",
+        "train-val-label-mismatch": "training samples through the validation transform score well; here they score "
+                                    "badly",
         "train-mode-during-eval": "two evaluations of one checkpoint differ; here they agree",
         "labels-misaligned": "train itself only memorises slowly; here train learns fast",
     },
@@ -93,7 +99,8 @@ CAUSE = Cause(
     do_not=(
         "add regularisation or data: the model is fine on the inputs it was trained with",
         "fine-tune on the validation transform: the next pipeline will differ again",
-        "keep BatchNorm in training mode for validation because it hides the offset: predictions then depend on the batch",
+        "keep BatchNorm in training mode for validation because it hides the offset: predictions then depend on the "
+        "batch",
     ),
     doc=DOC,
     cases=(

@@ -96,7 +96,8 @@ CAUSE = Cause(
             "a beginning, then both curves at a high floor and constant outputs",
             present=("underfitting", "plateau", "prediction-collapse"),
             absent=(
-                "overfitting-gap", "flat-from-start", "nonfinite-loss", "lr-schedule-anomaly", "oscillation", "divergence",
+                "overfitting-gap", "flat-from-start", "nonfinite-loss", "lr-schedule-anomaly", "oscillation",
+                "divergence",
                 "dead-units", "saturated-units", "no-gradient", "unchanged-weights", "huge-updates", "still-improving",
             ),
             within=3,

@@ -7,9 +7,9 @@ from traindx.causes.calm import CALM_CURVES, CALM_INSIDE
 
 DOC = """\
 ## What you see
-One of two pictures. After loading a checkpoint the first loss is far too high, near ln(vocabulary), although the model is
-pretrained: the output head is random. Or training is merely slower and ends a little worse, with more parameters than the
-paper reports: input embedding and output matrix train apart.
+One of two pictures. After loading a checkpoint the first loss is far too high, near ln(vocabulary), although the model
+is pretrained: the output head is random. Or training is merely slower and ends a little worse, with more parameters
+than the paper reports: input embedding and output matrix train apart.
 
 ## Why it happens
 Tying is an assignment: both modules must hold the same `Parameter` object. It breaks when
@@ -20,15 +20,16 @@ Tying is an assignment: both modules must hold the same `Parameter` object. It b
 - sharding, pipeline stages or meta-device loading put the two modules in different places;
 - the optimizer was built between the two steps and holds a tensor nobody uses any more.
 
-For GPT-2 small the shared matrix is 50257 × 768 = 38.6 M of 124 M parameters. Untied, the model has 163 M. Press and Wolf
-found that tying lowers perplexity while removing those weights; large modern models often untie on purpose, so an untied
-model is a fault only when the config says otherwise.
+For GPT-2 small the shared matrix is 50257 × 768 = 38.6 M of 124 M parameters. Untied, the model has 163 M. Press and
+Wolf found that tying lowers perplexity while removing those weights; large modern models often untie on purpose, so an
+untied model is a fault only when the config says otherwise.
 
 ## How to tell it from its look-alikes
-traindx looks at identity: `head.weight is embedding.weight`, and at the parameter count. In a recording, `unchanged-weights`
-or `no-gradient` on one of the two, or two different norms for tensors that should be one, decide it. `high-initial-loss` of
-a pretrained model also comes from a wrong tokenizer or label mapping: then the head is not random, its answers are permuted.
-A reset optimizer makes the loss jump for a while but returns; a lost tie needs real relearning.
+traindx looks at identity: `head.weight is embedding.weight`, and at the parameter count. In a recording,
+`unchanged-weights` or `no-gradient` on one of the two, or two different norms for tensors that should be one, decide
+it. `high-initial-loss` of a pretrained model also comes from a wrong tokenizer or label mapping: then the head is not
+random, its answers are permuted. A reset optimizer makes the loss jump for a while but returns; a lost tie needs real
+relearning.
 
 ```python
 print(model.lm_head.weight is model.transformer.wte.weight, sum(p.numel() for p in model.parameters()))

@@ -25,9 +25,12 @@ This page is the general case. The special ones have their own pages: `softmax-b
 `nll-without-log-softmax`, `mse-for-classification`, `softmax-wrong-dim`.
 
 ## How to tell it from its look-alikes
-traindx compares loss and metric where both are logged. A loss that falls while the metric stays at chance points here, to
-`labels-misaligned` on validation, or to a metric computed wrongly. Overfitting one batch of eight separates them: with the
-right loss the metric on those eight must reach its maximum. If the loss goes to its minimum and the metric does not, the
+traindx compares loss and metric where both are logged. A loss that falls while the metric stays at chance points here,
+to
+`labels-misaligned` on validation, or to a metric computed wrongly. Overfitting one batch of eight separates them: with
+the
+right loss the metric on those eight must reach its maximum. If the loss goes to its minimum and the metric does not,
+the
 loss measures something else. A log alone cannot name the loss; its first value often can: ln K for cross-entropy,
 0.693 for binary, the target variance for MSE.
 
@@ -89,7 +92,8 @@ CAUSE = Cause(
         "unchanged-weights": "never",
     },
     look_alikes={
-        "labels-misaligned": "one batch can be memorised with a perfect metric; with a wrong loss the metric stays behind",
+        "labels-misaligned": "one batch can be memorised with a perfect metric; with a wrong loss the metric stays "
+                             "behind",
         "class-imbalance": "reweighting the same loss moves the metric at once",
         "softmax-before-cross-entropy": "the floor has the exact value ln(e + K - 1) - 1",
         "model-too-small": "loss and metric agree with each other and improve with width",

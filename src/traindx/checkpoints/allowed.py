@@ -1,5 +1,5 @@
-"""The names a checkpoint may use, each with what it describes here. None of them is imported: a tensor becomes a `Stored`, a
-container becomes Python's own, and harmless data classes become an `Object` that only keeps its state."""
+"""The names a checkpoint may use, each with what it describes here. None of them is imported: a tensor becomes a
+`Stored`, a container becomes Python's own, and harmless data classes become an `Object` that only keeps its state."""
 
 from __future__ import annotations
 
@@ -61,15 +61,20 @@ class Stored:
 
 
 _TORCH_DTYPES = {
-    "float64": "F64", "double": "F64", "float32": "F32", "float": "F32", "float16": "F16", "half": "F16", "bfloat16": "BF16",
-    "int64": "I64", "long": "I64", "int32": "I32", "int": "I32", "int16": "I16", "short": "I16", "int8": "I8", "uint8": "U8",
+    "float64": "F64", "double": "F64", "float32": "F32", "float": "F32", "float16": "F16", "half": "F16",
+    "bfloat16": "BF16",
+    "int64": "I64", "long": "I64", "int32": "I32", "int": "I32", "int16": "I16", "short": "I16", "int8": "I8",
+    "uint8": "U8",
     "uint16": "U16", "uint32": "U32", "uint64": "U64", "bool": "BOOL", "complex64": "C64", "complex128": "C128",
-    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e4m3fnuz": "F8_E4M3FNUZ", "float8_e5m2fnuz": "F8_E5M2FNUZ",
-    "float8_e8m0fnu": "F8_E8M0", "complex32": "", "qint8": "", "quint8": "", "qint32": "", "quint4x2": "", "quint2x4": "",
+    "float8_e4m3fn": "F8_E4M3", "float8_e5m2": "F8_E5M2", "float8_e4m3fnuz": "F8_E4M3FNUZ",
+    "float8_e5m2fnuz": "F8_E5M2FNUZ",
+    "float8_e8m0fnu": "F8_E8M0", "complex32": "", "qint8": "", "quint8": "", "qint32": "", "quint4x2": "",
+    "quint2x4": "",
     "float4_e2m1fn_x2": "",
 }  # fmt: skip
 _TORCH_STORAGES = {
-    "Double": "F64", "Float": "F32", "Half": "F16", "BFloat16": "BF16", "Long": "I64", "Int": "I32", "Short": "I16", "Char": "I8",
+    "Double": "F64", "Float": "F32", "Half": "F16", "BFloat16": "BF16", "Long": "I64", "Int": "I32", "Short": "I16",
+    "Char": "I8",
     "Byte": "U8", "Bool": "BOOL", "ComplexFloat": "C64", "ComplexDouble": "C128",
 }  # fmt: skip
 DTYPES: Mapping[str, Kind] = {f"torch.{name}": Kind(dtype) for name, dtype in _TORCH_DTYPES.items()}
@@ -198,13 +203,15 @@ def _kept(name: str) -> Callable[..., Object]:
 # Data classes without behaviour that checkpoints of common trainers carry: settings, versions, random states.
 _KEPT = (
     "argparse.Namespace", "torch.torch_version.TorchVersion", "torch.device", "numpy.ndarray", "datetime.datetime",
-    "datetime.timedelta", "numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct", "types.SimpleNamespace",
+    "datetime.timedelta", "numpy._core.multiarray._reconstruct", "numpy.core.multiarray._reconstruct",
+    "types.SimpleNamespace",
     "lightning_fabric.utilities.data.AttributeDict", "lightning.fabric.utilities.data.AttributeDict",
     "pytorch_lightning.utilities.parsing.AttributeDict", "lightning.pytorch.utilities.parsing.AttributeDict",
     "omegaconf.dictconfig.DictConfig", "omegaconf.listconfig.ListConfig", "omegaconf.base.ContainerMetadata",
     "omegaconf.base.Metadata", "omegaconf.nodes.AnyNode", "typing.Any", "builtins.complex", "decimal.Decimal",
     "torch.distributed.checkpoint.metadata.Metadata", "torch.distributed.checkpoint.metadata.TensorStorageMetadata",
-    "torch.distributed.checkpoint.metadata.BytesStorageMetadata", "torch.distributed.checkpoint.metadata.ChunkStorageMetadata",
+    "torch.distributed.checkpoint.metadata.BytesStorageMetadata",
+    "torch.distributed.checkpoint.metadata.ChunkStorageMetadata",
     "torch.distributed.checkpoint.metadata.TensorProperties", "torch.distributed.checkpoint.metadata.MetadataIndex",
     "torch.distributed.checkpoint.metadata.StorageMeta", "torch.distributed.checkpoint.metadata._MEM_FORMAT_ENCODING",
     "torch.distributed.checkpoint.filesystem._StorageInfo", "torch.serialization._get_layout",
@@ -217,17 +224,20 @@ ALLOWED: Mapping[str, Callable[..., Any]] = {
         ("bytearray", _first), ("slice", _kept("slice")), ("range", _kept("range")), ("bytes", _first), ("int", _first),
         ("float", _first), ("str", _first), ("bool", _first))},
     **{f"pathlib.{name}": _path for name in ("Path", "PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")},
-    **{f"pathlib._local.{name}": _path for name in ("Path", "PosixPath", "WindowsPath", "PurePosixPath", "PureWindowsPath")},
+    **{f"pathlib._local.{name}": _path for name in ("Path", "PosixPath", "WindowsPath", "PurePosixPath",
+                                                    "PureWindowsPath")},
     **{f"numpy{core}.multiarray.scalar": _numpy_scalar for core in ("._core", ".core")},
     "numpy.dtype": _numpy_kind,
     "_codecs.encode": _encoded,
     "collections.OrderedDict": _ordered, "collections.defaultdict": lambda *_: {}, "collections.Counter": _ordered,
     "collections.deque": _listed,
-    "torch.Size": _elements, "torch.Tensor": _first, "torch.nn.parameter.Parameter": _parameter, "torch.nn.Parameter": _parameter,
+    "torch.Size": _elements, "torch.Tensor": _first, "torch.nn.parameter.Parameter": _parameter,
+    "torch.nn.Parameter": _parameter,
     "torch._utils._rebuild_tensor": _tensor, "torch._utils._rebuild_tensor_v2": _tensor,
     "torch._utils._rebuild_tensor_v3": _tensor_of_kind, "torch._utils._rebuild_parameter": _parameter,
     "torch._utils._rebuild_parameter_with_state": _parameter, "torch._tensor._rebuild_from_type_v2": _from_type,
     "torch._utils._rebuild_sparse_tensor": _no_numbers, "torch._utils._rebuild_qtensor": _no_numbers,
     "torch._utils._rebuild_meta_tensor_no_storage": _no_numbers, "torch._utils._rebuild_nested_tensor": _no_numbers,
-    "torch._utils._rebuild_wrapper_subclass": _no_numbers, "torch._utils._rebuild_device_tensor_from_numpy": _no_numbers,
+    "torch._utils._rebuild_wrapper_subclass": _no_numbers,
+    "torch._utils._rebuild_device_tensor_from_numpy": _no_numbers,
 }  # fmt: skip

@@ -1,5 +1,5 @@
-"""The directory of a zip archive, read without unpacking anything: where each entry's bytes lie. Strict, and bounded before
-it allocates: torch and numpy write plain archives, whatever else there is was not written by them."""
+"""The directory of a zip archive, read without unpacking anything: where each entry's bytes lie. Strict, and bounded
+before it allocates: torch and numpy write plain archives, whatever else there is was not written by them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Directories of torch.distributed.checkpoint (FSDP): one pickle of metadata, and files in which every piece of a tensor is a
-torch file of its own."""
+"""Directories of torch.distributed.checkpoint (FSDP): one pickle of metadata, and files in which every piece of a
+tensor is a torch file of its own."""
 
 from __future__ import annotations
 

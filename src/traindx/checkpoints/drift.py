@@ -12,8 +12,8 @@ from traindx.checkpoints.tensor import Tensor, blocks, raw_blocks
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far one tensor moved: the norm of the change by the norm before, the cosine between before and after, and the share
-    of elements that changed at all. `identical` means bit for bit, in the same dtype."""
+    """How far one tensor moved: the norm of the change by the norm before, the cosine between before and after, and the
+    share of elements that changed at all. `identical` means bit for bit, in the same dtype."""
 
     identical: bool
     change: float

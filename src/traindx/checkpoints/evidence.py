@@ -33,7 +33,8 @@ FLAT_VARIANCE, WILD_VARIANCE = 1e-10, 1e8  # of BatchNorm's input
 def reading_of(found: Measured, seconds: float = 0.0, rows: int = SHOWN) -> Reading:
     """What the checkpoint shows, for people and for the engine, with at most `rows` layers in the table."""
     return Reading(
-        PROBE, _summary(found), tuple(facts(found)), config=_settings(found), tables=_tables(found, rows), charts=_charts(found),
+        PROBE, _summary(found), tuple(facts(found)), config=_settings(found), tables=_tables(found, rows),
+        charts=_charts(found),
         unknown=tuple(found.checkpoint.lost), step=int(found.checkpoint.step or found.steps or 0), seconds=seconds,
     )  # fmt: skip
 
@@ -55,7 +56,8 @@ def _summary(found: Measured) -> str:
     if found.before is not None:
         compared = [layer.drift for layer in found.layers.values() if layer.drift is not None and not layer.buffer]
         still = sum(way.identical for way in compared)
-        text += f" Against {found.before.path}: {len(compared) - still} of {len(compared)} tensors moved, {still} are identical."
+        text += (f" Against {found.before.path}: {len(compared) - still} of {len(compared)} tensors moved, {still} are "
+                 f"identical.")
     return text
 
 
@@ -158,7 +160,8 @@ def _remark(layer: Layer, rows: int) -> str:
 
 
 def _weight(found: Measured, layer: Layer) -> float:
-    """How much a layer deserves a row: broken first, then what never moved, then odd rows and odd updates, then matrices."""
+    """How much a layer deserves a row: broken first, then what never moved, then odd rows and odd updates, then
+    matrices."""
     stats = layer.stats
     ratio = layer.update.ratio if layer.update is not None else None
     score = 100.0 * (stats.nonfinite > 0 and not stats.mask) + 50.0 * (
@@ -253,7 +256,8 @@ def _charts(found: Measured) -> tuple[Chart, ...]:
 
     x_label = "tensors in the order of the file" + (f", every {stride}th" if stride > 1 else "")
     charts = [
-        Chart("Size of the weights", x_label, "absolute value", (line("largest", lambda one: one.stats.largest), line("root mean square", lambda one: one.stats.rms)),
+        Chart("Size of the weights", x_label, "absolute value",
+              (line("largest", lambda one: one.stats.largest), line("root mean square", lambda one: one.stats.rms)),
               names=names, log_y=True),
     ]  # fmt: skip
     if any(layer.update is not None and layer.update.ratio is not None for layer in layers):

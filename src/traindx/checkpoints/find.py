@@ -43,7 +43,8 @@ _KINDS = "safetensors, torch .pt/.pth/.ckpt/.bin, numpy .npz, Hugging Face and L
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """The checkpoint at this path. Nothing is loaded yet but names and shapes. Raises TraindxError when there is none."""
+    """The checkpoint at this path. Nothing is loaded yet but names and shapes. Raises TraindxError when there is
+    none."""
     if not path.exists():
         raise TraindxError(f"{path} does not exist.", "Check the spelling, or give the directory of the checkpoint.")
     try:
@@ -168,7 +169,8 @@ def _only_one(folder: Path) -> Path | None:
     if last:
         return last[0]
     raise TraindxError(
-        f"{folder} holds {len(files)} checkpoints ({', '.join(path.name for path in files[:4])}{' …' if len(files) > 4 else ''}).",
+        f"{folder} holds {len(files)} checkpoints "
+        f"({', '.join(path.name for path in files[:4])}{' …' if len(files) > 4 else ''}).",
         "Name one to look at it, or two to compare them.",
     )
 

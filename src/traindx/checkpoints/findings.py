@@ -1,5 +1,5 @@
-"""What a checkpoint proves, as facts about symptoms. Few and near-certain: what has an innocent explanation is shown in the
-tables and not claimed."""
+"""What a checkpoint proves, as facts about symptoms. Few and near-certain: what has an innocent explanation is shown in
+the tables and not claimed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _EMBEDDINGS = ("embed_tokens.weight", "wte.weight", "word_embeddings.weight", "s
 def facts(found: Measured) -> list[Fact]:
     """Everything that was looked for: seen, or looked for and not seen. What could not be judged is left out."""
     return [
-        *_nonfinite(found), *_at_start(found), *_held(found), *_copies(found), *_batch_norm(found), *_optimizer(found), *_rounding(found),
+        *_nonfinite(found), *_at_start(found), *_held(found), *_copies(found), *_batch_norm(found), *_optimizer(found),
+        *_rounding(found),
         *_adapters(found), *_tied(found), *_moved(found),
     ]  # fmt: skip
 
@@ -70,12 +71,14 @@ def _nonfinite(found: Measured) -> Iterator[Fact]:
         count = sum(layer.stats.size for layer in weights)
         yield _fact(found, "nonfinite-weight", False, f"All {count:,} numbers in {len(weights)} tensors are finite.")
     if statistics:
-        text = f"The running statistics of {listed([layer.name for layer in statistics])} hold NaN or Inf: an activation was not finite."
+        text = (f"The running statistics of {listed([layer.name for layer in statistics])} hold NaN or Inf: an "
+                f"activation was not finite.")
         yield _fact(found, "nonfinite-activation", True, text, statistics[0].name)
     pushed = [layer.name for layer in found.layers.values() if layer.update is not None and layer.update.nonfinite]
     pushed += [name for name, update in found.unnamed.items() if update.nonfinite]
     if pushed:
-        text = f"The optimiser's moments hold NaN or Inf for {len(pushed)} of {len(found.updates)} parameters ({listed(pushed)}): a gradient was not finite."
+        text = (f"The optimiser's moments hold NaN or Inf for {len(pushed)} of {len(found.updates)} parameters "
+                f"({listed(pushed)}): a gradient was not finite.")
         yield _fact(found, "nonfinite-gradient", True, text, pushed[0])
 
 
@@ -95,7 +98,8 @@ def _at_start(found: Measured) -> Iterator[Fact]:
     if share >= (LEFT_OUT if known else LEFT):
         alone = ", and the optimiser keeps no moments for them" if known else ""
         text = (
-            f"{len(left)} of {len(matrices)} weight matrices ({share * 100:.0f} % of their weights) are not distinguishable from "
+            f"{len(left)} of {len(matrices)} weight matrices ({share * 100:.0f} % of their weights) are not "
+            f"distinguishable from "
             f"initialisation ({left[0].start}) {since}{alone}: {listed([layer.name for layer in left])}."
         )
         yield _fact(found, "weights-at-start", True, text, left[0].name, 1.0 if share >= LEFT_MOST else 0.8)
@@ -118,7 +122,8 @@ def _copies(found: Measured) -> Iterator[Fact]:
     equal = [layer for layer in hidden if layer.stats.copies]
     if equal:
         names = [layer.name for layer in equal]
-        text = f"In {len(equal)} of {len(hidden)} hidden weight matrices all rows are the same ({listed(names)}): their units are copies of each other."
+        text = (f"In {len(equal)} of {len(hidden)} hidden weight matrices all rows are the same ({listed(names)}): "
+                f"their units are copies of each other.")
         yield _fact(
             found,
             "equal-initial-weights",
@@ -137,7 +142,8 @@ def _copies(found: Measured) -> Iterator[Fact]:
 
 
 def _batch_norm(found: Measured) -> Iterator[Fact]:
-    """Running statistics exactly as they were made, in every layer, of a model that was trained: it never ran in train mode."""
+    """Running statistics exactly as they were made, in every layer, of a model that was trained: it never ran in train
+    mode."""
     norms = [name.removesuffix(".running_var") for name in found.layers if name.endswith(".running_var")]
     fresh = [name for name in norms if untouched_statistics(found, name)]
     if not norms or len(fresh) < len(norms):
@@ -146,7 +152,8 @@ def _batch_norm(found: Measured) -> Iterator[Fact]:
     moved = [layer for layer in gains if layer.stats.constant is None]
     if len(moved) >= HALF_OF_MATRICES * len(norms):
         text = (
-            f"All {len(norms)} BatchNorm layers have the running statistics they were made with (mean 0, variance 1), although "
+            f"All {len(norms)} BatchNorm layers have the running statistics they were made with (mean 0, variance 1), "
+            f"although "
             f"their gains were trained: the model never ran in train mode."
         )
         yield _fact(found, "trained-in-eval-mode", True, text, norms[0])
@@ -173,7 +180,8 @@ def _optimizer(found: Measured) -> Iterator[Fact]:
         return
     sure = found.checkpoint.curves is not None or found.checkpoint.format in _COUNTS_UPDATES
     if made < step * (REBUILT if sure else REBUILT_UNSURE):
-        text = f"The optimiser has counted {made:.0f} of {step:.0f} updates: its state was lost {step - made:.0f} updates into the training."
+        text = (f"The optimiser has counted {made:.0f} of {step:.0f} updates: its state was lost {step - made:.0f} "
+                f"updates into the training.")
         yield _fact(found, "optimizer-rebuilt", True, text, None, 1.0 if made < 0.9 * REBUILT * step else 0.7)
     elif made >= 0.9 * step:
         yield _fact(
@@ -192,7 +200,8 @@ def _rounding(found: Measured) -> Iterator[Fact]:
     if not pushed or _decayed(found):
         return
     share = sum(lost * layer.stats.size for layer, lost in pushed) / weights
-    text = f"Weights and moments are kept in bfloat16, and the update they ask for leaves {share * 100:.1f} % of the elements exactly as they are."
+    text = (f"Weights and moments are kept in bfloat16, and the update they ask for leaves {share * 100:.1f} % of the "
+            f"elements exactly as they are.")
     if share >= LOST:
         yield _fact(
             found, "updates-lost-to-rounding", True, text, pushed[0][0].name, 1.0 if share >= LOST_PLAIN else 0.7
@@ -218,7 +227,8 @@ def _adapters(found: Measured) -> Iterator[Fact]:
         return
     zero = [layer for layer in ends if layer.stats.constant == 0]
     if len(zero) == len(ends):
-        text = f"All {len(ends)} second matrices of the adapter are exactly zero ({listed([layer.name for layer in zero])}): it adds nothing."
+        text = (f"All {len(ends)} second matrices of the adapter are exactly zero "
+                f"({listed([layer.name for layer in zero])}): it adds nothing.")
         yield _fact(found, "adapter-at-zero", True, text, zero[0].name, 1.0 if trained(found) else 0.8)
     elif not zero:
         yield _fact(found, "adapter-at-zero", False, f"None of {len(ends)} second matrices of the adapter is zero.")
@@ -238,7 +248,8 @@ def _tied(found: Measured) -> Iterator[Fact]:
     if apart.identical or apart.change == 0:
         yield _fact(found, "tied-weights-apart", False, f"{head.name} and {embedding.name} hold the same numbers.")
         return
-    text = f"The config ties {head.name} to {embedding.name}, but they differ by {apart.change * 100:.3g} % of their norm (cosine {apart.cosine:.3f})."
+    text = (f"The config ties {head.name} to {embedding.name}, but they differ by {apart.change * 100:.3g} % of their "
+            f"norm (cosine {apart.cosine:.3f}).")
     yield _fact(found, "tied-weights-apart", True, text, head.name)
 
 
@@ -267,7 +278,8 @@ def _moved(found: Measured) -> Iterator[Fact]:
     random = [layer for layer in still if layer.untouched]
     if random:
         text = (
-            f"{len(random)} of {len(pairs)} weight matrices stay exactly at their random start{between} while others move "
+            f"{len(random)} of {len(pairs)} weight matrices stay exactly at their random start{between} while others "
+            f"move "
             f"({listed([layer.name for layer in random])})."
         )
         yield _fact(found, "unchanged-weights", True, text, random[0].name, 0.9)

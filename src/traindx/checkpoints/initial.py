@@ -1,9 +1,8 @@
 """Does a weight still look as it was initialised? Compared are the distributions that libraries start from.
 
-A uniform start has sharp edges: of n weights the largest lies within about 1/n of the bound, and any training pushes some beyond
-it, so that a layer which still ends exactly there was hardly moved. A normal start has no edge; there the standard deviation,
-which n weights fix to 1/√(2n), and the shape must agree.
-"""
+A uniform start has sharp edges: of n weights the largest lies within about 1/n of the bound, and any training pushes
+some beyond it, so that a layer which still ends exactly there was hardly moved. A normal start has no edge; there the
+standard deviation, which n weights fix to 1/√(2n), and the shape must agree. """
 
 from __future__ import annotations
 
@@ -53,7 +52,8 @@ def is_embedding(name: str) -> bool:
 
 
 def _constant(stats: Stats) -> str:
-    """Gains and biases of normalisation layers begin at one and zero; a bias of zeros may also be one that nobody trains."""
+    """Gains and biases of normalisation layers begin at one and zero; a bias of zeros may also be one that nobody
+    trains."""
     return {0.0: "zeros", 1.0: "ones"}.get(stats.constant if stats.constant is not None else math.nan, "")
 
 

@@ -22,7 +22,8 @@ _NORM_GAIN = re.compile(r"(norm\w*|(^|[._])(ln|bn)[_\w]*)\.weight$", re.IGNORECA
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One tensor: its statistics, the start it cannot be told from, its last update and its way since an earlier checkpoint."""
+    """One tensor: its statistics, the start it cannot be told from, its last update and its way since an earlier
+    checkpoint."""
 
     stats: Stats
     start: str
@@ -51,8 +52,8 @@ class Layer:
 
     @property
     def untouched(self) -> bool:
-        """Still within the sharp edges of a uniform start, which any training blurs. A normal start has no edges and proves
-        nothing here."""
+        """Still within the sharp edges of a uniform start, which any training blurs. A normal start has no edges and
+        proves nothing here."""
         return self.start.startswith("uniform")
 
     @property

@@ -1,4 +1,5 @@
-"""Statistics of one tensor, in one pass over its blocks with float64 sums: memory stays the same however large it is."""
+"""Statistics of one tensor, in one pass over its blocks with float64 sums: memory stays the same however large it
+is."""
 
 from __future__ import annotations
 
@@ -119,7 +120,8 @@ def measure(tensor: Tensor, keep: int = SAMPLE) -> Stats:
 
 
 def _finite(block: Block) -> tuple[Block, int]:
-    """The finite elements, flat, and how many others there are. Minimum and maximum carry NaN, so that two passes settle it."""
+    """The finite elements, flat, and how many others there are. Minimum and maximum carry NaN, so that two passes
+    settle it."""
     flat = block.reshape(-1)
     if not len(flat) or (math.isfinite(float(flat.min())) and math.isfinite(float(flat.max()))):
         return flat, 0
@@ -136,8 +138,8 @@ def _some(flat: Block, keep: int, size: int, rng: np.random.Generator) -> NDArra
 
 
 def _compare(sums: Floats, powers: Floats) -> tuple[int, int, int, bool]:
-    """Rows in all, dead ones, and twins: rows equal to an earlier one, told by their sum and their norm, which numpy computes
-    the same way for every row."""
+    """Rows in all, dead ones, and twins: rows equal to an earlier one, told by their sum and their norm, which numpy
+    computes the same way for every row."""
     norms = np.sqrt(powers)
     alive = norms > DEAD * float(np.median(norms)) if np.median(norms) > 0 else norms > 0
     living = int(alive.sum())

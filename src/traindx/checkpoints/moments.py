@@ -18,9 +18,10 @@ MOMENTS = ("exp_avg", "exp_avg_sq", "momentum_buffer")  # as torch's Adam and SG
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """The update that the moments of one parameter amount to: the last one, at the current rate. `ratio` is its norm by that of
-    the weight, `gradient` the norm of the recent gradients (from the second moment), `lost` the share of elements it leaves as
-    they are in the weight's own precision (None where weights or moments are kept in full precision)."""
+    """The update that the moments of one parameter amount to: the last one, at the current rate. `ratio` is its norm by
+    that of the weight, `gradient` the norm of the recent gradients (from the second moment), `lost` the share of
+    elements it leaves as they are in the weight's own precision (None where weights or moments are kept in full
+    precision)."""
 
     step: float | None
     ratio: float | None

@@ -14,7 +14,8 @@ from traindx.errors import TraindxError
 MAGIC = b"\x93NUMPY"
 MOST_HEADER = 1 << 16
 _KINDS = {
-    "<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "<i2": "I16", "|i1": "I8", "<u8": "U64", "<u4": "U32",
+    "<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "I32", "<i2": "I16", "|i1": "I8", "<u8": "U64",
+    "<u4": "U32",
     "<u2": "U16", "|u1": "U8", "|b1": "BOOL", "<c8": "C64", "<c16": "C128",
 }  # fmt: skip
 _AGAIN = "It is damaged or cut off; copy or download it again."

@@ -1,5 +1,5 @@
-"""Which parameter a moment belongs to. Optimisers number their parameters; names are found by order and shape, and only where
-there is no doubt."""
+"""Which parameter a moment belongs to. Optimisers number their parameters; names are found by order and shape, and only
+where there is no doubt."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _FIRST, _LAST = re.compile(r"embed|wte|wpe"), re.compile(r"(^|\.)(lm_head|head|c
 
 
 def owners(optimizer: OptimizerState, group: Group, weights: Mapping[str, Tensor], ordered: bool) -> dict[Any, str]:
-    """Index → name for one group. Optimisers keep parameters in the order they were given; where the file keeps the model's order
-    (`ordered`) the shapes line up with the weights, and a match counts if it is the only one possible."""
+    """Index → name for one group. Optimisers keep parameters in the order they were given; where the file keeps the
+    model's order (`ordered`) the shapes line up with the weights, and a match counts if it is the only one possible."""
     if group.names is not None and all(name in weights for name in group.names):
         return dict(zip(group.indices, group.names, strict=False))
     if group.indices and all(isinstance(index, str) and index in weights for index in group.indices):
@@ -53,8 +53,8 @@ def unnamed(index: Any) -> str:
 def _by_shape(
     indices: Sequence[Any], shapes: Sequence[tuple[int, ...] | None], known: Mapping[str, tuple[int, ...]]
 ) -> dict[Any, str]:
-    """Names without their order: those of one shape are told apart where they differ only in the number of their layer, or
-    where it is known in which order a block defines them."""
+    """Names without their order: those of one shape are told apart where they differ only in the number of their layer,
+    or where it is known in which order a block defines them."""
     found = {index: unnamed(index) for index in indices}
     for shape in set(shapes):
         members = [index for index, other in zip(indices, shapes, strict=True) if other == shape]
@@ -94,8 +94,8 @@ def parameters(weights: Mapping[str, Tensor]) -> list[str]:
 
 
 def _only_match(shapes: Sequence[tuple[int, ...] | None], known: Sequence[tuple[int, ...]]) -> list[int] | None:
-    """The places of `shapes` within `known`, in order, if there is exactly one way to lay them: the way that takes every
-    first chance and the one that takes every last chance agree. A parameter without state fits anything."""
+    """The places of `shapes` within `known`, in order, if there is exactly one way to lay them: the way that takes
+    every first chance and the one that takes every last chance agree. A parameter without state fits anything."""
     if not shapes or len(shapes) > len(known):
         return None
     if len(shapes) == len(known):

@@ -1,4 +1,5 @@
-"""What a checkpoint is made of: weights, optimisers, how far the training was, and the settings that were saved with it."""
+"""What a checkpoint is made of: weights, optimisers, how far the training was, and the settings that were saved with
+it."""
 
 from __future__ import annotations
 
@@ -59,7 +60,8 @@ class OptimizerState:
 
 @dataclass
 class Checkpoint:
-    """One checkpoint, whatever it was written by. `step` is how many updates it says were made, `lost` what was not read."""
+    """One checkpoint, whatever it was written by. `step` is how many updates it says were made, `lost` what was not
+    read."""
 
     path: Path
     format: str
@@ -121,7 +123,8 @@ def _optimizer(tree: Mapping[Any, Any]) -> OptimizerState:
             indices, names = group.get("params"), group.get("param_names")
             options = {str(key): _number(value) for key, value in group.items() if key not in ("params", "param_names")}
             groups.append(
-                Group(options, list(indices) if isinstance(indices, list) else [], [str(n) for n in names] if isinstance(names, list) else None)
+                Group(options, list(indices) if isinstance(indices, list) else [],
+                      [str(n) for n in names] if isinstance(names, list) else None)
             )  # fmt: skip
     state = {key: _kept(value) for key, value in tree["state"].items() if isinstance(value, Mapping)}
     return OptimizerState(groups, state)
@@ -133,7 +136,8 @@ def _kept(state: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def weights_in(tree: Any) -> dict[str, Tensor]:
-    """The tensors of a saved tree by dotted name, without the optimiser's. A single branch ('state_dict') loses its name."""
+    """The tensors of a saved tree by dotted name, without the optimiser's. A single branch ('state_dict') loses its
+    name."""
     if isinstance(tree, Tensor):
         return {tree.name or "tensor": tree.named(tree.name or "tensor")}
     branches: dict[str, dict[str, Tensor]] = {}

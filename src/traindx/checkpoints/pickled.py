@@ -1,6 +1,6 @@
 """What a pickle describes, without unpickling it: a machine that follows the opcodes and builds plain containers and
-descriptions. It imports nothing and calls nothing. Names outside of the allow-list are collected; a file that uses one is
-refused with the list of what unpickling it would have run."""
+descriptions. It imports nothing and calls nothing. Names outside of the allow-list are collected; a file that uses one
+is refused with the list of what unpickling it would have run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class UnsafeFile(TraindxError):
         shown = ", ".join(runs[:NAMED]) + (f" and {len(runs) - NAMED} more" if len(runs) > NAMED else "")
         super().__init__(
             f"{source} was not opened: it is a pickle that would execute {shown}.",
-            "Nothing was run. Where you trust its author, save the weights alone (torch.save(model.state_dict()) or safetensors).",
+            "Nothing was run. Where you trust its author, save the weights alone (torch.save(model.state_dict()) or "
+            "safetensors).",
         )
         self.runs = runs
 
@@ -135,7 +136,8 @@ class _Machine:
 
 
 def _is_literal(name: str) -> bool:
-    return name.startswith(("BININT", "LONG", "INT", "BINUNICODE", "SHORT_BIN", "BINSTRING", "BINBYTES", "BINFLOAT", "FLOAT",
+    return name.startswith(("BININT", "LONG", "INT", "BINUNICODE", "SHORT_BIN", "BINSTRING", "BINBYTES", "BINFLOAT",
+                            "FLOAT",
                             "UNICODE", "STRING"))  # fmt: skip
 
 
@@ -159,7 +161,8 @@ def _set(target: Any, items: list[Any]) -> None:
 
 
 def _key(value: Any, depth: int = 0) -> Any:
-    """A key, if it may be hashed: Python hashes nested tuples by recursion in C, and a deep one would end the process."""
+    """A key, if it may be hashed: Python hashes nested tuples by recursion in C, and a deep one would end the
+    process."""
     if isinstance(value, tuple):
         if depth >= DEEPEST_KEY:
             raise Damaged("a key that is nested too deeply")

@@ -1,4 +1,5 @@
-"""The safetensors format: eight bytes of header length, a JSON header, then the numbers. Everything is checked before use."""
+"""The safetensors format: eight bytes of header length, a JSON header, then the numbers. Everything is checked before
+use."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def _tensors(path: Path, entries: dict[str, Any], begin: int, size: int) -> list
             if tensor.bytes != high - low:
                 shape = "×".join(map(str, entry.shape)) or "scalar"
                 raise TraindxError(
-                    f"{path}: {name[:200]!r} ({entry.dtype}, {shape}) needs {tensor.bytes} bytes but is given {high - low}.", _AGAIN
+                    f"{path}: {name[:200]!r} ({entry.dtype}, {shape}) needs {tensor.bytes} bytes but is given "
+                    f"{high - low}.", _AGAIN
                 )  # fmt: skip
         found.append((low, high, tensor))
     end = 0

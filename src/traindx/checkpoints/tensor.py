@@ -21,29 +21,32 @@ MOST_DIMENSIONS = 32
 
 # name → bytes an element; the names of the safetensors format
 SIZES = {
-    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1, "F8_E8M0": 1,
+    "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "F8_E4M3FNUZ": 1, "F8_E5M2FNUZ": 1,
+    "F8_E8M0": 1,
     "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "C64": 8, "C128": 16,
 }  # fmt: skip
 _PLAIN = {
-    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8", "U32": "<u4",
+    "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8",
+    "U32": "<u4",
     "U16": "<u2", "U8": "u1", "BOOL": "u1", "C64": "<c8", "C128": "<c16",
 }  # fmt: skip
 FLOATS = frozenset(name for name in SIZES if name[0] in "FB" and name != "BOOL")
 HALF = {"F16": 11, "BF16": 8}  # bits of precision of what weights are kept in to save memory
 HIGHEST = {"F16": 65504.0, "F8_E4M3": 448.0, "F8_E5M2": 57344.0}
-# bits of exponent and fraction, bias, and whether infinities exist (OCP 8-bit floating point specification, and the variants
-# without negative zero that AMD and Graphcore use)
+# bits of exponent and fraction, bias, and whether infinities exist (OCP 8-bit floating point specification, and the
+# variants without negative zero that AMD and Graphcore use)
 _EIGHT_BITS = {
-    "F8_E4M3": (4, 3, 7, "fn"), "F8_E5M2": (5, 2, 15, "ieee"), "F8_E4M3FNUZ": (4, 3, 8, "fnuz"), "F8_E5M2FNUZ": (5, 2, 16, "fnuz"),
+    "F8_E4M3": (4, 3, 7, "fn"), "F8_E5M2": (5, 2, 15, "ieee"), "F8_E4M3FNUZ": (4, 3, 8, "fnuz"),
+    "F8_E5M2FNUZ": (5, 2, 16, "fnuz"),
 }  # fmt: skip
 Block = NDArray[np.float32] | NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """One tensor in a file: `offset` is where its first element lies. `strides` (in elements) is None where the elements lie
-    in order. `storage` names the memory it was saved from: tensors that share it were one tensor. A packed tensor lies
-    in a deflate stream of `packed` bytes."""
+    """One tensor in a file: `offset` is where its first element lies. `strides` (in elements) is None where the
+    elements lie in order. `storage` names the memory it was saved from: tensors that share it were one tensor. A packed
+    tensor lies in a deflate stream of `packed` bytes."""
 
     name: str
     dtype: str
@@ -82,8 +85,8 @@ class Tensor:
 
 
 def blocks(tensor: Tensor, by_row: bool = False) -> Iterator[Block]:
-    """The numbers in pieces of about BLOCK elements, in order, as float32 or float64; with `by_row` as whole rows, where a row
-    is not longer than a block."""
+    """The numbers in pieces of about BLOCK elements, in order, as float32 or float64; with `by_row` as whole rows,
+    where a row is not longer than a block."""
     width = tensor.row_size if by_row and 0 < tensor.row_size <= BLOCK else 1
     count = max(1, BLOCK // width) * width
     for raw in _pieces(tensor, count):

@@ -1,4 +1,5 @@
-"""Files of torch.save, as a tree of plain containers with tensors that stay on disk: the zip format, and the one before it."""
+"""Files of torch.save, as a tree of plain containers with tensors that stay on disk: the zip format, and the one before
+it."""
 
 from __future__ import annotations
 
@@ -57,7 +58,8 @@ def read_zip(path: Path, begin: int = 0, length: int | None = None) -> Any:
 
 
 def read_legacy(path: Path) -> Any:
-    """The format before torch 1.6: what was saved is the fourth of five pickles, the last lists the storages that follow."""
+    """The format before torch 1.6: what was saved is the fourth of five pickles, the last lists the storages that
+    follow."""
     with path.open("rb") as file:
         for _ in range(3):
             describe(file, str(path), 1 << 16)

@@ -1,4 +1,5 @@
-"""`traindx ask`: the interview. On a terminal it asks; with --answers it reads them; a sentence gets the reply it deserves."""
+"""`traindx ask`: the interview. On a terminal it asks; with --answers it reads them; a sentence gets the reply it
+deserves."""
 
 from __future__ import annotations
 
@@ -198,7 +199,8 @@ def _finish(session: Session, replies: Sequence[Reply], json_file: Path | None) 
 def _document(session: Session, replies: Sequence[Reply], *, diagnosed: bool = True) -> dict[str, Any]:
     following = session.question() if diagnosed else None
     return {
-        "schema": "traindx.interview/1", "session": session.to_json(), "replies": [reply.to_json() for reply in replies],
+        "schema": "traindx.interview/1", "session": session.to_json(),
+        "replies": [reply.to_json() for reply in replies],
         "question": None if following is None else following.to_json(),
         "diagnosis": session.diagnosis().to_json() if diagnosed else None,
     }  # fmt: skip

@@ -61,7 +61,8 @@ def show(number: Number) -> int:
         f"case {case.id} · {clean(case.source)}{f' ({clean(case.name)})' if case.name else ''} · {case.created[:16]}"
     ]
     facts = [
-        ("verdict", f"{case.verdict}: {clean(case.headline)}"), ("status", _status(case)), ("made by", f"{case.made_by}, seen {case.seen} times"),
+        ("verdict", f"{case.verdict}: {clean(case.headline)}"), ("status", _status(case)),
+        ("made by", f"{case.made_by}, seen {case.seen} times"),
         ("symptoms", ", ".join(case.present)), ("causes", ", ".join(f"{c} {percent(p)}" for c, p in case.hypotheses)),
         ("settings", ", ".join(f"{name} {_plain(value)}" for name, value in case.settings.items())), ("fix", case.fix),
         ("trials", "; ".join(f"{t.fix} for {t.cause}: {t.verdict} {clean(t.effect)}".strip() for t in case.trials)),

@@ -1,4 +1,5 @@
-"""`traindx checkpoint`: measure saved weights and optimiser state, compare two checkpoints, and diagnose what they show."""
+"""`traindx checkpoint`: measure saved weights and optimiser state, compare two checkpoints, and diagnose what they
+show."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def command(
 
 
 def examine(paths: list[Path], bar: Bar) -> tuple[Measured, Reading, Run]:
-    """What the last of these checkpoints shows, compared with the first where there are two, and the run it belongs to."""
+    """What the last of these checkpoints shows, compared with the first where there are two, and the run it belongs
+    to."""
     from traindx.checkpoints.evidence import reading_of
     from traindx.checkpoints.find import open_checkpoint
     from traindx.checkpoints.layers import measured

@@ -85,7 +85,8 @@ def command(
     with Bar("looking for runs") as bar:
         comparison = compare(
             paths, metric=metric, goal=None if goal is None else goal.value, outcome=None if by is None else by.value,
-            align=cast("Alignment | None", None if align is Axis.auto else align.value), executor=executor.value, workers=workers, address=address,
+            align=cast("Alignment | None", None if align is Axis.auto else align.value), executor=executor.value,
+            workers=workers, address=address,
             progress=bar,
         )  # fmt: skip
     if plot is not None:

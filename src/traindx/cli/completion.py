@@ -1,4 +1,5 @@
-"""`traindx completion`: a script that lets the shell complete commands and options. It is printed; no dotfile is touched."""
+"""`traindx completion`: a script that lets the shell complete commands and options. It is printed; no dotfile is
+touched."""
 
 from __future__ import annotations
 

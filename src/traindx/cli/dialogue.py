@@ -155,7 +155,8 @@ def _again(question: Question, reply: Reply) -> str:
 
 
 def reply_lines(reply: Reply, width: int) -> list[str]:
-    """A recognised sentence: what was recognised, what to know about it, and the command that tells in half a minute."""
+    """A recognised sentence: what was recognised, what to know about it, and the command that tells in half a
+    minute."""
     lines = [f"   {line}" for line in wrap(reply.title, width - 3)]
     for told in reply.lines:
         lines += [f"     {line}" for line in wrap(told, width - 5)]

@@ -95,7 +95,8 @@ def check_start(from_step: int | None, recording: Path | None) -> None:
 
 @contextmanager
 def heeding_sigterm() -> Iterator[None]:
-    """Whoever ends an unattended session (`kill`, `timeout`, a batch system) gets what Ctrl-C gives: arms stop, verdicts are kept."""
+    """Whoever ends an unattended session (`kill`, `timeout`, a batch system) gets what Ctrl-C gives: arms stop,
+    verdicts are kept."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

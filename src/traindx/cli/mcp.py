@@ -33,7 +33,8 @@ def command(
     roots = Roots.of(root or [Path.cwd()])
     if is_terminal(sys.stdin):
         say(
-            "speaks the Model Context Protocol on stdin and stdout; agents start it, see docs/agents.md. Ctrl-C ends it."
+            "speaks the Model Context Protocol on stdin and stdout; agents start it, see docs/agents.md. Ctrl-C ends "
+            "it."
         )
     serve(roots)
     return EXIT_OK

@@ -1,4 +1,5 @@
-"""`traindx probe` and a command for each probe: measure the model of a script, or of a file, and say what that means."""
+"""`traindx probe` and a command for each probe: measure the model of a script, or of a file, and say what that
+means."""
 
 from __future__ import annotations
 

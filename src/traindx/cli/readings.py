@@ -1,4 +1,5 @@
-"""Show what probes and checkpoints measured, with the diagnosis that follows from it: on the page, as JSON, as a picture."""
+"""Show what probes and checkpoints measured, with the diagnosis that follows from it: on the page, as JSON, as a
+picture."""
 
 from __future__ import annotations
 
@@ -41,8 +42,8 @@ def check_places(output: Path | None, plot: Path | None, json: Path | None, add_
 def show(
     readings: Sequence[Reading], page: Diagnosis, reporter: Reporter, output: Path | None, run: Run | None = None
 ) -> None:
-    """The page with what was measured: before it in a terminal, where the end is what stays in view; JSON has a file of its
-    own for it."""
+    """The page with what was measured: before it in a terminal, where the end is what stays in view; JSON has a file of
+    its own for it."""
     from traindx.reporters.markdown import block
     from traindx.reporters.readings import render
 

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from traindx.run import Run
 
 NO_STEP = (
-    "the script computed gradients, but no optimiser of torch.optim made a step and no parameter was seen to change. Check that the "
+    "the script computed gradients, but no optimiser of torch.optim made a step and no parameter was seen to change. "
+    "Check that the "
     "update runs and that the learning rate is not so small that rounding swallows it."
 )
 
@@ -120,7 +121,8 @@ def _why_nothing(reached: Reached, code: int) -> str:
     """Why there is no recording, by how far the recorder came and how the script ended."""
     if not reached.words:
         return (
-            "no Python process of this command took up the recorder: it starts Python elsewhere, with another environment, or with "
+            "no Python process of this command took up the recorder: it starts Python elsewhere, with another "
+            "environment, or with "
             "options that ignore PYTHONPATH. Put `with traindx.watch(model):` around the training instead."
         )
     if code != EXIT_OK:

@@ -1,10 +1,10 @@
-"""Options that stand behind the script: `traindx fix train.py --json page.json` means traindx's option, unless the script has one
-of that name itself.
+"""Options that stand behind the script: `traindx fix train.py --json page.json` means traindx's option, unless the
+script has one of that name itself.
 
-Everything behind a script is the script's, as it should be. Only an option that traindx knows and that the script's source
-never names is taken for traindx's own; `--` before it leaves it to the script in any case. A script that reads its options with argparse
-names them with their dashes; with anything else, any word of its source may be the name of one.
-"""
+Everything behind a script is the script's, as it should be. Only an option that traindx knows and that the script's
+source never names is taken for traindx's own; `--` before it leaves it to the script in any case. A script that reads
+its options with argparse names them with their dashes; with anything else, any word of its source may be the name of
+one. """
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ MOST = 1_000_000  # bytes of source worth reading
 DASHED = re.compile(r"--([A-Za-z][A-Za-z0-9_-]*)")
 # what makes options of names in the source: parameters, fields, strings without dashes
 BY_NAME = frozenset(
-    {"absl", "cappa", "chz", "click", "configurator", "defopt", "draccus", "fire", "HfArgumentParser", "hydra", "jsonargparse", "pyrallis",
+    {"absl", "cappa", "chz", "click", "configurator", "defopt", "draccus", "fire", "HfArgumentParser", "hydra",
+     "jsonargparse", "pyrallis",
      "simple_parsing", "tap", "typer", "tyro"}
 )  # fmt: skip
 
@@ -43,7 +44,8 @@ class FaithfulCommand(typer.core.TyperCommand):
         slip = next((new for old, new in zip(args, moved, strict=True) if old != new), None)
         if slip is not None:
             say(
-                f"{slip} stands behind the script and goes to it; options of traindx come first: traindx {self.name} {slip} …"
+                f"{slip} stands behind the script and goes to it; options of traindx come first: traindx {self.name} "
+                f"{slip} …"
             )
         return super().parse_args(ctx, args)
 

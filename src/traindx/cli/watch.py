@@ -32,7 +32,8 @@ def command(
     path: Annotated[Path, typer.Argument(metavar="RUN_OR_DIR", help="A log, a recording, or a directory of runs.")],
     once: Annotated[bool, typer.Option("--once", help="Show how it is now, and end.")] = False,
 ) -> int:
-    """Watch trainings in the terminal: what needs attention first, live. Keys: q ends, j and k choose a run, Enter opens it."""
+    """Watch trainings in the terminal: what needs attention first, live. Keys: q ends, j and k choose a run, Enter
+    opens it."""
     if not path.exists():
         raise TraindxError(f"{path} does not exist.", "Give a log, a recording or a directory of runs.")
     from traindx.executors import executor_for
@@ -101,7 +102,8 @@ def _screen(shelf: Shelf) -> None:
 
 @contextlib.contextmanager
 def keys() -> Iterator[Callable[[], str]]:
-    """A function that gives the key pressed, or '' after a moment. Without a terminal to read from no key ever comes."""
+    """A function that gives the key pressed, or '' after a moment. Without a terminal to read from no key ever
+    comes."""
     if not is_terminal(sys.stdin):
         yield _no_key
         return

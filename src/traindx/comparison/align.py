@@ -33,8 +33,8 @@ class Chosen:
 
 
 def choose_measure(runs: Sequence[Summary], table: Table) -> Chosen:
-    """The objective that most runs have: validation before training, the loss before a score, unless the runs were given
-    different losses, whose values do not compare."""
+    """The objective that most runs have: validation before training, the loss before a score, unless the runs were
+    given different losses, whose values do not compare."""
     losses = [name for name in table.names if any(word in name.lower() for word in _LOSS_WORDS)]
     order: list[Role] = list(ORDER)
     notes: list[str] = []
@@ -64,7 +64,8 @@ def choose_measure(runs: Sequence[Summary], table: Table) -> Chosen:
 
 
 def _alike(role: Role, measures: list[Measure | None]) -> list[Measure | None]:
-    """Of one role only measures of the commonest kind: accuracy is not compared with F1, a loss not with a perplexity."""
+    """Of one role only measures of the commonest kind: accuracy is not compared with F1, a loss not with a
+    perplexity."""
     kinds = Counter(_kind(role, measure) for measure in measures if measure is not None)
     if len(kinds) < 2:
         return measures

@@ -61,7 +61,8 @@ def compare(
         same_settings=table.same, groups=_groups(runs, table, groups, outcomes, sign),
         explanations=turned(explain(table, outcomes, groups), sign),
         descents=tuple(find_descents(table, measures, finals, groups)) if len(runs) > 2 else (),
-        versus=None if sides is None else versus(runs, measures, outcome, outcomes.tolist(), reached, table, *sides), unreadable=tuple(unreadable),
+        versus=None if sides is None else versus(runs, measures, outcome, outcomes.tolist(), reached, table, *sides),
+        unreadable=tuple(unreadable),
         notes=(*chosen.notes, *_notes(runs, table, aligned)),
     )  # fmt: skip
 
@@ -108,7 +109,8 @@ def _rows(
                 group=group_of[i], rank=rank_of.get(i), length=float(x[-1]) if len(x) else math.nan,
                 best=unknown if measure is None else Level(measure.best, measure.best_error),
                 best_at=math.nan if measure is None else measure.best_at,
-                final=unknown if measure is None else Level(math.nan if measure.broke else measure.final, measure.final_error),
+                final=unknown if measure is None else Level(math.nan if measure.broke else measure.final,
+                                                            measure.final_error),
                 at_common=sign * float(np.interp(aligned.end, x, y)) if len(x) else math.nan, reached=reached[i],
                 wobble=math.nan if measure is None else measure.wobble, broke=measure is not None and measure.broke,
                 verdict=run.verdict, cause=run.cause, confidence=run.confidence, problems=run.problems,
@@ -146,7 +148,8 @@ def _notes(runs: Sequence[Summary], table: Table, aligned: Aligned) -> list[str]
     unknown = sum(not known for known in table.known)
     if unknown:
         notes.append(
-            f"{unknown} of {len(runs)} runs tell no settings (neither in the log, nor beside it, nor in their names): they are ranked, but "
+            f"{unknown} of {len(runs)} runs tell no settings (neither in the log, nor beside it, nor in their names): "
+            f"they are ranked, but "
             "explain nothing."
         )
     repeated = [group for group in groups_of(table) if len(group) > 1]

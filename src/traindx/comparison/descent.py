@@ -20,14 +20,16 @@ SEEDS = 3.0  # standard deviations between seeds that the hump must exceed
 _LENGTHS = frozenset({"epochs", "steps"})
 _SIZES = re.compile(
     r"(^|[._/])(parameters|n?_?params|num_parameters|width|hidden(_size|_dim|_units)?|d_model|n_embd|embed_dim|model_size|depth|"
-    r"n_layers?|num_layers|channels|units|size|k|n_hidden|features)$", re.IGNORECASE,
-)  # fmt: skip
+    r"n_layers?|num_layers|channels|units|size|k|n_hidden|features)$",
+    re.IGNORECASE,
+)
 
 
 def find_descents(
     table: Table, measures: Sequence[Measure | None], finals: Floats, groups: Sequence[Sequence[int]]
 ) -> list[Descent]:
-    """Second descents over model size or length of training. `finals` are lower-is-better: the hump is where training ends."""
+    """Second descents over model size or length of training. `finals` are lower-is-better: the hump is where training
+    ends."""
     found = []
     for name in table.names:
         if name not in _LENGTHS and not _SIZES.search(name):
@@ -43,8 +45,10 @@ def find_descents(
         sign = next(measure.sign for measure in measures if measure is not None)
         kind = "length of training" if name in _LENGTHS else "model size"
         sentence = (
-            f"Over {kind} ({name}) it falls to {sign * y[first]:.4g} at {x[first]:g}, rises to {sign * y[hump]:.4g} at {x[hump]:g} and "
-            f"falls to {sign * y[second]:.4g} at {x[second]:g}: double descent. The hump is no reason to stop or shrink."
+            f"Over {kind} ({name}) it falls to {sign * y[first]:.4g} at {x[first]:g}, rises to {sign * y[hump]:.4g} at "
+            f"{x[hump]:g} and "
+            f"falls to {sign * y[second]:.4g} at {x[second]:g}: double descent. The hump is no reason to stop or "
+            f"shrink."
         )
         if sign < 0:
             sentence = sentence.replace("falls to", "rises to").replace(

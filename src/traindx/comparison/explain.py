@@ -1,9 +1,9 @@
 """Which setting explains what the runs reached, and where these runs cannot tell.
 
-A setting is best judged among runs that agree in all others: one change at a time. Where a search drew everything at random
-there are no such runs, and the others are taken out by regression. Either way a p-value comes from permuting the outcomes,
-corrected for the number of settings asked about; settings that always change together are named instead of guessed at.
-"""
+A setting is best judged among runs that agree in all others: one change at a time. Where a search drew everything at
+random there are no such runs, and the others are taken out by regression. Either way a p-value comes from permuting the
+outcomes, corrected for the number of settings asked about; settings that always change together are named instead of
+guessed at. """
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ LOG_RANGE = 10.0  # settings that span more than this are compared on a logarith
 
 
 def explain(table: Table, outcomes: Floats, groups: Sequence[Sequence[int]]) -> list[Explanation]:
-    """One explanation a setting, the most telling first. `outcomes` are lower-is-better, NaN for runs that cannot be ranked."""
+    """One explanation a setting, the most telling first. `outcomes` are lower-is-better, NaN for runs that cannot be
+    ranked."""
     usable = [i for i in range(len(outcomes)) if np.isfinite(outcomes[i]) and table.known[i]]
     names = _distinct(table, usable)
     found: list[Explanation] = []
@@ -60,7 +61,8 @@ def _judged(explanation: Explanation, p: float, attainable: float) -> Explanatio
     if attainable > SIGNIFICANT:
         return replace(
             told, verdict="cannot tell",
-            why=f"{explanation.why} Even the clearest effect could not be told from chance with so few: repeat with more seeds.",
+            why=f"{explanation.why} Even the clearest effect could not be told from chance with so few: repeat with "
+                f"more seeds.",
         )  # fmt: skip
     return replace(told, why=f"{explanation.why} p = {p:.2g} (corrected): no more than chance gives.")
 
@@ -99,11 +101,13 @@ def _one(
         why = f"Among {inside} runs that {others_said} it explains {_percent(tested.share)} of the order."
         return replace(open_, verdict="no effect seen", why=why, share=tested.share, design="controlled"), tested
     if partners:
-        why = f"It never changes without {' and '.join(partners)}: these runs cannot tell them apart. Change one at a time."
+        why = (f"It never changes without {' and '.join(partners)}: these runs cannot tell them apart. Change one at a "
+               f"time.")
         return replace(open_, verdict="confounded", why=why, confounded_with=tuple(partners)), nothing
     if not can_regress:
         need = ENOUGH_PER_COLUMN * columns
-        why = f"{len(units)} different settings for {len(names)} that differ; it takes about {need}, or one change at a time."
+        why = (f"{len(units)} different settings for {len(names)} that differ; it takes about {need}, or one change at "
+               f"a time.")
         return replace(open_, why=why), nothing
     y = ranks(np.array([mean for _, mean in units]))
     x = _features([table.values[i][name] for i, _ in units])
@@ -118,7 +122,8 @@ def _percent(share: float) -> str:
 
 
 def _distinct(table: Table, usable: Sequence[int]) -> list[str]:
-    """The settings that differ among these runs; of several with the same values everywhere the first stands for all."""
+    """The settings that differ among these runs; of several with the same values everywhere the first stands for
+    all."""
     seen: dict[tuple[Value, ...], str] = {}
     for name in table.names:
         values = tuple(table.values[i][name] for i in usable)
@@ -169,7 +174,8 @@ def _unit_means(groups: Sequence[Sequence[int]], outcomes: Floats, usable: Seque
 
 
 def _features(values: Sequence[Value]) -> Floats:
-    """A setting as columns: numbers with their square, so that a best value in the middle shows; words one column each."""
+    """A setting as columns: numbers with their square, so that a best value in the middle shows; words one column
+    each."""
     if all(map(numeric, values)):
         x = np.array(values, dtype=np.float64)
         if x.min() > 0 and x.max() / x.min() >= LOG_RANGE:

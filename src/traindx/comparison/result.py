@@ -26,8 +26,8 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run among the others. `reached` is where it first met the common target (None: never); `at_common` its level where
-    the shortest run ends; `rank` counts from 1, None where the run lacks the metric."""
+    """One run among the others. `reached` is where it first met the common target (None: never); `at_common` its level
+    where the shortest run ends; `rank` counts from 1, None where the run lacks the metric."""
 
     source: str
     name: str
@@ -79,8 +79,8 @@ class LevelOfSetting:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How far one setting explains what the runs reached: `share` of what the other settings leave open, `p` corrected for
-    the number of settings asked about (Holm)."""
+    """How far one setting explains what the runs reached: `share` of what the other settings leave open, `p` corrected
+    for the number of settings asked about (Holm)."""
 
     setting: str
     verdict: Explained
@@ -106,8 +106,8 @@ class Descent:
 
 @dataclass(frozen=True, slots=True)
 class Versus:
-    """Before and after: the change of the metric with its 95 % interval (positive: better), what became of the symptoms, and
-    what was changed."""
+    """Before and after: the change of the metric with its 95 % interval (positive: better), what became of the
+    symptoms, and what was changed."""
 
     verdict: Effect
     why: str

@@ -1,4 +1,5 @@
-"""What differs in the settings of runs, under one name whatever each tool calls it, and which runs differ in the seed alone."""
+"""What differs in the settings of runs, under one name whatever each tool calls it, and which runs differ in the seed
+alone."""
 
 from __future__ import annotations
 
@@ -31,13 +32,18 @@ _SEEDS = frozenset(
 )
 # names of files, machines, times and of the run itself: they differ always and explain nothing
 _NOISE_WORDS = frozenset(
-    {"dir", "path", "file", "folder", "name", "id", "uuid", "host", "hostname", "time", "timestamp", "date", "datetime", "pid",
-     "port", "rank", "user", "username", "version", "url", "project", "entity", "tag", "tags", "notes", "group", "commit",
-     "experiment", "output", "logging", "logger", "log", "save", "resume", "command", "argv", "git", "platform", "python",
-     "cost", "parameters_seen", "run", "program", "cli", "filename", "directory", "checkpoint", "flos", "flops", "runtime"}
+    {"dir", "path", "file", "folder", "name", "id", "uuid", "host", "hostname", "time", "timestamp", "date", "datetime",
+     "pid",
+     "port", "rank", "user", "username", "version", "url", "project", "entity", "tag", "tags", "notes", "group",
+     "commit",
+     "experiment", "output", "logging", "logger", "log", "save", "resume", "command", "argv", "git", "platform",
+     "python",
+     "cost", "parameters_seen", "run", "program", "cli", "filename", "directory", "checkpoint", "flos", "flops",
+     "runtime"}
 )  # fmt: skip
 _RESULTS: frozenset[Kind] = frozenset(
-    {"loss", "score", "reward", "perplexity", "error", "likelihood", "throughput", "time", "step_time", "data_time", "memory",
+    {"loss", "score", "reward", "perplexity", "error", "likelihood", "throughput", "time", "step_time", "data_time",
+     "memory",
      "utilisation", "step", "epoch", "stamp"}
 )  # fmt: skip
 _WEIGHTS = frozenset(
@@ -54,8 +60,8 @@ _ALIAS = {alias: name for name, aliases in lookup.ALIASES.items() for alias in a
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The settings that matter here: `values[i][name]` of run i, for the names that differ; `seeds[i]`; how many are the same;
-    `known[i]` says whether anything at all is known of run i."""
+    """The settings that matter here: `values[i][name]` of run i, for the names that differ; `seeds[i]`; how many are
+    the same; `known[i]` says whether anything at all is known of run i."""
 
     names: tuple[str, ...]
     values: tuple[Mapping[str, Value], ...]
@@ -65,8 +71,8 @@ class Table:
 
 
 def tabulate(runs: Sequence[Summary]) -> Table:
-    """The differing settings of these runs. A setting that only some runs tell differs only if those disagree, or if every
-    run has settings of its own and one lacks it."""
+    """The differing settings of these runs. A setting that only some runs tell differs only if those disagree, or if
+    every run has settings of its own and one lacks it."""
     rows = [_settings(run) for run in runs]
     seeds = tuple(next((row[key] for key in row if _is_seed(key)), None) for row in rows)
     known = tuple(any(not _is_seed(key) for key in row) for row in rows)
@@ -166,7 +172,8 @@ def _is_noise(key: str) -> bool:
 
 
 def _is_result(key: str, value: Any) -> bool:
-    """Trainers write what came out ('train_loss', 'train_runtime') beside what was set; a weight of a loss is a setting."""
+    """Trainers write what came out ('train_loss', 'train_runtime') beside what was set; a weight of a loss is a
+    setting."""
     if isinstance(value, str | bool) or set(tokens_of(key)) & _WEIGHTS or _last(key) in _ALIAS or _is_seed(key):
         return False
     return meaning_of(key).kind in _RESULTS

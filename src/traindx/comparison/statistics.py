@@ -15,7 +15,8 @@ PERMUTATIONS = 1999
 EXACT = 5040  # up to this many arrangements every one is looked at
 _BLOCK = 2_000_000  # numbers permuted at a time, which bounds the memory
 # two-sided 95 % points of Student's t for 1 … 30 degrees of freedom (any table); beyond, the normal's
-_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110,
+_T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+        2.110,
         2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042)  # fmt: skip
 
 
@@ -66,7 +67,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """The share of what is left to explain that a setting explains, its p-value, and the least p these data could give."""
+    """The share of what is left to explain that a setting explains, its p-value, and the least p these data could
+    give."""
 
     share: float
     p: float
@@ -74,8 +76,8 @@ class Tested:
 
 
 def explained_within(x: Floats, y: Floats, strata: Sequence[Sequence[int]], seed: int = 0) -> Tested:
-    """How far the columns of `x` explain `y` among rows that agree in everything else (the strata): y is permuted inside each
-    stratum, so that whatever else differs between strata can neither help nor harm."""
+    """How far the columns of `x` explain `y` among rows that agree in everything else (the strata): y is permuted
+    inside each stratum, so that whatever else differs between strata can neither help nor harm."""
     rows = [np.asarray(stratum, dtype=int) for stratum in strata]
     order = np.concatenate(rows)
     bounds = np.cumsum([0, *(len(part) for part in rows)])
@@ -88,7 +90,8 @@ def explained_within(x: Floats, y: Floats, strata: Sequence[Sequence[int]], seed
 
 
 def explained_beside(x: Floats, others: Floats, y: Floats, seed: int = 0) -> Tested:
-    """How far `x` explains what the `others` leave of `y` (Freedman and Lane): for settings that were drawn at random."""
+    """How far `x` explains what the `others` leave of `y` (Freedman and Lane): for settings that were drawn at
+    random."""
     full = np.column_stack([np.ones(len(y)), others])
     basis = _basis(full)
     features = x - basis @ (basis.T @ x)
@@ -97,8 +100,8 @@ def explained_beside(x: Floats, others: Floats, y: Floats, seed: int = 0) -> Tes
 
 
 def f_test_within(x: Floats, y: Floats, strata: Sequence[Sequence[int]]) -> float | None:
-    """The p-value of the same question by the F test, which takes the scatter between repetitions for normal: it can answer
-    where there are too few arrangements to permute. None where nothing is repeated."""
+    """The p-value of the same question by the F test, which takes the scatter between repetitions for normal: it can
+    answer where there are too few arrangements to permute. None where nothing is repeated."""
     rows = [np.asarray(stratum, dtype=int) for stratum in strata]
     features = np.concatenate([x[part] - x[part].mean(axis=0) for part in rows])
     values = np.concatenate([y[part] - y[part].mean() for part in rows])

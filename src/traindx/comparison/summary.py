@@ -1,4 +1,5 @@
-"""What a comparison needs to know of one run, in a few kilobytes: ten thousand of them fit into memory, whatever the logs are."""
+"""What a comparison needs to know of one run, in a few kilobytes: ten thousand of them fit into memory, whatever the
+logs are."""
 
 from __future__ import annotations
 
@@ -29,9 +30,10 @@ MEDIAN_ERROR = 1.2533  # the standard error of a median is this much larger than
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One objective of a run. Values are as logged; `sign` turns them so that lower is better. Levels (`best`, `final`) are
-    medians over a tenth of the run, their errors are standard errors that follow from the noise of the curve, NaN where it
-    is too short to tell. `x` and `y` are the curve in at most forty points; `seconds` is when they were reached, if logged."""
+    """One objective of a run. Values are as logged; `sign` turns them so that lower is better. Levels (`best`, `final`)
+    are medians over a tenth of the run, their errors are standard errors that follow from the noise of the curve, NaN
+    where it is too short to tell. `x` and `y` are the curve in at most forty points; `seconds` is when they were
+    reached, if logged."""
 
     role: Role
     name: str
@@ -95,12 +97,20 @@ def summarise(
     broken = _broken_from(observations, run.steps)
     told = verdict == "unhealthy"
     return Summary(
-        source=run.source, name=run.name, format=run.format, steps=run.steps, axis=run.axis,
-        config=_bounded(run.config, signals), verdict=verdict, cause=sys.intern(cause) if told else "",
-        confidence=confidence if told else 0.0, problems=tuple(i for i in present if i in known and known[i].severity == "problem"), present=present,
+        source=run.source,
+        name=run.name,
+        format=run.format,
+        steps=run.steps,
+        axis=run.axis,
+        config=_bounded(run.config, signals),
+        verdict=verdict,
+        cause=sys.intern(cause) if told else "",
+        confidence=confidence if told else 0.0,
+        problems=tuple(i for i in present if i in known and known[i].severity == "problem"),
+        present=present,
         absent=tuple(sys.intern(s.id) for s in observations if s.state == "absent"),
         measures={role: _measure(role, curve, broken) for role, curve in _curves(signals).items() if len(curve)},
-    )  # fmt: skip
+    )
 
 
 def _curves(signals: Signals) -> dict[Role, Curve]:
@@ -140,12 +150,14 @@ def _measure(role: Role, whole: Curve, broken: float) -> Measure:
         x=tuple(bins.x[keep].tolist()), y=tuple((bins.median[keep] * curve.sign).tolist()),
         seconds=_seconds(curve, bins.x[keep]), initial=curve.logged(curve.initial),
         best=curve.logged(curve.best), best_at=curve.best_at, best_error=_level_error(curve, curve.best_at),
-        final=curve.logged(curve.now), final_error=_level_error(curve, float(curve.x[-1])), wobble=wobble, broke=not np.isfinite(tail).any() or not valid.all(),
+        final=curve.logged(curve.now), final_error=_level_error(curve, float(curve.x[-1])), wobble=wobble,
+        broke=not np.isfinite(tail).any() or not valid.all(),
     )  # fmt: skip
 
 
 def _level_error(curve: Curve, at: float) -> float:
-    """The standard error of a level, which is the median of a tenth of the run, from the noise of the curve around it."""
+    """The standard error of a level, which is the median of a tenth of the run, from the noise of the curve around
+    it."""
     width = max(1, round(len(curve) * END_SHARE))
     around = max(width, LEAST_AROUND)
     stop = min(len(curve), int(np.searchsorted(curve.x, at)) + 1 + around // 2)

@@ -18,9 +18,9 @@ from traindx.symptoms import symptoms
 NORMAL95 = 1.96
 FELL_APART = frozenset({"nonfinite-loss", "nonfinite-weight", "divergence"})
 SEEN_DIRECTLY = 0.003  # background of a symptom that is a fact (engine/words.py: DIRECT)
-# What another seed alone does to where a run ends, which a single run cannot know: these shares of its progress and of its
-# level (for a score between 0 and 1, of what is missing to 1), and what it lost again after its best. How often that is too
-# little, benchmarks/compare/honesty.py measures.
+# What another seed alone does to where a run ends, which a single run cannot know: these shares of its progress and of
+# its level (for a score between 0 and 1, of what is missing to 1), and what it lost again after its best. How often
+# that is too little, benchmarks/compare/honesty.py measures.
 SEED_PROGRESS, SEED_LEVEL = 0.05, 0.1
 
 
@@ -74,7 +74,8 @@ def _improvement(
     noise = math.sqrt(sum(error**2 for error in errors if math.isfinite(error)))
     half = math.hypot(NORMAL95 * noise, allowance)
     cautions.append(
-        "One run on a side: the interval is the noise of the curves and an allowance for what another seed may do. Two or more seeds "
+        "One run on a side: the interval is the noise of the curves and an allowance for what another seed may do. Two "
+        "or more seeds "
         "on each side would measure it."
     )
     return (
@@ -108,8 +109,8 @@ def _verdict(
 
 
 def _decisive(identifiers: Sequence[str]) -> bool:
-    """Symptoms that do not come and go with the seed: what a recording sees directly, and a training that fell apart. A spike or
-    a plateau more or less is chance."""
+    """Symptoms that do not come and go with the seed: what a recording sees directly, and a training that fell apart. A
+    spike or a plateau more or less is chance."""
     known = symptoms()
     return any(i in FELL_APART or (i in known and known[i].background <= SEEN_DIRECTLY) for i in identifiers)
 
@@ -155,7 +156,8 @@ def _what_was_changed(changed: Mapping[str, tuple[Value, Value]], table: Table, 
         told = ", ".join(f"{name} {shown(old)} → {shown(new)}" for name, (old, new) in list(changed.items())[:6])
         more = f" and {len(changed) - 6} more" if len(changed) > 6 else ""
         return [
-            f"{len(changed)} settings differ ({told}{more}), so these runs cannot say which of them did it: change one at a time."
+            f"{len(changed)} settings differ ({told}{more}), so these runs cannot say which of them did it: change one "
+            f"at a time."
         ]
     return []
 

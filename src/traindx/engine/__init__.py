@@ -47,7 +47,8 @@ ALSO_WELL = {
 PICTURE_POINTS = 120
 
 _RL_NOTE = (
-    "Reinforcement learning: judged by the return, higher is better. Reward design and exploration are out of scope here; "
+    "Reinforcement learning: judged by the return, higher is better. Reward design and exploration are out of scope "
+    "here; "
     "check the environment and the reward first."
 )
 _TOLD = "Nothing was measured: this rests on answers alone, so read it as where to look first."
@@ -57,8 +58,8 @@ _GAN_NOTE = "Adversarial training: generator and discriminator losses need not f
 def diagnose(
     run: Run, settings: Settings | None = None, told: Sequence[Observation] = (), hinted: Sequence[Hint] = ()
 ) -> Diagnosis:
-    """Look for every symptom, rank the explanations, propose the fix. `told` and `hinted` are what somebody said about the
-    run; it counts where nothing was measured."""
+    """Look for every symptom, rank the explanations, propose the fix. `told` and `hinted` are what somebody said about
+    the run; it counts where nothing was measured."""
     signals = Signals(run, settings)
     evidence = gather(signals, told, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
@@ -79,7 +80,8 @@ def diagnose(
         verdict=verdict,
         headline=headline(verdict, hypotheses, observations, signals) if run.format != ANSWERS else _TOLD,
         run=RunSummary(
-            run.source, run.format, run.name, run.steps, tuple(name for name, series in run.series.items() if len(series)),
+            run.source, run.format, run.name, run.steps,
+            tuple(name for name, series in run.series.items() if len(series)),
             run.config, main.name if main is not None else None, tuple(run.lost), run.axis,
         ),
         symptoms=tuple(_on_the_runs_axis(observation, run) for observation in observations),
@@ -96,8 +98,9 @@ def diagnose(
 
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
     """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
-    settles it. No log is called healthy beside a problem on the same page, however unlikely every cause of it is: a detector that
-    knows why its number does no harm reports it as absent, with the reason. A look inside the training that finds no cause may outweigh one."""
+    settles it. No log is called healthy beside a problem on the same page, however unlikely every cause of it is: a
+    detector that knows why its number does no harm reports it as absent, with the reason. A look inside the training
+    that finds no cause may outweigh one."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
     broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
@@ -128,8 +131,8 @@ def _on_the_runs_axis(observation: Observation, run: Run) -> Observation:
 
 
 def _pictures(signals: Signals) -> tuple[Curve, ...]:
-    """What the verdict rests on first, then validation loss, score and training loss: whatever the verdict, best and last of each
-    belong on the page."""
+    """What the verdict rests on first, then validation loss, score and training loss: whatever the verdict, best and
+    last of each belong on the page."""
     chosen = [
         c.series for c in (signals.main, signals.val, signals.score, signals.train) if c is not None and len(c.series)
     ]
@@ -155,7 +158,8 @@ def picture(series: Series) -> Curve:
 
 
 def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str]) -> tuple[Hypothesis, ...]:
-    """`elsewhere`: other mistakes that were seen; they stand among the symptoms and do not speak against a likely cause."""
+    """`elsewhere`: other mistakes that were seen; they stand among the symptoms and do not speak against a likely
+    cause."""
     told = facts(signals)
     shown: list[Hypothesis] = []
     rest = 0.0

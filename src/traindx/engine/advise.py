@@ -77,16 +77,17 @@ def sources(signals: Signals, evidence: Evidence, *, simulate: bool, asked: bool
 
 
 def about(found: Sequence[Gain], cause: str) -> list[Gain]:
-    """The same with a source in front that decides this cause, if any does: the page speaks of it first, and so should what to do
-    next."""
+    """The same with a source in front that decides this cause, if any does: the page speaks of it first, and so should
+    what to do next."""
     looks = (gain for gain in found if gain.way.kind != "trial" and gain.bits >= LEAST_BITS)
     deciding = next((gain for gain in looks if cause in gain.decides), None)
     return list(found) if deciding is None else [deciding, *(gain for gain in found if gain is not deciding)]
 
 
 def missing(signals: Signals, found: Sequence[Gain]) -> tuple[Missing, ...]:
-    """The evidence that would move the explanations apart, most telling for its cost first (a trial is no evidence that is
-    missing); a missing validation loss is always said, because without it nobody knows whether the model generalises."""
+    """The evidence that would move the explanations apart, most telling for its cost first (a trial is no evidence that
+    is missing); a missing validation loss is always said, because without it nobody knows whether the model
+    generalises."""
     worth = [gain for gain in found if gain.bits >= LEAST_BITS and gain.decides and gain.way.kind != "trial"][
         :MOST_MISSING
     ]
@@ -107,9 +108,11 @@ def settle(gain: Gain, signals: Signals, *, well: bool = False) -> str:
     shown = command(gain.way, signals)
     told = f"`{shown}`{inside}" if shown.startswith("traindx ") else shown
     if well and gain.decides:
-        return f"{told} settles most for its cost: {gain.way.evidence} would tell a healthy run from {_listed(gain.decides)}."
+        return (f"{told} settles most for its cost: {gain.way.evidence} would tell a healthy run from "
+                f"{_listed(gain.decides)}.")
     if len(gain.decides) > 1:
-        return f"{told} settles most for its cost: {gain.way.evidence} would tell {gain.decides[0]} from {_listed(gain.decides[1:])}."
+        return (f"{told} settles most for its cost: {gain.way.evidence} would tell {gain.decides[0]} from "
+                f"{_listed(gain.decides[1:])}.")
     return f"{told} settles most for its cost: it shows {gain.way.evidence}."
 
 

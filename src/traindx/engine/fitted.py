@@ -1,9 +1,10 @@
-"""What the fault zoo measured: how often each symptom showed under each cause, and how far confidences had to be corrected.
+"""What the fault zoo measured: how often each symptom showed under each cause, and how far confidences had to be
+corrected.
 
-The words of the cause pages are the prior, these counts the data: a word speaks like a handful of runs, so that a pair the zoo
-never bred keeps its word and a pair it bred often is known by its frequency. `fitted.json` is generated; the command that made
-it stands in it. Logs and recordings see differently, so each level of evidence has numbers of its own.
-"""
+The words of the cause pages are the prior, these counts the data: a word speaks like a handful of runs, so that a pair
+the zoo never bred keeps its word and a pair it bred often is known by its frequency. `fitted.json` is generated; the
+command that made it stands in it. Logs and recordings see differently, so each level of evidence has numbers of its
+own."""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ INSIDE_FROM = 5  # things looked at directly from which the evidence comes from 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of evidence: counts by cause and symptom (runs in which it could be told, runs in which it was there) and the
-    calibration of what is made of them."""
+    """One level of evidence: counts by cause and symptom (runs in which it could be told, runs in which it was there)
+    and the calibration of what is made of them."""
 
     counts: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     temperature: float = 1.0
@@ -50,10 +51,13 @@ class Level:
     def to_json(self) -> dict[str, Any]:
         names = sorted({name for row in self.counts.values() for name in row})
         return {
-            "temperature": round(self.temperature, 3), "healthy": round(self.healthy, 3), "silence": round(self.silence, 3),
+            "temperature": round(self.temperature, 3), "healthy": round(self.healthy, 3),
+            "silence": round(self.silence, 3),
             "ceiling": round(self.ceiling, 3), "symptoms": names,
-            "known": {cause: [row.get(name, (0, 0))[0] for name in names] for cause, row in sorted(self.counts.items())},
-            "present": {cause: [row.get(name, (0, 0))[1] for name in names] for cause, row in sorted(self.counts.items())},
+            "known": {cause: [row.get(name, (0, 0))[0] for name in names] for cause,
+                      row in sorted(self.counts.items())},
+            "present": {cause: [row.get(name, (0, 0))[1] for name in names] for cause,
+                        row in sorted(self.counts.items())},
         }  # fmt: skip
 
     @classmethod
@@ -80,12 +84,16 @@ def levels() -> Mapping[str, Level]:
 
 
 def level_of(observations: Sequence[Observation]) -> str:
-    """Evidence from inside the training, or a curve and perhaps settings. What somebody merely told (less clear than what
-    proves) was not looked at."""
+    """Evidence from inside the training, or a curve and perhaps settings. What somebody merely told (less clear than
+    what proves) was not looked at."""
     known = symptoms()
     looked = [
-        o for o in observations
-        if o.state != "unknown" and o.clarity >= words.PROVES and o.id in known and known[o.id].background <= words.DIRECT
-    ]  # fmt: skip
+        o
+        for o in observations
+        if o.state != "unknown"
+        and o.clarity >= words.PROVES
+        and o.id in known
+        and known[o.id].background <= words.DIRECT
+    ]
     # a single one that is there is enough: no log shows any
     return INSIDE if len(looked) >= INSIDE_FROM or any(o.state == "present" for o in looked) else CURVE

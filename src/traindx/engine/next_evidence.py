@@ -1,8 +1,8 @@
 """Next best evidence: of everything that could still be looked at, asked or tried, what would settle most for its cost.
 
-How much a source would settle is the expected drop of the entropy of the ranking: suppose each contender in turn is true, let
-the source show what that contender usually shows, rank again, and weigh the result by how probable the contender is. A cheap
-bound picks the few sources that are worth this."""
+How much a source would settle is the expected drop of the entropy of the ranking: suppose each contender in turn is
+true, let the source show what that contender usually shows, rank again, and weigh the result by how probable the
+contender is. A cheap bound picks the few sources that are worth this."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ SUBSTANTIAL = 0.25  # of the most informative source's bits: less is not worth n
 
 @dataclass(frozen=True)
 class Outcome:
-    """One way a source may turn out: what would then be observed and hinted, and how probable that is under each cause."""
+    """One way a source may turn out: what would then be observed and hinted, and how probable that is under each
+    cause."""
 
     observations: tuple[Observation, ...]
     hints: tuple[Hint, ...]
@@ -63,8 +64,8 @@ def expected_information(evidence: Evidence, outcomes: Sequence[Outcome], now: f
 
 
 def bound(probabilities: Mapping[str, float], likelihoods: Sequence[Mapping[str, float]]) -> float:
-    """Mutual information in bits between the cause and an outcome, each outcome given by its likelihood under every cause:
-    what a source could tell at most if nothing that is known already said the same."""
+    """Mutual information in bits between the cause and an outcome, each outcome given by its likelihood under every
+    cause: what a source could tell at most if nothing that is known already said the same."""
     bits = 0.0
     for likelihood in likelihoods:
         marginal = sum(p * likelihood[cause] for cause, p in probabilities.items())
@@ -79,8 +80,8 @@ def bound(probabilities: Mapping[str, float], likelihoods: Sequence[Mapping[str,
 
 
 def gains(evidence: Evidence, used: Collection[str] = (), *, simulate: bool = True) -> list[Gain]:
-    """Every source that would settle something, best first by information per cost. `used` are ids of ways that this run has
-    gone already or cannot go; without `simulate` the order rests on the cheap bound alone."""
+    """Every source that would settle something, best first by information per cost. `used` are ids of ways that this
+    run has gone already or cannot go; without `simulate` the order rests on the cheap bound alone."""
     probabilities = evidence.probabilities()
     now = entropy(probabilities.values())
     contenders = sorted(probabilities, key=lambda cause: -probabilities[cause])[:CONTENDERS]

@@ -13,8 +13,8 @@ from traindx.symptoms import symptoms
 
 
 def observe(signals: Signals) -> tuple[Observation, ...]:
-    """One observation a symptom, in catalogue order. A detector that fails on a strange series leaves its symptom unknown
-    rather than the user without a page (set TRAINDX_DEBUG to see the error)."""
+    """One observation a symptom, in catalogue order. A detector that fails on a strange series leaves its symptom
+    unknown rather than the user without a page (set TRAINDX_DEBUG to see the error)."""
     found: list[Observation] = []
     with np.errstate(all="ignore"):
         for symptom in symptoms().values():

@@ -1,8 +1,8 @@
 """From observations to ranked, exclusive explanations.
 
-A naive Bayes model with three amendments, each because the plain one is overconfident: symptoms of one family speak once,
-the log likelihood is tempered, and how clear an observation is scales what it says. `healthy` and `other` compete like
-any cause. How often a cause shows a symptom is its page's word and what the fault zoo counted (engine/fitted.py).
+A naive Bayes model with three amendments, each because the plain one is overconfident: symptoms of one family speak
+once, the log likelihood is tempered, and how clear an observation is scales what it says. `healthy` and `other` compete
+like any cause. How often a cause shows a symptom is its page's word and what the fault zoo counted (engine/fitted.py).
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def rank(
     level: Level | None = None,
 ) -> list[Ranked]:
     """All explanations, most probable first; probabilities sum to one. `unfamiliar`: a kind of training the causes were
-    not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of evidence."""
+    not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of
+    evidence."""
     level = levels()[level_of(observations)] if level is None else level
     known = symptoms()
     table = causes()
@@ -84,8 +85,8 @@ def rank(
 
 
 def expectation(explanation: str, symptom: Symptom) -> float:
-    """P(present) of a symptom under one explanation; its background rate where the explanation says nothing about it. What is
-    seen directly is seen from inside."""
+    """P(present) of a symptom under one explanation; its background rate where the explanation says nothing about it.
+    What is seen directly is seen from inside."""
     level = levels()[INSIDE if symptom.background <= words.DIRECT else CURVE]
     if explanation == OTHER:
         told = _expected_other(symptom)
@@ -117,8 +118,8 @@ def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -
 
 
 def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom], clarity: float) -> bool:
-    """The cause itself was seen this clearly: a recording saw (or somebody told) what it always shows and hardly anything else
-    does."""
+    """The cause itself was seen this clearly: a recording saw (or somebody told) what it always shows and hardly
+    anything else does."""
     seen = False
     for observation in observations:
         symptom = known.get(observation.id)
@@ -137,9 +138,9 @@ def _weigh(
     expected: Expectation,
     mild: bool = False,
 ) -> Ranked:
-    """Add what every observation says; of one family only the strongest voice for and the strongest against counts. What a
-    cause that was seen itself does not show only says that it is mild. What is only worth a note (a short log, a slow machine)
-    weighs, but nobody wants to read it as a reason against a cause."""
+    """Add what every observation says; of one family only the strongest voice for and the strongest against counts.
+    What a cause that was seen itself does not show only says that it is mild. What is only worth a note (a short log, a
+    slow machine) weighs, but nobody wants to read it as a reason against a cause."""
     voices: dict[tuple[str, bool], tuple[float, float]] = {}
     for observation in observations:
         symptom = known.get(observation.id)
@@ -176,7 +177,8 @@ def _log_odds(observation: Observation, probability: float, background: float) -
 
 
 def _expected(level: Level, cause: Cause, proven: bool, symptom: Symptom) -> float | None:
-    """How often the cause shows this symptom. Where the cause was seen itself, problems it does not rule out may be its doing."""
+    """How often the cause shows this symptom. Where the cause was seen itself, problems it does not rule out may be its
+    doing."""
     word = cause.predicts.get(symptom.id)
     rate = level.rate(cause.id, symptom, _told(word, symptom))
     if proven and word != "never" and symptom.severity == "problem" and symptom.background > words.DIRECT:

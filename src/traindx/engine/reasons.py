@@ -1,7 +1,8 @@
-"""Why the ranking is as it is: what each piece of evidence does to one explanation, and what would have to be seen to change it.
+"""Why the ranking is as it is: what each piece of evidence does to one explanation, and what would have to be seen to
+change it.
 
-Nothing here knows how evidence is weighed. Every weight is a difference between two rankings, one with the piece and one
-without, so that it is right by construction whatever `rank` does."""
+Nothing here knows how evidence is weighed. Every weight is a difference between two rankings, one with the piece and
+one without, so that it is right by construction whatever `rank` does."""
 
 from __future__ import annotations
 
@@ -33,8 +34,8 @@ _PREDICTED = 2.0  # a symptom this much more or less likely than usual is predic
 
 @dataclass(frozen=True)
 class Reason:
-    """One piece of evidence. `weight`: by how much it moves the log odds of the explanation as things stand; `alone`: by how
-    much it would if nothing else were known. `shared`: other evidence says much the same."""
+    """One piece of evidence. `weight`: by how much it moves the log odds of the explanation as things stand; `alone`:
+    by how much it would if nothing else were known. `shared`: other evidence says much the same."""
 
     id: str
     state: str
@@ -66,8 +67,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Lacking:
-    """A symptom nobody looked for: how probably it would be found as things stand, and what the explanation's probability
-    would become if it were found or ruled out."""
+    """A symptom nobody looked for: how probably it would be found as things stand, and what the explanation's
+    probability would become if it were found or ruled out."""
 
     id: str
     title: str
@@ -112,7 +113,8 @@ class Why:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "schema": "traindx.why/1", "cause": self.cause, "title": self.title, "confidence": round(self.probability, 4),
+            "schema": "traindx.why/1", "cause": self.cause, "title": self.title,
+            "confidence": round(self.probability, 4),
             "place": self.place, "top": self.top, "for": [reason.to_json() for reason in self.supports],
             "against": [reason.to_json() for reason in self.contradicts],
             "missing": [lacking.to_json() for lacking in self.missing], "would_change": list(self.changes),
@@ -125,8 +127,8 @@ def strength(log_odds: float) -> Strength:
 
 
 def why(evidence: Evidence, cause: str, told: Callable[[Way], str] = lambda way: way.command) -> Why:
-    """What speaks for and against `cause`, what was not looked at, and what would change the answer. `told` gives the command
-    of a way to look, with the run's own names; none for a way that was gone already."""
+    """What speaks for and against `cause`, what was not looked at, and what would change the answer. `told` gives the
+    command of a way to look, with the run's own names; none for a way that was gone already."""
     ranked = evidence.ranked()
     place = next(number for number, entry in enumerate(ranked, 1) if entry.cause == cause)
     now, top = ranked[place - 1].probability, ranked[0].cause
@@ -147,7 +149,8 @@ def why(evidence: Evidence, cause: str, told: Callable[[Way], str] = lambda way:
     known = causes()
     return Why(
         cause, known[cause].title if cause in known else cause, now, place, top,
-        tuple(reason for reason in telling if reason.shown > 0), tuple(reason for reason in telling if reason.shown < 0),
+        tuple(reason for reason in telling if reason.shown > 0),
+        tuple(reason for reason in telling if reason.shown < 0),
         tuple(lacking), tuple(_changes(lacking, cause, top)),
     )  # fmt: skip
 
@@ -196,7 +199,8 @@ def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked], told: Cal
         seen = next(entry.probability for entry in present if entry.cause == cause)
         unseen = next(entry.probability for entry in absent if entry.cause == cause)
         found.append(
-            Lacking(symptom.id, symptom.title, sum(entry.probability * expectation(entry.cause, symptom) for entry in ranked),
+            Lacking(symptom.id, symptom.title, sum(entry.probability * expectation(entry.cause,
+                                                                                   symptom) for entry in ranked),
                     seen, unseen, _logit(seen) - _logit(now), _logit(unseen) - _logit(now),
                     present[0].cause, absent[0].cause, how, present[0].probability, absent[0].probability)
         )  # fmt: skip

@@ -23,7 +23,8 @@ CUT = "truncated"
 DIED = "run-died"
 
 SCOPE: Mapping[str, str] = {
-    "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate gradients, "
+    "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate "
+    "gradients, "
     "or look at torch.cuda.memory_summary().",
     "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",
 }
@@ -75,43 +76,62 @@ def next_step(
     if top.confidence < UNSURE and found:
         return f"Change nothing yet. {settle(found[0], signals)}"
     if top.confidence < UNSURE:
-        return f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have to be seen."
+        return (
+            f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have "
+            f"to be seen."
+        )
     script = str(run.config.get("recording.script") or "")
     if (
         script.endswith(".py")
         and not script.startswith("/")
         and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
     ):
-        return f"`traindx fix {shlex.quote(script)}` tries it on copies and gives the diff if it helps. Details: traindx explain {top.cause}"
+        return (
+            f"`traindx fix {shlex.quote(script)}` tries it on copies and gives the diff if it helps. Details: "
+            f"traindx explain {top.cause}"
+        )
     return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
 
 
 def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]) -> str:
-    """What would settle a run that is neither well nor ill yet. More of the same helps only where there was too little of it."""
+    """What would settle a run that is neither well nor ill yet. More of the same helps only where there was too little
+    of it."""
     run = signals.run
     if run.died is not None:
         if run.died.kind == "killed":
             return "Find out what ended it (memory, a time limit, somebody), then run it to its end and diagnose again."
         return "Fix the crash first, then diagnose the next log."
     if run.format == "checkpoint":
-        return "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to RUN.traindx."
+        return (
+            "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to "
+            "RUN.traindx."
+        )
     if signals.main is None and run.config.get(PROBES):
         return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
         return settle(found[0], signals)
     if _at_rest(observations):
         sanity = next(way for way in WAYS if way.id == "sanity")
-        return f"`{command(sanity, signals)}` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
+        return (
+            f"`{command(sanity, signals)}` (PyTorch) tells the two apart: it sees whether the model can fit a "
+            f"single batch."
+        )
     if any(o.id == SHORT and o.state == "present" for o in observations):
         values = 0 if signals.main is None else len(signals.main.series)
         if not values:
-            return f"Log the training loss and diagnose again; `{command(WAYS[0], signals)}` (PyTorch) records it without a change of code."
+            return (
+                f"Log the training loss and diagnose again; `{command(WAYS[0], signals)}` (PyTorch) records it "
+                f"without a change of code."
+            )
         if values < POINTS:
             return f"Let it run on (at least {POINTS} values of the loss, better a few epochs) and diagnose again."
         return "Let it run on for a few epochs and diagnose again."
     if found:
         return settle(found[0], signals, well=True)
-    return f"`traindx plot {shlex.quote(run.source)}` shows its curves; nothing else that could be measured would settle it."
+    return (
+        f"`traindx plot {shlex.quote(run.source)}` shows its curves; nothing else that could be measured would "
+        f"settle it."
+    )
 
 
 def _at_rest(observations: Sequence[Observation]) -> bool:

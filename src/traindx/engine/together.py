@@ -1,10 +1,9 @@
 """Several causes at once: what the first explanation leaves unexplained, and the others that explain it.
 
-Explanations compete, so the ranking alone names one. Where a problem was seen that the first cause does not bring about, that
-problem is ranked again without everything the first explains; another cause is named only if it then beats health. Mistakes that
-were seen directly are ranked one by one, so that a script with three of them hears of all three; of what curves suggest, one
-second cause is as far as the evidence carries.
-"""
+Explanations compete, so the ranking alone names one. Where a problem was seen that the first cause does not bring
+about, that problem is ranked again without everything the first explains; another cause is named only if it then beats
+health. Mistakes that were seen directly are ranked one by one, so that a script with three of them hears of all three;
+of what curves suggest, one second cause is as far as the evidence carries. """
 
 from __future__ import annotations
 
@@ -25,10 +24,11 @@ SURE = 0.5  # another cause is named from here on
 CLEAR = 0.6  # of what is left unexplained
 RIVAL = 0.05  # a cause at work beside the first that takes more than this from it
 
-# What to put right first: numbers that are no numbers, then what is computed at all, then how it is learnt, speed last. A fault
-# further down cannot be judged while one above it is there.
+# What to put right first: numbers that are no numbers, then what is computed at all, then how it is learnt, speed last.
+# A fault further down cannot be judged while one above it is there.
 FIX_ORDER = (
-    "numerics", "wiring", "loss and output", "data", "initialisation", "gradient flow", "optimisation", "learning rate", "distributed",
+    "numerics", "wiring", "loss and output", "data", "initialisation", "gradient flow", "optimisation", "learning rate",
+    "distributed",
     "capacity", "throughput",
 )  # fmt: skip
 
@@ -75,8 +75,8 @@ def beside(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
 
 
 def apart(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) -> list[Ranked]:
-    """The ranking with what the other causes explain set apart, where they were seen too and only take from the first what is
-    certain: faults that were seen are no rivals."""
+    """The ranking with what the other causes explain set apart, where they were seen too and only take from the first
+    what is certain: faults that were seen are no rivals."""
     by_id = {entry.cause: entry.probability for entry in ranked}
     seen = [one for one in others if _seen(one.cause, evidence.observations)]
     if not any(by_id[one.cause] > RIVAL for one in seen):
@@ -90,7 +90,8 @@ def apart(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) ->
 def _explaining(
     left: Sequence[Observation], unexplained: Sequence[Observation], hints: Sequence[Hint], unfamiliar: bool, first: str
 ) -> Beside | None:
-    """The cause that explains what is left, if it explains any of what the first does not and is likelier than health."""
+    """The cause that explains what is left, if it explains any of what the first does not and is likelier than
+    health."""
     if not unexplained:
         return None
     again = rank([o for o in left if o.state != "unknown"], hints, unfamiliar=unfamiliar)

@@ -1,7 +1,7 @@
 """Ways to evidence: the commands, logs and trials that show what is not known yet, what each shows and what it costs.
 
-Evidence comes in bundles: one recording shows dozens of symptoms at once, a probe its own few, a flag on the command line
-one number. A symptom's `needs` say which bundle it is in."""
+Evidence comes in bundles: one recording shows dozens of symptoms at once, a probe its own few, a flag on the command
+line one number. A symptom's `needs` say which bundle it is in."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ TOLD = 0.69  # clarity of what a person tells: just below what counts as proof (
 
 @dataclass(frozen=True)
 class Way:
-    """`person` and `machine` are seconds of either's time; `command` may name {script} and {source}; `sees` is what part of
-    a symptom's `needs` it satisfies; `clarity` is how plainly it speaks."""
+    """`person` and `machine` are seconds of either's time; `command` may name {script} and {source}; `sees` is what
+    part of a symptom's `needs` it satisfies; `clarity` is how plainly it speaks."""
 
     id: str
     kind: Kind
@@ -39,15 +39,17 @@ class Way:
 
 
 _INSIDE = (
-    "traindx run", "from the inside", "loss function", "targets", "by layer", "by parameter", "by rank", "activation statistics",
-    "update-to-weight ratio", "weight norm", "spread of predictions", "gradient norm", "step time", "data time", "loss scale",
+    "traindx run", "from the inside", "loss function", "targets", "by layer", "by parameter", "by rank",
+    "activation statistics",
+    "update-to-weight ratio", "weight norm", "spread of predictions", "gradient norm", "step time", "data time",
+    "loss scale",
     "skipped steps", "throughput", "learning rate", "loss from the first step",
 )  # fmt: skip
 _VALIDATION = "log a validation loss once per epoch and run `traindx diagnose` again"
 _FEW_STEPS = "log the training loss every few steps and run `traindx diagnose` again"
 
-# Probes: the script's start (imports, data) and the probe's own share of time. Logging something anew: an edit and most of a
-# training. A recording shows most within minutes, while the training does its work anyway.
+# Probes: the script's start (imports, data) and the probe's own share of time. Logging something anew: an edit and most
+# of a training. A recording shows most within minutes, while the training does its work anyway.
 WAYS: tuple[Way, ...] = (
     Way("recording", "recording", "a look inside the training", "traindx run {script}", 10, 180, _INSIDE),
     Way("sanity", "probe", "whether it can learn one batch", "traindx sanity {script}", 10, 40, ("traindx sanity",)),
@@ -56,16 +58,21 @@ WAYS: tuple[Way, ...] = (
     Way("activations", "probe", "activations layer by layer", "traindx activations {script}", 10, 25,
         ("traindx activations", "units by layer", "activation statistics")),
     Way("lr-range", "probe", "which learning rates work", "traindx lr-range {script}", 10, 25, ("traindx lr-range",)),
-    Way("curvature", "probe", "which learning rates are stable", "traindx curvature {script}", 10, 25, ("traindx curvature",)),
-    Way("speed", "probe", "where the time goes", "traindx speed {script}", 10, 25, ("traindx speed", "data time", "step time")),
-    Way("checkpoint", "probe", "the weights themselves", "traindx checkpoint CHECKPOINT", 20, 5, ("traindx checkpoint",)),
-    Way("ask", "question", "what you know of the script", "traindx ask {source}", 90, 0, ("traindx run", "from the inside", "loss function"),
+    Way("curvature", "probe", "which learning rates are stable", "traindx curvature {script}", 10, 25,
+        ("traindx curvature",)),
+    Way("speed", "probe", "where the time goes", "traindx speed {script}", 10, 25,
+        ("traindx speed", "data time", "step time")),
+    Way("checkpoint", "probe", "the weights themselves", "traindx checkpoint CHECKPOINT", 20, 5,
+        ("traindx checkpoint",)),
+    Way("ask", "question", "what you know of the script", "traindx ask {source}", 90, 0,
+        ("traindx run", "from the inside", "loss function"),
         TOLD),
     Way("classes", "log", "number of classes", "traindx diagnose {source} --classes N", 10, 0, ("number of classes",)),
     Way("config", "log", "planned steps or epochs", "traindx diagnose {source} --config config.yaml", 20, 0,
         ("planned steps or epochs",)),
     Way("validation loss", "log", "validation loss", _VALIDATION, 120, 1800, ("validation",)),
-    Way("learning rate", "log", "learning rate", "log scheduler.get_last_lr()[0] with each loss and run `traindx diagnose` again", 120,
+    Way("learning rate", "log", "learning rate", "log scheduler.get_last_lr()[0] with each loss and run `traindx "
+                                                 "diagnose` again", 120,
         1800, ("learning rate",)),
     Way("training loss", "log", "training loss", _FEW_STEPS, 120, 1800, ("loss",)),
     Way("step time", "log", "step time", "log the seconds each step takes, and those spent waiting for data", 120, 600,

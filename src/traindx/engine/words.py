@@ -1,5 +1,5 @@
-"""Words → probabilities. The cause files speak in words; these are the numbers meant by them where the fault zoo has not
-counted (engine/fitted.py)."""
+"""Words → probabilities. The cause files speak in words; these are the numbers meant by them where the fault zoo has
+not counted (engine/fitted.py)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
 
 AS_RUNS = 15.0  # a word weighs as much as so many counted runs; chosen by cross-validation over whole tasks
 
-# How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads, docs/how-it-ranks.md).
+# How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads,
+# docs/how-it-ranks.md).
 PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}
 
 PRIOR_HEALTHY = 0.45  # of the logs people look at, before anything is seen

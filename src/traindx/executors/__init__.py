@@ -1,4 +1,5 @@
-"""Where many independent pieces of work run: on this machine (`local`), or on a Ray cluster (`ray`), on Slurm (`slurm`). Same results on each."""
+"""Where many independent pieces of work run: on this machine (`local`), or on a Ray cluster (`ray`), on Slurm
+(`slurm`). Same results on each."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ __all__ = ["NAMES", "Executor", "Lost", "executor_for"]
 def executor_for(
     name: str = "local", *, workers: int | None = None, address: str | None = None, chunk: int | None = None
 ) -> Executor:
-    """The executor of this name; `workers` bounds local processes, `address` names an existing Ray cluster, `chunk` says how many items
-    make one task there."""
+    """The executor of this name; `workers` bounds local processes, `address` names an existing Ray cluster, `chunk`
+    says how many items make one task there."""
     if name == "local":
         from traindx.executors.local import Local
 

@@ -1,6 +1,7 @@
 """Processes of this machine, each a fresh interpreter that is given one item at a time through its pipes.
 
-Not `multiprocessing`: forking a process that has threads may hang, and spawning imports the user's main module again."""
+Not `multiprocessing`: forking a process that has threads may hang, and spawning imports the user's main module
+again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The other end of a local worker's pipes: does what it is given until there is nothing more. Only our own process writes to
-it, so what it unpickles is ours."""
+"""The other end of a local worker's pipes: does what it is given until there is nothing more. Only our own process
+writes to it, so what it unpickles is ours."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ for inputs, targets in loader:
     scheduler.step()  # once per optimizer step, not once per epoch
 """,
     safety="safe",
-    why_safe="A slower start costs a few per cent of the steps and leaves the peak rate and the end of training as they were.",
+    why_safe="A slower start costs a few per cent of the steps and leaves the peak rate and the end of training as "
+             "they were.",
     clears=("loss-spike", "divergence", "lr-schedule-anomaly"),
     doc="""\
 Raises the rate linearly from near zero to its peak over about 5 % of the steps. Adam's second moment is an average of

@@ -11,8 +11,8 @@ from traindx.diagnosis import FixProposal, Safety
 
 _OPTIMIZER = re.compile(r"torch\.optim\.(\w+)\(")
 _ADAPTIVE = ("adam", "rmsprop", "adagrad")  # their steps do not shrink with the gradient
-# Adam moves a weight by up to the rate itself in one step (Kingma and Ba 2015, 2.1), and weights of a layer with 100 inputs begin at
-# about 0.1. Its default is 1e-3, and published recipes lie below 3e-3 (engine/context.py: USUAL_LR).
+# Adam moves a weight by up to the rate itself in one step (Kingma and Ba 2015, 2.1), and weights of a layer with 100
+# inputs begin at about 0.1. Its default is 1e-3, and published recipes lie below 3e-3 (engine/context.py: USUAL_LR).
 _USUAL_ADAM, _LARGEST_ADAM = 3e-3, 0.1
 # SGD: 0.1 for a batch of 256, scaled linearly up to 3.2 for 8192 (Goyal et al. 2017).
 _USUAL_SGD, _LARGEST_SGD = 0.5, 3.2
@@ -24,9 +24,10 @@ class Fix:
     """`code` is Python (or a shell line) in which `{lr}`-like fields are filled with the run's own numbers, or with
     `defaults` where the run does not tell. `clears` are the symptoms that must be gone afterwards: a trial checks them.
     `why_safe` gives the reason for the safety: 'safe' changes nothing that already works, 'caution' may slow or weaken
-    the training, 'disruptive' changes the model or needs a new run from the start. `tries` are the changes a trial makes to see
-    whether it helps, as `traindx trial --set` takes them, one trial each ('a+b' changes both); a fix without any is made by hand.
-    `judged_by`: 'error', or 'recall' of all classes alike, or 'speed', or 'symptom' where an honest run has the higher error."""
+    the training, 'disruptive' changes the model or needs a new run from the start. `tries` are the changes a trial
+    makes to see whether it helps, as `traindx trial --set` takes them, one trial each ('a+b' changes both); a fix
+    without any is made by hand. `judged_by`: 'error', or 'recall' of all classes alike, or 'speed', or 'symptom' where
+    an honest run has the higher error."""
 
     id: str
     title: str
@@ -55,7 +56,8 @@ class Fix:
 
 
 def _plausible(facts: Mapping[str, str], optimizer: str) -> dict[str, str]:
-    """The numbers with learning rates that this optimiser can train with; a rate that it cannot is left to the script's own `lr`."""
+    """The numbers with learning rates that this optimiser can train with; a rate that it cannot is left to the script's
+    own `lr`."""
     usable = dict(facts)
     if "lr" not in facts:
         return usable

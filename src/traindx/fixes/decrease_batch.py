@@ -12,7 +12,8 @@ batch_size = max(8, {batch_size} // 4)
 loader = torch.utils.data.DataLoader(dataset, batch_size=batch_size, shuffle=True)  # was {batch_size}
 """,
     safety="caution",
-    why_safe="More noise per step and less efficient hardware use; lower the learning rate too if the loss gets restless.",
+    why_safe="More noise per step and less efficient hardware use; lower the learning rate too if the loss gets "
+             "restless.",
     clears=("slow-convergence", "still-improving"),
     doc="""\
 The same data gives four times as many updates, and the added noise often finds flatter, better generalising minima

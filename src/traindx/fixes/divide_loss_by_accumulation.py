@@ -18,7 +18,8 @@ for index, (inputs, targets) in enumerate(loader):
     log(loss.item())  # log the undivided loss: it stays comparable with other runs
 """,
     safety="safe",
-    why_safe="It restores the gradient of one large batch; with plain SGD the effective rate falls by the accumulation factor.",
+    why_safe="It restores the gradient of one large batch; with plain SGD the effective rate falls by the accumulation "
+             "factor.",
     clears=("exploding-gradients", "high-initial-loss", "divergence"),
     doc="""\
 Makes accumulated micro-batches equal to one large batch. For sequences of unequal length the exact form sums the

@@ -16,8 +16,8 @@ p = scores.softmax(dim=-1)                                 # name the axis, neve
     why_safe="Weights that were trained on mixed samples are of little use; begin again.",
     clears=("samples-mixed", "plateau", "underfitting"),
     doc="""\
-Find the layer that takes the batch for another axis: with a batch of two different samples, exchange one and compare the other's
-activations layer by layer; the first that changes is the one. Then tell it which axis is which: `batch_first=True`, a
-permute instead of a view, an explicit `dim`. Check again with `traindx sanity train.py`.
+Find the layer that takes the batch for another axis: with a batch of two different samples, exchange one and compare
+the other's activations layer by layer; the first that changes is the one. Then tell it which axis is which:
+`batch_first=True`, a permute instead of a view, an explicit `dim`. Check again with `traindx sanity train.py`.
 """,
 )

@@ -18,7 +18,8 @@ def replace_relu(module):
 replace_relu(model)
 """,
     safety="caution",
-    why_safe="Trained weights carry over with a small change of function; PReLU adds parameters that need the optimizer.",
+    why_safe="Trained weights carry over with a small change of function; PReLU adds parameters that need the "
+             "optimizer.",
     clears=("dead-units",),
     doc="""\
 Gives the negative side a slope of 0.01, so that a unit that is off still receives a gradient and can return.

@@ -8,7 +8,8 @@ FIX = Fix(
     id="replace-slow-rank",
     title="Exclude or repair the slow device",
     code="""
-# nvidia-smi --query-gpu=index,temperature.gpu,clocks.sm,clocks_event_reasons.active,pcie.link.width.current --format=csv
+# nvidia-smi --query-gpu=index,temperature.gpu,clocks.sm,clocks_event_reasons.active,pcie.link.width.current
+# --format=csv
 import time
 for index in range(torch.cuda.device_count()):   # the same small job on every device shows the slow one
     a = torch.randn(8192, 8192, device=f"cuda:{index}")

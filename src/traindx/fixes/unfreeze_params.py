@@ -16,10 +16,11 @@ for parameter in model.parameters():  # before the optimizer is built from them
     why_safe="Trains more weights: needs more memory, and pretrained features can be overwritten by large early steps.",
     clears=("unchanged-weights", "flat-from-start", "loss-at-chance", "underfitting"),
     doc="""\
-Turns gradients on; the optimizer stays the one it is, and must be built afterwards to hold what was frozen. Training from
-scratch needs one rate for all, a pretrained part a lower one in a group of its own. Keep frozen on purpose what must be (BatchNorm with tiny batches, a base
-model under adapters). Step time and memory rise, because the backward pass now reaches the first layer. Afterwards
-the trainable share should be what you expect, and the loss should leave its level within a few hundred steps.
+Turns gradients on; the optimizer stays the one it is, and must be built afterwards to hold what was frozen. Training
+from scratch needs one rate for all, a pretrained part a lower one in a group of its own. Keep frozen on purpose what
+must be (BatchNorm with tiny batches, a base model under adapters). Step time and memory rise, because the backward pass
+now reaches the first layer. Afterwards the trainable share should be what you expect, and the loss should leave its
+level within a few hundred steps.
 """,
     defaults={"lr": "1e-3", "lower_lr": "1e-4"},
     tries=("unfreeze",),

@@ -75,9 +75,9 @@ def compare(
     progress: Progress | None = None,
     allowed: Callable[[Path], bool] | None = None,
 ) -> Comparison:
-    """Compare the runs in these files and directories. `metric` and `goal` ('min' or 'max') name what to go by, `outcome` whether
-    the best or the final level counts (best; final for two sides), `align` the axis ('step', 'epoch', 'progress', 'time'); unless told, each is found out.
-    Files in directories that are not `allowed` are passed over."""
+    """Compare the runs in these files and directories. `metric` and `goal` ('min' or 'max') name what to go by,
+    `outcome` whether the best or the final level counts (best; final for two sides), `align` the axis ('step', 'epoch',
+    'progress', 'time'); unless told, each is found out. Files in directories that are not `allowed` are passed over."""
     if isinstance(paths, str | PathLike):
         paths = [paths]
     if goal not in (None, "min", "max"):

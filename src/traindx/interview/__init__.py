@@ -1,7 +1,7 @@
 """The interview: asks for symptoms, then for what would change the answer, and says honestly how sure it is.
 
-`start(run) → Session`; a Session gives the next `question()`, takes an `answer(id, value)`, and has a `diagnosis()` at any
-time. It reads and writes no file: the command line and the agents' server do. Everything in it is JSON (`to_json`,
+`start(run) → Session`; a Session gives the next `question()`, takes an `answer(id, value)`, and has a `diagnosis()` at
+any time. It reads and writes no file: the command line and the agents' server do. Everything in it is JSON (`to_json`,
 `Session.from_json`)."""
 
 from __future__ import annotations

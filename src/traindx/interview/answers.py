@@ -19,8 +19,8 @@ DONT_KNOW = frozenset({"", "?", "d", "dk", "unknown", "don't know", "dont know",
 
 NONE = frozenset({"0", "no", "none", "nothing", "none of these", "none of them"})
 
-# Of those who find a mistake in their own code nine in ten are right, and one in fifty of the others believes to see it: log odds
-# of 3.8. An observation that is less clear than proof gives 2.9 of them.
+# Of those who find a mistake in their own code nine in ten are right, and one in fifty of the others believes to see
+# it: log odds of 3.8. An observation that is less clear than proof gives 2.9 of them.
 READ_IN_CODE = 1.2
 
 
@@ -78,8 +78,8 @@ def told(question: Question, value: Value) -> Told:
 
 
 def merged(parts: Iterable[Told]) -> Told:
-    """Several answers together: of two about the same symptom the plainer one counts, a yes before a no; in whatever order
-    they came."""
+    """Several answers together: of two about the same symptom the plainer one counts, a yes before a no; in whatever
+    order they came."""
     best: dict[str, Observation] = {}
     found: list[Hint] = []
     settings: dict[str, Any] = {}
@@ -109,7 +109,8 @@ def _of_choice(choice: Choice, question: Question) -> Told:
 
 
 def marks(choice: Choice) -> list[str]:
-    """What people look for before they tick a choice: the mistake itself where it names one, else any of its symptoms."""
+    """What people look for before they tick a choice: the mistake itself where it names one, else any of its
+    symptoms."""
     return mistakes(choice) or list(choice.present)
 
 
@@ -120,7 +121,8 @@ def mistakes(choice: Choice) -> list[str]:
 
 
 def named_outright(seen: Iterable[str], sentence: str) -> tuple[Hint, ...]:
-    """For the causes whose own mark is among the mistakes seen: something they always show and hardly any other run does."""
+    """For the causes whose own mark is among the mistakes seen: something they always show and hardly any other run
+    does."""
     known = symptoms()
     marks = [symptom for symptom in seen if known[symptom].background <= DIRECT]
     return tuple(

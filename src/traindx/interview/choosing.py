@@ -1,7 +1,8 @@
 """Which question next: the one with the most expected information for the time it takes, if it can change the answer.
 
 The same idea as `engine.next_evidence`, with answers in place of measurements: how probable each answer is under each
-explanation follows from what the explanation predicts, and the best few questions are tried out on the ranking itself."""
+explanation follows from what the explanation predicts, and the best few questions are tried out on the ranking
+itself."""
 
 from __future__ import annotations
 
@@ -32,8 +33,9 @@ Suppose = Callable[[Question, Value], Evidence]
 
 @dataclass(frozen=True)
 class Worth:
-    """What a question is expected to settle, in bits, and how much more often the leading cause would then be right. Answers
-    under which the same cause leads add nothing to the `gain`: a question without any cannot change the conclusion."""
+    """What a question is expected to settle, in bits, and how much more often the leading cause would then be right.
+    Answers under which the same cause leads add nothing to the `gain`: a question without any cannot change the
+    conclusion."""
 
     question: Question
     bits: float
@@ -127,7 +129,8 @@ def tryout(
 def possible(
     question: Question, probabilities: Mapping[str, float], numbers: Callable[[Question], list[Mapping[str, float]]]
 ) -> list[tuple[Value, float]]:
-    """The answers to expect, with their probability. Of a list: each choice alone, or none; two at once are rare enough."""
+    """The answers to expect, with their probability. Of a list: each choice alone, or none; two at once are rare
+    enough."""
     if question.kind == "many":
         ticks: list[tuple[Value, float]] = [
             ((choice.id,), sum(p * ticked(choice, cause) for cause, p in probabilities.items()))

@@ -1,4 +1,5 @@
-"""The interview itself: a Session knows a run (or none), what a script says and what was answered; everything follows from that."""
+"""The interview itself: a Session knows a run (or none), what a script says and what was answered; everything follows
+from that."""
 
 from __future__ import annotations
 
@@ -35,8 +36,8 @@ SURE = 0.8  # a leading explanation this likely needs no further question
 SAID = 0.6  # clarity of a symptom mentioned in passing
 READ_OUT = 3  # mistakes of a script that are named on the page's last line
 PLAINLY = 0.5  # clarity from which a symptom need not be asked about again
-# Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer, and of
-# those who describe a problem perhaps one in fifteen.
+# Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer,
+# and of those who describe a problem perhaps one in fifteen.
 ASKS, COMPLAINS = -1.8, -2.4
 
 
@@ -101,14 +102,16 @@ class Session:
         notes = self.hand_overs()
         if self.handed_over():
             return dataclasses.replace(
-                page, verdict="inconclusive", headline="This is not a problem of learning, so there is no diagnosis for it here.",
+                page, verdict="inconclusive", headline="This is not a problem of learning, so there is no diagnosis "
+                                                       "for it here.",
                 hypotheses=(), missing=(), notes=page.notes, next=" ".join(notes),
             )  # fmt: skip
         found = [o.evidence for o in self.script.observations if o.state == "present"]
         if found and page.verdict == "inconclusive":
             first = "; ".join(sentence.rstrip(".") for sentence in found[:READ_OUT])
             page = dataclasses.replace(
-                page, next=f"Mend what stands in the script ({first}), then see what is left: traindx run {shlex.quote(self.script.name)}"
+                page, next=f"Mend what stands in the script ({first}), then see what is left: traindx run "
+                           f"{shlex.quote(self.script.name)}"
             )  # fmt: skip
         return dataclasses.replace(page, notes=tuple(dict.fromkeys([*notes, *page.notes])))
 
@@ -126,7 +129,8 @@ class Session:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "schema": SCHEMA, "run": None if self.run.format == ANSWERS else self.run.source, "script": self.script.to_json(),
+            "schema": SCHEMA, "run": None if self.run.format == ANSWERS else self.run.source,
+            "script": self.script.to_json(),
             "settings": self.settings, "said": list(self.said),
             "answers": {i: list(v) if isinstance(v, tuple) else v for i, v in self.answers.items()},
         }  # fmt: skip
@@ -173,8 +177,8 @@ class Session:
         return any(o.state == "present" and symptoms()[o.id].severity == "problem" for o in measured)
 
     def open_questions(self) -> list[Question]:
-        """Questions neither answered nor answered by the run, its settings or the script; of a list of mistakes in which one
-        was seen already nothing more is asked."""
+        """Questions neither answered nor answered by the run, its settings or the script; of a list of mistakes in
+        which one was seen already nothing more is asked."""
         observations = self.evidence().observations
         known = {o.id for o in observations if o.state != "unknown" and o.clarity >= PLAINLY}
         seen = {o.id for o in observations if o.state == "present" and o.clarity >= PLAINLY}
@@ -225,7 +229,8 @@ class Session:
         return self._measured[1], self._measured[2]
 
     def _with(self, settings: Mapping[str, Any]) -> Run:
-        """The run with everything known of its settings; its own come first, then files, then the script, then answers."""
+        """The run with everything known of its settings; its own come first, then files, then the script, then
+        answers."""
         script = {"recording.script": self.script.name} if self.script.name else {}
         return dataclasses.replace(self.run, config={**settings, **script, **self.settings, **self.run.config})
 

@@ -1,5 +1,5 @@
-"""Holding the line: what people say instead of answering. A sentence that assumes a cause gets the entry of the misdiagnosis table
-and its check; a problem that is none of learning is handed over; a described symptom is noted."""
+"""Holding the line: what people say instead of answering. A sentence that assumes a cause gets the entry of the
+misdiagnosis table and its check; a problem that is none of learning is handed over; a described symptom is noted."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DIAGNOSE = "traindx diagnose LOG"
 
 @dataclass(frozen=True)
 class Reply:
-    """`title` says what was recognised, `lines` what to know, `command` the thirty-second check; `ticks` are choices of the
-    first question that the sentence describes."""
+    """`title` says what was recognised, `lines` what to know, `command` the thirty-second check; `ticks` are choices of
+    the first question that the sentence describes."""
 
     kind: Kind
     title: str
@@ -34,7 +34,8 @@ class Reply:
 
 
 def recognise(text: str) -> Reply | None:
-    """What a sentence is about, or None. A hand-over comes before everything else: no symptom of a crash is one of learning."""
+    """What a sentence is about, or None. A hand-over comes before everything else: no symptom of a crash is one of
+    learning."""
     said = " ".join(text[:LONGEST].lower().split())
     ticks = described(said)
     for problem in HAND_OVERS:

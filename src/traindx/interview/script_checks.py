@@ -1,5 +1,5 @@
-"""Wiring mistakes that stand plainly in a script. Each check yields (symptom, present?, sentence, line); it says nothing where the
-script is written in a way it does not understand."""
+"""Wiring mistakes that stand plainly in a script. Each check yields (symptom, present?, sentence, line); it says
+nothing where the script is written in a way it does not understand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ Check = Callable[[Facts], Iterator[Finding]]
 _LOGIT_LOSSES = ("CrossEntropyLoss", "cross_entropy")
 _BCE_LOGITS = ("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
 _ACTIVATIONS = frozenset(
-    "relu leakyrelu prelu elu gelu silu selu tanh sigmoid softplus mish hardswish celu swish leaky_relu logsigmoid hardtanh relu6 glu"
+    "relu leakyrelu prelu elu gelu silu selu tanh sigmoid softplus mish hardswish celu swish leaky_relu logsigmoid "
+    "hardtanh relu6 glu"
     " softmax logsoftmax".split()
 )
 _LINEAR = frozenset({"linear", "conv1d", "conv2d", "conv3d", "dense", "lazylinear"})
@@ -166,8 +167,12 @@ def _data(facts: Facts) -> Iterator[Finding]:
 
 def _schedule(facts: Facts) -> Iterator[Finding]:
     backward = [call for call in facts.named("backward") if call.loops]
-    counted = [call for call in facts.named(*_EPOCH_SCHEDULES) if any("epoch" in ast.unparse(k.value).lower() for k in call.node.keywords)
-               or any("epoch" in ast.unparse(a).lower() for a in call.node.args[1:])]  # fmt: skip
+    counted = [
+        call
+        for call in facts.named(*_EPOCH_SCHEDULES)
+        if any("epoch" in ast.unparse(k.value).lower() for k in call.node.keywords)
+        or any("epoch" in ast.unparse(a).lower() for a in call.node.args[1:])
+    ]
     steps = [call for call in facts.named("step") if "sched" in call.owner.lower()]
     if not backward or not steps:
         return
@@ -202,8 +207,8 @@ def _weights(facts: Facts) -> Iterator[Finding]:
 
 
 def _last_activation(facts: Facts) -> tuple[str, int] | None:
-    """What the model's output went through last: the outermost call of forward's return, or the end of a Sequential. Its
-    name, '' for none."""
+    """What the model's output went through last: the outermost call of forward's return, or the end of a Sequential.
+    Its name, '' for none."""
     for node in ast.walk(facts.tree):
         if isinstance(node, ast.FunctionDef) and node.name in ("forward", "call", "__call__"):
             returns = [one for one in ast.walk(node) if isinstance(one, ast.Return) and one.value is not None]

@@ -10,15 +10,16 @@ from typing import Any
 
 OPTIMIZERS = {
     name.lower(): name
-    for name in ("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Lion", "LBFGS", "ASGD", "Adafactor")
+    for name in ("SGD", "Adam", "AdamW", "Adamax", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Lion", "LBFGS",
+                 "ASGD", "Adafactor")
 }  # fmt: skip
 _LR_NAMES = ("lr", "learning_rate")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: the last part of what is called ('cross_entropy'), what stands before it ('F'), its node, the loops around
-    it, outermost first, and what its result is assigned to."""
+    """One call: the last part of what is called ('cross_entropy'), what stands before it ('F'), its node, the loops
+    around it, outermost first, and what its result is assigned to."""
 
     name: str
     owner: str
@@ -70,7 +71,8 @@ class Facts:
         return [call for call in self.calls if call.name.lower() in wanted]
 
     def value(self, node: ast.expr | None) -> Any:
-        """The constant a node stands for: written out, a module-level name, an option with a default, or simple arithmetic."""
+        """The constant a node stands for: written out, a module-level name, an option with a default, or simple
+        arithmetic."""
         if node is None:
             return None
         if isinstance(node, ast.Constant):
@@ -87,7 +89,8 @@ class Facts:
         return None
 
     def _named_value(self, name: str) -> Any:
-        """A constant's value, else what a parameter is given: by the one call that names it, by its default, by an option."""
+        """A constant's value, else what a parameter is given: by the one call that names it, by its default, by an
+        option."""
         if name in self.constants:
             return self.constants[name]
         given = self.passed.get(name, [])

@@ -1,7 +1,8 @@
-"""What a training script says about itself, read and never run: its syntax tree gives settings and the usual wiring mistakes.
+"""What a training script says about itself, read and never run: its syntax tree gives settings and the usual wiring
+mistakes.
 
-A reading is a hint, not a measurement: the mistake may be undone elsewhere. So it counts like an answer, and a recording that
-saw the opposite overrules it."""
+A reading is a hint, not a measurement: the mistake may be undone elsewhere. So it counts like an answer, and a
+recording that saw the opposite overrules it."""
 
 from __future__ import annotations
 
@@ -36,7 +37,8 @@ class ScriptReading:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "name": self.name, "settings": dict(self.settings), "notes": list(self.notes), "hand_overs": list(self.hand_overs),
+            "name": self.name, "settings": dict(self.settings), "notes": list(self.notes),
+            "hand_overs": list(self.hand_overs),
             "observations": [observation.to_json() for observation in self.observations],
         }  # fmt: skip
 

@@ -20,8 +20,8 @@ def known_issues() -> dict[str, KnownIssue]:
 
 
 def matching(run: Run, observations: Sequence[Observation]) -> tuple[KnownIssueNote, ...]:
-    """The known issues that this run shows. The versions must be known and in the range; where they are not known, only a
-    text that nothing else says is enough, and then the note says 'if'."""
+    """The known issues that this run shows. The versions must be known and in the range; where they are not known, only
+    a text that nothing else says is enough, and then the note says 'if'."""
     versions = known_versions(run.config)
     said = (*(event.text for event in run.events), *run.said, *run.last_lines)
     present = frozenset(seen.id for seen in observations if seen.state == "present")

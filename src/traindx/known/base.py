@@ -33,8 +33,8 @@ class Signature:
 
 @dataclass(frozen=True)
 class Example:
-    """A run that shows the issue, in the shape of real ones. The contract suite also takes away one part after the other:
-    with the versions `outside`, or without any part of what the signature asks for, the issue must not match."""
+    """A run that shows the issue, in the shape of real ones. The contract suite also takes away one part after the
+    other: with the versions `outside`, or without any part of what the signature asks for, the issue must not match."""
 
     versions: Mapping[str, str]
     outside: Mapping[str, str]
@@ -45,11 +45,11 @@ class Example:
 
 @dataclass(frozen=True)
 class KnownIssue:
-    """`kind`: a 'fault' of these versions, a 'clash' of packages that do not fit together, or something 'changed' so that
-    what was written for older versions fails; `traindx doctor` lists the first two. `affects`: every requirement must
-    hold, alternatives are written 'a==1 or a==2'. `shows_if` ends the sentence 'shows only if …'. `fixed`: the first
-    release without it, where the source names one. `unmistakable`: nothing else says the text of the signature, so that
-    it is enough, with a condition, where versions are unknown."""
+    """`kind`: a 'fault' of these versions, a 'clash' of packages that do not fit together, or something 'changed' so
+    that what was written for older versions fails; `traindx doctor` lists the first two. `affects`: every requirement
+    must hold, alternatives are written 'a==1 or a==2'. `shows_if` ends the sentence 'shows only if …'. `fixed`: the
+    first release without it, where the source names one. `unmistakable`: nothing else says the text of the signature,
+    so that it is enough, with a condition, where versions are unknown."""
 
     id: str
     title: str

@@ -28,7 +28,8 @@ LINES = 5  # sentences of each kind
 
 
 class FixAnswer(TypedDict):
-    """A change to make and how safe it is; its code only for the first cause, and only where that is likely enough to act on."""
+    """A change to make and how safe it is; its code only for the first cause, and only where that is likely enough to
+    act on."""
 
     id: str
     title: str
@@ -66,7 +67,9 @@ class MissingAnswer(TypedDict):
 
 
 class RunAnswer(TypedDict):
-    """One run in short. `also` are faults at work beside the first, in the order to fix them; `known_issues` are faults of library versions that it shows. `not_measured` counts the symptoms nothing is known of; `missing` says how to measure the most useful."""
+    """One run in short. `also` are faults at work beside the first, in the order to fix them; `known_issues` are faults
+    of library versions that it shows. `not_measured` counts the symptoms nothing is known of; `missing` says how to
+    measure the most useful."""
 
     run: str
     verdict: str
@@ -128,7 +131,8 @@ def sentence(diagnosis: Diagnosis) -> str:
         fix = "" if first.fix is None else f" {'If so' if unsure else 'Fix'}: {first.fix.title} ({first.fix.id})."
         symptom = f" Seen: {main_symptom(diagnosis)}." if main_symptom(diagnosis) else ""
         lines.append(
-            f"{'Perhaps' if unsure else 'Most likely'}, {percent(first.confidence)}: {title_of(first)} ({first.cause}).{symptom}{fix}"
+            f"{'Perhaps' if unsure else 'Most likely'}, {percent(first.confidence)}: {title_of(first)} "
+            f"({first.cause}).{symptom}{fix}"
         )
     if diagnosis.also:
         lines.append(

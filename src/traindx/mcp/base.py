@@ -15,9 +15,9 @@ Function = Callable[..., "CallToolResult | Any"]
 
 @dataclass(frozen=True)
 class Tool:
-    """`make` gives the function the client calls: its signature and docstring are the tool's. `runs_code` is for tools that
-    run the user's script: those are not read-only, and nobody but the user knows what the script writes or sends. `remembers` is
-    for tools that write into the case book: those are read-only where it is off."""
+    """`make` gives the function the client calls: its signature and docstring are the tool's. `runs_code` is for tools
+    that run the user's script: those are not read-only, and nobody but the user knows what the script writes or sends.
+    `remembers` is for tools that write into the case book: those are read-only where it is off."""
 
     id: str
     title: str

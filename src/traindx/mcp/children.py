@@ -26,8 +26,8 @@ TOLD = 600  # characters of its last words that a refusal repeats
 
 
 async def result_of(command: Sequence[str], cwd: Path, seconds: float, context: Context) -> dict[str, Any]:
-    """What `traindx COMMAND …` writes as JSON, where `{json}` in the command stands for the file it writes to. The child is
-    stopped with everything it started when the time is over or the client cancels."""
+    """What `traindx COMMAND …` writes as JSON, where `{json}` in the command stands for the file it writes to. The
+    child is stopped with everything it started when the time is over or the client cancels."""
     with tempfile.TemporaryDirectory(prefix="traindx-mcp-") as place:
         written, talk = Path(place) / "result.json", Path(place) / "talk"
         arguments = [word.replace("{json}", str(written)) for word in command]

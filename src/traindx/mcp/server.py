@@ -23,10 +23,11 @@ from traindx.version import __version__
 
 INSTRUCTIONS = """\
 traindx finds out why a neural-network training fails. Begin with `diagnose` on the log or run directory and believe its
-numbers before your own guesses. `unhealthy` names the cause to act on; `inconclusive` names the evidence that is missing and
-how to get it: `probe` measures the training script, `ask` puts questions to the user. What was not measured is unknown, not
-fine. Before you change a learning rate, an optimiser or a model, read `explain` of the cause with its look-alikes and its
-do-nots. `compare` tells what separates a good run from a bad one; `trial` proves a fix in a short controlled run. `probe` and
+numbers before your own guesses. `unhealthy` names the cause to act on; `inconclusive` names the evidence that is
+missing and how to get it: `probe` measures the training script, `ask` puts questions to the user. What was not measured
+is unknown, not fine. Before you change a learning rate, an optimiser or a model, read `explain` of the cause with its
+look-alikes and its do-nots. `compare` tells what separates a good run from a bad one; `trial` proves a fix in a short
+controlled run. `probe` and
 `trial` run the user's script: ask the user first."""
 
 
@@ -44,9 +45,12 @@ def build(roots: Roots) -> MCPServer:
 def find_cause(path: str) -> str:
     """Find the cause of a failing training, step by step, before anything is changed."""
     return (
-        f"Find out why the training at {path} fails. Diagnose it with traindx before you suggest anything. If the answer is "
-        "inconclusive, get the evidence it says is missing. Read the page of the first cause with its look-alikes and do-nots. "
-        "Then report: the cause with its probability, the evidence for and against, the fix, what not to do, what was not "
+        f"Find out why the training at {path} fails. Diagnose it with traindx before you suggest anything. If the "
+        f"answer is "
+        "inconclusive, get the evidence it says is missing. Read the page of the first cause with its look-alikes and "
+        "do-nots. "
+        "Then report: the cause with its probability, the evidence for and against, the fix, what not to do, what was "
+        "not "
         "measured. Ask me before you run my script or change a file, and prove the fix with a trial."
     )
 
@@ -59,7 +63,8 @@ def serve(roots: Roots) -> None:
 
 
 def _warm_up() -> None:
-    """Load what a diagnosis needs before the client can ask for one: the first answer should be as quick as the others."""
+    """Load what a diagnosis needs before the client can ask for one: the first answer should be as quick as the
+    others."""
     from traindx.engine import diagnose
     from traindx.readers.specimen import diverging
 

@@ -1,5 +1,6 @@
-"""What a probe is. One module a probe in `kinds/`, named after its id; a module that defines PROBE is registered by being there
-and is a command of its own (`traindx ID train.py`). The first line of its docstring is the command's help."""
+"""What a probe is. One module a probe in `kinds/`, named after its id; a module that defines PROBE is registered by
+being there and is a command of its own (`traindx ID train.py`). The first line of its docstring is the command's
+help."""
 
 from __future__ import annotations
 
@@ -34,9 +35,10 @@ class Deadline:
 class Probe:
     """`measure` may train, step and perturb the subject as it likes: it is called inside `subject.undisturbed()`, with
     gradients on, and everything is put back afterwards. It must end soon after its deadline. What it cannot measure it
-    lists in `Reading.unknown`; a fact it states must be near-certain. `seconds` is its share of time among all probes, `alone`
-    what it may take where it is the only one (else the same). `needs` is what must be there: 'loss' steps that can be replayed, 'optimizer' the user's optimiser. `whole` probes make no sense for one part of
-    an adversarial pair."""
+    lists in `Reading.unknown`; a fact it states must be near-certain. `seconds` is its share of time among all probes,
+    `alone` what it may take where it is the only one (else the same). `needs` is what must be there: 'loss' steps that
+    can be replayed, 'optimizer' the user's optimiser. `whole` probes make no sense for one part of an adversarial
+    pair."""
 
     id: str
     title: str

@@ -1,8 +1,7 @@
 """Captures what a script trains: models, optimisers and the first steps as tapes, each checked by computing it again.
 
-A tape counts only if its loss, computed anew with the same random numbers, equals the loss the script saw, and if the gradient
-of the first one is the gradient the script got. What cannot be captured is said, never guessed.
-"""
+A tape counts only if its loss, computed anew with the same random numbers, equals the loss the script saw, and if the
+gradient of the first one is the gradient the script got. What cannot be captured is said, never guessed. """
 
 from __future__ import annotations
 
@@ -45,12 +44,15 @@ class Side:
 
 
 class Capture(Observer):
-    """Watches from update `at_step` on; hands the subjects to `then` when it has seen enough, or at the script's end."""
+    """Watches from update `at_step` on; hands the subjects to `then` when it has seen enough, or at the script's
+    end."""
 
     def __init__(
-        self, hub: Hub, at_step: int, then: Callable[[list[Subject], Hub], None], *, pace: bool = False, evaluation: bool = False
+        self, hub: Hub, at_step: int, then: Callable[[list[Subject], Hub], None], *, pace: bool = False,
+        evaluation: bool = False
     ) -> None:  # fmt: skip
-        """`pace` and `evaluation`: whether the script may go on for a moment to show how fast it is and how it evaluates."""
+        """`pace` and `evaluation`: whether the script may go on for a moment to show how fast it is and how it
+        evaluates."""
         super().__init__(hub)
         self.tracer = Tracer()
         self.lingering = Lingering(hub, self.tracer, pace, evaluation)
@@ -237,8 +239,10 @@ class Capture(Observer):
         return Subject(
             models=tuple(models), steps=tuple(side.steps), optimizer=side.optimizer, step=self._at, source="script",
             loader=self._loader, loss_name=name, classes=classes, partial=len(sides) > 1,
-            held_out=self._held_out(side), held_out_loaders=self._others, pace=self.lingering.pace if len(sides) == 1 else None,
-            notes=tuple(dict.fromkeys(self._problems)), extra=tuple(loose), optimizers=tuple(one.optimizer for one in sides), clip=self._clip,
+            held_out=self._held_out(side), held_out_loaders=self._others,
+            pace=self.lingering.pace if len(sides) == 1 else None,
+            notes=tuple(dict.fromkeys(self._problems)), extra=tuple(loose),
+            optimizers=tuple(one.optimizer for one in sides), clip=self._clip,
         )  # fmt: skip
 
     def _held_out(self, side: Side) -> tuple[Step, ...]:
@@ -282,8 +286,8 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def _containers(models: list[torch.nn.Module]) -> list[torch.nn.Module]:
-    """The smallest module that holds all of these, where they are called one by one from outside (a Lightning module, a pair of
-    encoder and decoder): it knows their names."""
+    """The smallest module that holds all of these, where they are called one by one from outside (a Lightning module, a
+    pair of encoder and decoder): it knows their names."""
     if not models:
         return models
     wanted = {id(model) for model in models}

@@ -1,4 +1,5 @@
-"""Small questions put to a model and its data, one function each. Each answers with a verdict and a sentence; None is: cannot say."""
+"""Small questions put to a model and its data, one function each. Each answers with a verdict and a sentence; None is:
+cannot say."""
 
 from __future__ import annotations
 
@@ -27,8 +28,8 @@ class Answer:
 
 
 def samples_mixed(subject: Subject, step: Step) -> Answer:
-    """Does a sample's output change when another sample of the batch is exchanged? In evaluation mode, where batch norm does
-    not look at the batch."""
+    """Does a sample's output change when another sample of the batch is exchanged? In evaluation mode, where batch norm
+    does not look at the batch."""
     size = _batch_size(step)
     if size is None:
         return Answer(None, "which dimension counts the samples is not certain")
@@ -173,7 +174,8 @@ def data_ranges(step: Step, of: str = "") -> list[tuple[str, Answer]]:
             numbers = tensor.double()
             if not numbers.numel() or not bool(numbers.isfinite().all()):
                 continue
-            told = f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}, {float(numbers.min()):.4g} to {float(numbers.max()):.4g}"
+            told = (f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}, {float(numbers.min()):.4g} to "
+                    f"{float(numbers.max()):.4g}")
             if tensor.is_floating_point():
                 told += f", mean {float(numbers.mean()):.3g}, std {float(numbers.std(unbiased=False)):.3g}"
             elif tensor.dim() == 1:

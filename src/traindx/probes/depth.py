@@ -16,8 +16,8 @@ _MAD = 1.4826  # makes the median deviation a standard deviation for normal scat
 
 @dataclass(frozen=True)
 class Rate:
-    """A quantity changes by the factor `per_layer` with every layer towards the output. `error` is the standard error of its
-    logarithm, `whole` the factor over all layers along the fitted line."""
+    """A quantity changes by the factor `per_layer` with every layer towards the output. `error` is the standard error
+    of its logarithm, `whole` the factor over all layers along the fitted line."""
 
     per_layer: float
     error: float
@@ -39,8 +39,8 @@ class Rate:
 
 
 def rate_along(sizes: Sequence[float]) -> Rate | None:
-    """The rate by the median of all pairwise slopes of the logarithm (Theil and Sen), which a few odd layers do not move.
-    Sizes of zero or without a finite value are left out; None with too few left."""
+    """The rate by the median of all pairwise slopes of the logarithm (Theil and Sen), which a few odd layers do not
+    move. Sizes of zero or without a finite value are left out; None with too few left."""
     values = np.asarray(sizes, dtype=np.float64)
     use = np.isfinite(values) & (values > 0)
     if use.sum() < FEWEST:

@@ -1,4 +1,5 @@
-"""What only an accelerator shows: how busy it is, what makes the host wait for it, and what half precision and pinned memory buy."""
+"""What only an accelerator shows: how busy it is, what makes the host wait for it, and what half precision and pinned
+memory buy."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ def synchronisations(update: Callable[[], object]) -> list[str]:
 
 
 def half_precision_gain(subject: Subject, work: Callable[[], object], deadline: Deadline) -> Gain | None:
-    """Forward and backward under bfloat16 autocast against the script's way; None where it has that already or cannot."""
+    """Forward and backward under bfloat16 autocast against the script's way; None where it has that already or
+    cannot."""
     device = subject.device
     narrow = any(p.dtype in (torch.float16, torch.bfloat16) for p in subject.parameters().values())
     if narrow or torch.cuda.get_device_capability(device) < BRAIN_FLOATS_FROM:
@@ -70,12 +72,14 @@ def half_precision_gain(subject: Subject, work: Callable[[], object], deadline: 
 
 
 def pinning_gain(subject: Subject, deadline: Deadline) -> tuple[float, Gain] | None:
-    """Seconds that a batch takes to the device from ordinary memory, and how much faster it comes from pinned memory."""
+    """Seconds that a batch takes to the device from ordinary memory, and how much faster it comes from pinned
+    memory."""
     data = [*subject.steps[0].data, *subject.steps[0].targets]
     ordinary = [tensor.cpu() for tensor in data]
     pinned = [tensor.pin_memory() for tensor in ordinary]
     device = subject.device
     slow, fast = timed(
-        [lambda: [t.to(device) for t in ordinary], lambda: [t.to(device, non_blocking=True) for t in pinned]], device, deadline
+        [lambda: [t.to(device) for t in ordinary], lambda: [t.to(device, non_blocking=True) for t in pinned]], device,
+        deadline
     )  # fmt: skip
     return slow.median, gain(slow, fast)

@@ -1,8 +1,8 @@
-"""The input pipeline beside the training step, with different numbers of worker processes: how long a step really takes then.
+"""The input pipeline beside the training step, with different numbers of worker processes: how long a step really takes
+then.
 
-The data set is the user's, the order is our own and seeded, so that the user's sampler is not touched. Worker processes are forked
-copies and end with the measurement.
-"""
+The data set is the user's, the order is our own and seeded, so that the user's sampler is not touched. Worker processes
+are forked copies and end with the measurement. """
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ class Feeder:
             yield chunk
 
     def _items(self) -> list[int]:
-        """Enough indices for all chunks, of another part of the data each time: what was read before is in some cache."""
+        """Enough indices for all chunks, of another part of the data each time: what was read before is in some
+        cache."""
         length = min(len(self._loader.dataset), MOST_ITEMS)
         most = max(self.counts())
         wanted = 2 + 2 * most + CHUNKS * max(CHUNK, most)
@@ -114,7 +115,8 @@ class Feeder:
 
 
 def _forks(loader: DataLoader[Any]) -> bool:
-    """Whether this loader's workers are forked. Other ways to start them run the script again or need to pickle the data."""
+    """Whether this loader's workers are forked. Other ways to start them run the script again or need to pickle the
+    data."""
     context = loader.multiprocessing_context
     # asking without `allow_none` would settle the default, and the script could not choose any more
     method = context.get_start_method() if context is not None else multiprocessing.get_start_method(allow_none=True)

@@ -1,4 +1,5 @@
-"""Subjects from files: a factory that makes the model, a saved batch, and weights. Nothing is unpickled beyond plain tensors."""
+"""Subjects from files: a factory that makes the model, a saved batch, and weights. Nothing is unpickled beyond plain
+tensors."""
 
 from __future__ import annotations
 

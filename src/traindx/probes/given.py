@@ -30,8 +30,8 @@ _MODEL_NAMES = (
 
 
 class Given(Part):
-    """A loss that is computed by calling the user's function again, where its tape could not be cut. All tensors of the batch
-    but the last count as data."""
+    """A loss that is computed by calling the user's function again, where its tape could not be cut. All tensors of the
+    batch but the last count as data."""
 
     def __init__(self, compute: Callable[[Any], torch.Tensor], batch: Any) -> None:
         self._compute, self._batch = compute, batch
@@ -59,9 +59,9 @@ def subject_of(
     optimizer: torch.optim.Optimizer | None = None,
     validation: Any = None,
 ) -> Subject:
-    """`loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`; None where the model's
-    output has a `loss`. `batch_or_loader`: one batch such as `(x, y)`, a list of batches, or a DataLoader; `validation` the same
-    of held-out data."""
+    """`loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`; None where the
+    model's output has a `loss`. `batch_or_loader`: one batch such as `(x, y)`, a list of batches, or a DataLoader;
+    `validation` the same of held-out data."""
     if not isinstance(model, torch.nn.Module):
         raise TraindxError(f"{type(model).__name__} is no torch module.", "Give the model first.")
     if (reason := needs_other_ranks(model)) is not None:
@@ -89,7 +89,8 @@ def subject_of(
     ]
     return Subject(
         (unwrapped(model),), _steps(parts), optimizer, source="python", loader=loader, held_out=_steps(held_out),
-        held_out_loaders=(validation,) if readable(validation) else (), loss_name=name if name in CRITERIA else None, extra=tuple(loose),
+        held_out_loaders=(validation,) if readable(validation) else (), loss_name=name if name in CRITERIA else None,
+        extra=tuple(loose),
     )  # fmt: skip
 
 

@@ -106,7 +106,8 @@ def steps_from(loaders: Sequence[Any], step: Step, batch: Any) -> tuple[Step, ..
 
 
 def _places(part: Part, given: list[torch.Tensor]) -> dict[int, int]:
-    """Which tensor of the batch each tensor of the computation is; nothing where one that counts samples is none of them."""
+    """Which tensor of the batch each tensor of the computation is; nothing where one that counts samples is none of
+    them."""
     found: dict[int, int] = {}
     size = part.data[0].shape[0] if part.data and part.data[0].dim() else None
     for tensor in (*part.data, *part.targets):

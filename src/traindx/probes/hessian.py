@@ -1,4 +1,5 @@
-"""The Hessian of the user's loss without ever writing it down: products with vectors, and its extreme eigenvalues by Lanczos."""
+"""The Hessian of the user's loss without ever writing it down: products with vectors, and its extreme eigenvalues by
+Lanczos."""
 
 from __future__ import annotations
 
@@ -45,9 +46,9 @@ class Spectrum:
 
 
 class Hessian:
-    """Of the mean loss over some steps, in the trained tensors as one long vector. Random numbers are those of the captured
-    steps, so that it is one function. `exact` says how products are made: by differentiating twice, or by differences of
-    gradients where some operation cannot be differentiated twice."""
+    """Of the mean loss over some steps, in the trained tensors as one long vector. Random numbers are those of the
+    captured steps, so that it is one function. `exact` says how products are made: by differentiating twice, or by
+    differences of gradients where some operation cannot be differentiated twice."""
 
     def __init__(self, subject: Subject, steps: Sequence[Step]) -> None:
         self._subject, self._steps = subject, steps
@@ -84,8 +85,8 @@ class Hessian:
         return flat(torch.autograd.grad(along, self.tensors, allow_unused=True), self.tensors)
 
     def _differentiates_twice(self) -> bool:
-        """Whether second derivatives are there and whole. Operations without one raise, or are left out in silence; then what
-        comes out is no longer symmetric, which random directions show."""
+        """Whether second derivatives are there and whole. Operations without one raise, or are left out in silence;
+        then what comes out is no longer symmetric, which random directions show."""
         step, scale = self._steps[0], self.count**0.5
         try:
             with _differentiable_twice():
@@ -138,7 +139,8 @@ def flat(parts: Sequence[torch.Tensor | None], like: Sequence[torch.Tensor]) -> 
 
 
 def spectrum(product: Product, like: torch.Tensor, deadline: Deadline) -> Spectrum:
-    """Lanczos from a fixed random start, until both ends are known to ACCURACY, the whole space is spanned, or time is up."""
+    """Lanczos from a fixed random start, until both ends are known to ACCURACY, the whole space is spanned, or time is
+    up."""
     generator = torch.Generator().manual_seed(SEED)
     vector = torch.randn(len(like), generator=generator, dtype=like.dtype).to(like.device)
     vector /= vector.norm()

@@ -1,4 +1,5 @@
-"""What training on one batch proves: that the model can learn, that the optimiser is the obstacle, or that the data's scale is."""
+"""What training on one batch proves: that the model can learn, that the optimiser is the obstacle, or that the data's
+scale is."""
 
 from __future__ import annotations
 
@@ -27,9 +28,9 @@ USER, ADAM, SCALED, BLIND = "your optimiser", "Adam at", "your optimiser, scaled
 def trials_on(
     subject: Subject, deadline: Deadline, restore: Callable[[], None], between: Callable[[], bool]
 ) -> list[Trial]:
-    """One batch, trained by the user's optimiser, by Adam, by the user's optimiser on scaled data where the data is not scaled and
-    it failed, and by Adam without inputs. Each starts from the same state; `between` is asked after Adam's training and says
-    whether more of it would be in vain."""
+    """One batch, trained by the user's optimiser, by Adam, by the user's optimiser on scaled data where the data is not
+    scaled and it failed, and by Adam without inputs. Each starts from the same state; `between` is asked after Adam's
+    training and says whether more of it would be in vain."""
     step = subject.steps[0]
     with torch.no_grad():
         outcome = subject.outcome(step)
@@ -86,7 +87,8 @@ def facts_of(subject: Subject, trials: list[Trial]) -> list[Fact]:
     facts: list[Fact] = []
     if all(trial.best > UNLEARNABLE and (trial.steps >= ENOUGH or trial.broke) for trial in main):
         who = " or ".join(trial.name for trial in main)
-        told = f"One single batch of {size} is not learned by {who}: at best {left(best)} of what a constant answer reaches is left after {best.steps} updates."
+        told = (f"One single batch of {size} is not learned by {who}: at best {left(best)} of what a constant answer "
+                f"reaches is left after {best.steps} updates.")
         facts.append(Fact("batch-not-learned", True, told))
     elif min(trial.best for trial in main) < WELL:
         told = f"One batch of {size} is learned: {left(min(main, key=lambda trial: trial.best))} of the loss is left."

@@ -1,8 +1,7 @@
 """What is still wanted of a script once its steps are captured: how fast it runs by itself, and how it evaluates.
 
-Both take a few more updates, which are undone with the others. Nothing is looked at closely meanwhile, so that the times are the
-script's own; what the recorder takes is counted and subtracted.
-"""
+Both take a few more updates, which are undone with the others. Nothing is looked at closely meanwhile, so that the
+times are the script's own; what the recorder takes is counted and subtracted. """
 
 from __future__ import annotations
 
@@ -50,8 +49,8 @@ class Lingering(Observer):
         return Pace(tuple(self._seconds), tuple(self._waits), self._tracer.reads_a_step)
 
     def begin(self, then: Callable[[], None], *, wait: bool) -> None:
-        """The steps are captured. `then` is called when nothing more is to be seen, at once where nothing more is wanted;
-        `wait` for an evaluation, should there be none yet."""
+        """The steps are captured. `then` is called when nothing more is to be seen, at once where nothing more is
+        wanted; `wait` for an evaluation, should there be none yet."""
         self._then = then
         self._evaluation = self._evaluation and wait
         self.hub.hush()

@@ -1,4 +1,5 @@
-"""Looking into a replay: what each layer puts out, in the order of execution, and what activation functions do to it."""
+"""Looking into a replay: what each layer puts out, in the order of execution, and what activation functions do to
+it."""
 
 from __future__ import annotations
 

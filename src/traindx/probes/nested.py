@@ -29,7 +29,8 @@ def exchange(value: Any, change: Callable[[torch.Tensor], Any], depth: int = DEP
 
 
 def tensors(value: Any, depth: int = DEPTH) -> Iterator[torch.Tensor]:
-    """Every tensor in order: in containers, in dataclasses and in the plain attributes of other objects (model outputs)."""
+    """Every tensor in order: in containers, in dataclasses and in the plain attributes of other objects (model
+    outputs)."""
     if isinstance(value, torch.Tensor):
         yield value
         return

@@ -1,5 +1,5 @@
-"""The gradient noise scale: how much single samples disagree about the direction, and the batch size from which more agreement buys
-little (McCandlish et al. 2018, 'An Empirical Model of Large-Batch Training')."""
+"""The gradient noise scale: how much single samples disagree about the direction, and the batch size from which more
+agreement buys little (McCandlish et al. 2018, 'An Empirical Model of Large-Batch Training')."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ SEED = 20260103
 
 @dataclass(frozen=True)
 class NoiseScale:
-    """`size` samples; infinite where the mean gradient cannot be told from zero. `low` and `high` bound it at two standard
-    errors. `variance` is that of one sample's gradient, summed over all weights; `signal` the squared norm of the mean."""
+    """`size` samples; infinite where the mean gradient cannot be told from zero. `low` and `high` bound it at two
+    standard errors. `variance` is that of one sample's gradient, summed over all weights; `signal` the squared norm of
+    the mean."""
 
     size: float
     low: float
@@ -36,8 +37,8 @@ class NoiseScale:
 
 
 def noise_scale(subject: Subject, deadline: Deadline) -> NoiseScale | None:
-    """From the gradients of pieces of the captured batches, or of whole batches where these cannot be cut: with batch norm, or
-    where the loss is no mean over samples. None with too few of them."""
+    """From the gradients of pieces of the captured batches, or of whole batches where these cannot be cut: with batch
+    norm, or where the loss is no mean over samples. None with too few of them."""
     tensors = [p for p in subject.parameters().values() if p.requires_grad]
     sizes = [step.size for step in subject.steps]
     common = max(set(sizes), key=sizes.count)
@@ -95,7 +96,8 @@ class Gathered:
 
 
 def _moments(squares: float, whole: float, count: int, samples: int) -> tuple[float, float]:
-    """Variance of one sample's gradient and squared norm of the mean, both without bias, from gradients over `samples` each."""
+    """Variance of one sample's gradient and squared norm of the mean, both without bias, from gradients over `samples`
+    each."""
     spread = (squares - whole / count) / (count - 1)
     return samples * spread, whole / count**2 - spread / count
 

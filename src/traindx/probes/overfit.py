@@ -82,7 +82,8 @@ def train(
 
 
 def with_full_rate(subject: Subject) -> tuple[torch.optim.Optimizer, bool]:
-    """A fresh optimiser like the user's at the learning rate the schedule is heading for, and whether it has to warm up."""
+    """A fresh optimiser like the user's at the learning rate the schedule is heading for, and whether it has to warm
+    up."""
     assert subject.optimizer is not None
     fresh = subject.fresh_optimizer()
     warms = False
@@ -142,7 +143,8 @@ def reference_of(subject: Subject, step: Step, first: float) -> float:
 
 
 def chance_level(subject: Subject, step: Step) -> float | None:
-    """What an answer that does not look at the input reaches at best: the entropy of the labels, the spread of the targets."""
+    """What an answer that does not look at the input reaches at best: the entropy of the labels, the spread of the
+    targets."""
     if len(step.parts) != 1 or len(step.targets) != 1:
         return None
     target = step.targets[0].detach()

@@ -60,7 +60,8 @@ def seen_in_training(subject: Subject, deadline: Deadline) -> tuple[Answer, floa
     if not others:
         return Answer(None, "the only other loader gives the training data"), 0.0
     worst = max(others, key=lambda one: one.share)
-    told = f"{worst.shared} of {worst.looked} held-out samples are among {round(worst.known * worst.trained)} training samples"
+    told = (f"{worst.shared} of {worst.looked} held-out samples are among {round(worst.known * worst.trained)} "
+            f"training samples")
     if worst.share > LEAK and worst.shared >= LEAST_SHARED:
         return Answer(True, told), 1.0 if worst.share < ALL else 0.8
     sure = not worst.shared and worst.looked * worst.known * LEAK >= EXPECTED
@@ -76,8 +77,8 @@ def _overlap(loader: Any, training: DataLoader[Any], known: set[int]) -> Overlap
 
 
 def _hashes(loader: DataLoader[Any], most: int, deadline: Deadline) -> set[int]:
-    """Of as many samples as time allows, in random order; none where they change from one reading to the next, or where many are
-    alike, so that equal ones mean nothing."""
+    """Of as many samples as time allows, in random order; none where they change from one reading to the next, or where
+    many are alike, so that equal ones mean nothing."""
     first = [_rows(batch) for batch in islice(reread(loader, TWICE), 1)]
     again = [_rows(batch) for batch in islice(reread(loader, TWICE), 1)]
     if first != again:

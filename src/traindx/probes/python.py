@@ -56,9 +56,10 @@ def probe(
     seconds: float | None = None,
     add_to: str | Path | None = None,
 ) -> Probing:
-    """Measure a model on its data and diagnose it. Afterwards the model, the optimiser and all random number generators are bit
-    for bit what they were. `loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is called `model`.
-    `validation`: held-out batches or their loader. With `add_to`, a recording of `traindx run`, the findings are added to it and the diagnosis is of both together."""
+    """Measure a model on its data and diagnose it. Afterwards the model, the optimiser and all random number generators
+    are bit for bit what they were. `loss_fn(output, target)`, or `loss_fn(model, batch)` if its first argument is
+    called `model`. `validation`: held-out batches or their loader. With `add_to`, a recording of `traindx run`, the
+    findings are added to it and the diagnosis is of both together."""
     unknown = sorted(set(probes or ()) - set(known_probes()))
     if unknown:
         raise TraindxError(f"There is no probe called {unknown[0]!r}.", f"There are: {', '.join(known_probes())}.")

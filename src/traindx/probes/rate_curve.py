@@ -1,4 +1,5 @@
-"""Reading a learning-rate sweep: its noise, where the loss falls, where it falls fastest, and where it turns up for good.
+"""Reading a learning-rate sweep: its noise, where the loss falls, where it falls fastest, and where it turns up for
+good.
 
 All of it works on differences to the loss each batch had before the sweep, so neither the sign of the loss nor easy and
 difficult batches matter, and all thresholds are multiples of the curve's own noise or of its own descent.
@@ -25,8 +26,9 @@ _MAD = 1.4826  # makes the median deviation a standard deviation for normal scat
 
 @dataclass(frozen=True)
 class RateCurve:
-    """`smooth` is the loss minus what each batch began with; rates ascend. `begin`, `steepest` and `edge` are rates: the first of
-    use, the middle of the fastest sustained descent, the last before the loss turns up for good (None: it never does)."""
+    """`smooth` is the loss minus what each batch began with; rates ascend. `begin`, `steepest` and `edge` are rates:
+    the first of use, the middle of the fastest sustained descent, the last before the loss turns up for good (None: it
+    never does)."""
 
     rates: Floats
     raw: Floats

@@ -1,4 +1,5 @@
-"""Does every parameter receive a gradient and move with an update, and do numbers stay within the range of their type?"""
+"""Does every parameter receive a gradient and move with an update, and do numbers stay within the range of their
+type?"""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ def unreached(subject: Subject) -> Answer:
     if share >= UNREACHED:
         return Answer(
             True,
-            f"{len(silent)} of {len(asked)} trained tensors ({share:.0%} of the weights) run in the forward pass and no batch gives "
+            f"{len(silent)} of {len(asked)} trained tensors ({share:.0%} of the weights) run in the forward pass and "
+            f"no batch gives "
             f"them a gradient: {listed(silent)}",
         )  # fmt: skip
     rest = f", except {listed(silent)}" if silent else ""
@@ -59,7 +61,8 @@ def unmoved(subject: Subject) -> Answer:
 
 
 def near_limits(subject: Subject) -> Answer:
-    """The largest number a layer puts out, against the largest its type holds. Only half precision has a limit in reach."""
+    """The largest number a layer puts out, against the largest its type holds. Only half precision has a limit in
+    reach."""
     largest: tuple[float, str, str] | None = None
 
     def tell(seen: Seen) -> None:

@@ -1,9 +1,8 @@
 """How far back in time a recurrent layer's gradient reaches: a rate per time step.
 
-The last step's output is differentiated with respect to what went in at every step (of RNN, LSTM and GRU layers) or to what the same
-layer gave at every earlier call (of cells and of loops written by hand). The loss plays no part: one that looks at every step would
-hide how little of it travels.
-"""
+The last step's output is differentiated with respect to what went in at every step (of RNN, LSTM and GRU layers) or to
+what the same layer gave at every earlier call (of cells and of loops written by hand). The loss plays no part: one that
+looks at every step would hide how little of it travels. """
 
 from __future__ import annotations
 
@@ -130,12 +129,13 @@ def _cotangent(tensor: torch.Tensor) -> torch.Tensor:
     return torch.randn(tensor.shape, generator=generator).to(tensor)
 
 
-# --- telling ------------------------------------------------------------------------------------------------------------------
+# --- telling
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def time_facts(facts: list[Fact], recurrent: list[Memory], clipped: bool) -> list[Fact]:
-    """These facts and what recurrent layers add. Growth along time that the script clips is looked after; fading along time is a
-    fault only where the task reaches back that far, and takes back that gradients do not fade."""
+    """These facts and what recurrent layers add. Growth along time that the script clips is looked after; fading along
+    time is a fault only where the task reaches back that far, and takes back that gradients do not fade."""
     if not recurrent:
         return facts
     by_id = {fact.id: fact for fact in facts}

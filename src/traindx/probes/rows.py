@@ -10,8 +10,8 @@ from traindx.probes.subject import Swap
 
 
 def picking(size: int, picked: Sequence[int]) -> Swap:
-    """Exchanges tensors with `size` samples for those with the picked ones. Targets that were flattened over time or pixels have a
-    multiple of it as rows, a block for each sample. Other tensors stay."""
+    """Exchanges tensors with `size` samples for those with the picked ones. Targets that were flattened over time or
+    pixels have a multiple of it as rows, a block for each sample. Other tensors stay."""
 
     def pick(tensor: torch.Tensor) -> torch.Tensor:
         if not tensor.dim() or not tensor.shape[0] or tensor.shape[0] % size:

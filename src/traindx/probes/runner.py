@@ -22,8 +22,8 @@ def chosen(names: Sequence[str] | None) -> list[Probe]:
 
 
 def run_probes(subjects: Sequence[Subject], wanted: Sequence[Probe], seconds: float | None = None) -> Iterator[Reading]:
-    """The readings, as they come. Each probe has its own time, more where it is the only one; all of them `seconds` where
-    those are given."""
+    """The readings, as they come. Each probe has its own time, more where it is the only one; all of them `seconds`
+    where those are given."""
     own = (
         [probe.alone or probe.seconds for probe in wanted] if len(wanted) == 1 else [probe.seconds for probe in wanted]
     )

@@ -8,8 +8,8 @@ _SHARDED = frozenset({"FSDPModule", "FullyShardedDataParallel"})
 
 
 def needs_other_ranks(model: torch.nn.Module) -> str | None:
-    """Why a replay on this rank would wait for the others, in one sentence; None where it would not. Classes are known by name: importing
-    them takes seconds."""
+    """Why a replay on this rank would wait for the others, in one sentence; None where it would not. Classes are known
+    by name: importing them takes seconds."""
     kinds = {kind.__name__ for module in model.modules() for kind in type(module).__mro__}
     tensors = {type(tensor).__name__ for tensor in (*model.parameters(), *model.buffers())}
     if kinds & _SHARDED or "DTensor" in tensors:

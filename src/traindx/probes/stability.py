@@ -1,10 +1,9 @@
 """How large curvature may be before an optimiser's steps grow instead of shrinking.
 
-On a quadratic, a step of size lr along a direction of curvature c overshoots for good from lr × c = 2 on; with momentum β the
-limit is 2(1 + β), with Nesterov's 2(1 + β) / (1 + 2β) (Cohen et al. 2021, arXiv:2103.00065, section 2 and appendix B). For Adam the curvature
-is that of the loss after each weight was rescaled by its step, and the limit 2(1 + β1) / (1 - β1), 38 at β1 = 0.9 (Cohen et al. 2022,
-arXiv:2207.14484).
-"""
+On a quadratic, a step of size lr along a direction of curvature c overshoots for good from lr × c = 2 on; with momentum
+β the limit is 2(1 + β), with Nesterov's 2(1 + β) / (1 + 2β) (Cohen et al. 2021, arXiv:2103.00065, section 2 and
+appendix B). For Adam the curvature is that of the loss after each weight was rescaled by its step, and the limit 2(1 +
+β1) / (1 - β1), 38 at β1 = 0.9 (Cohen et al. 2022, arXiv:2207.14484). """
 
 from __future__ import annotations
 
@@ -20,8 +19,8 @@ from traindx.probes.subject import Subject
 
 @dataclass(frozen=True)
 class Stability:
-    """`scales` holds the square root of the step per unit of gradient, weight by weight; `uniform` is that step where it is the
-    same for all. `limit` is what the largest eigenvalue of scales × Hessian × scales must not exceed."""
+    """`scales` holds the square root of the step per unit of gradient, weight by weight; `uniform` is that step where
+    it is the same for all. `limit` is what the largest eigenvalue of scales × Hessian × scales must not exceed."""
 
     scales: torch.Tensor
     uniform: float | None
@@ -59,7 +58,8 @@ def stability_of(subject: Subject, tensors: Sequence[torch.Tensor]) -> Stability
 
 
 def _acquainted(subject: Subject) -> torch.optim.Optimizer:
-    """An optimiser like the script's that has seen the captured batches at these weights, without a step: its rate is zero."""
+    """An optimiser like the script's that has seen the captured batches at these weights, without a step: its rate is
+    zero."""
     fresh = subject.fresh_optimizer(lr=0.0)
     for step in subject.steps:
         subject.update(step, fresh)

@@ -1,5 +1,5 @@
-"""Everything that probing may change, held and put back bit for bit: parameters, buffers, gradients, the optimisers' state, the
-attributes and modes of modules, and all random number generators."""
+"""Everything that probing may change, held and put back bit for bit: parameters, buffers, gradients, the optimisers'
+state, the attributes and modes of modules, and all random number generators."""
 
 from __future__ import annotations
 

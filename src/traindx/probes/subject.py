@@ -1,4 +1,5 @@
-"""What is probed: models, their optimiser, and a few training steps whose loss can be computed again, as the user computes it."""
+"""What is probed: models, their optimiser, and a few training steps whose loss can be computed again, as the user
+computes it."""
 
 from __future__ import annotations
 
@@ -25,15 +26,16 @@ class Outcome:
 
 
 class Part(ABC):
-    """One computation of a loss, from data to the tensor that `backward` was called on. `data` are the tensors that go into
-    models, `targets` those that only the loss sees."""
+    """One computation of a loss, from data to the tensor that `backward` was called on. `data` are the tensors that go
+    into models, `targets` those that only the loss sees."""
 
     data: tuple[torch.Tensor, ...]
     targets: tuple[torch.Tensor, ...]
 
     @abstractmethod
     def run(self, swap: Swap | None, same_noise: bool, targets: Swap | None = None) -> Outcome:
-        """Compute it again with the models as they are now, their modes included; `swap` exchanges data, `targets` targets."""
+        """Compute it again with the models as they are now, their modes included; `swap` exchanges data, `targets`
+        targets."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,8 @@ class Clip:
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast the script itself runs: seconds of some updates, those of them that data was waited for, and the places where it reads
-    numbers out of what was computed, with how often in a step."""
+    """How fast the script itself runs: seconds of some updates, those of them that data was waited for, and the places
+    where it reads numbers out of what was computed, with how often in a step."""
 
     seconds: tuple[float, ...]
     waiting: tuple[float, ...]
@@ -111,8 +113,8 @@ class Subject:
         return next((tensor.device for tensor in self.parameters().values()), torch.device("cpu"))
 
     def parameters(self) -> dict[str, torch.Tensor]:
-        """What is trained, by name: the optimiser's tensors, without one every parameter that wants a gradient. Shared ones
-        once, in the order of the models' definition."""
+        """What is trained, by name: the optimiser's tensors, without one every parameter that wants a gradient. Shared
+        ones once, in the order of the models' definition."""
         named = {id(p): (plain(name), p) for name, p in self._named_parameters()}
         if self.optimizer is None:
             found = [(name, p) for name, p in named.values() if p.requires_grad] + self._unnamed(self.extra, named)
@@ -153,9 +155,9 @@ class Subject:
     def outcome(
         self, step: Step | int = 0, swap: Swap | None = None, *, same_noise: bool = True, targets: Swap | None = None
     ) -> Outcome:
-        """Loss and model outputs of a step. `swap` exchanges the data tensors, `targets` those only the loss sees; `same_noise`
-        draws dropout and other random numbers as the captured step did, so that two calls differ by what was changed and
-        nothing else."""
+        """Loss and model outputs of a step. `swap` exchanges the data tensors, `targets` those only the loss sees;
+        `same_noise` draws dropout and other random numbers as the captured step did, so that two calls differ by what
+        was changed and nothing else."""
         chosen = self.steps[step] if isinstance(step, int) else step
         outcomes = [part.run(swap, same_noise, targets) for part in chosen.parts]
         if len(outcomes) == 1:
@@ -170,7 +172,8 @@ class Subject:
         return self.outcome(step, swap, same_noise=same_noise, targets=targets).loss
 
     def gradients(self, step: Step | int = 0, *, same_noise: bool = True) -> dict[str, torch.Tensor | None]:
-        """The gradient of every trained tensor by name; None where the loss does not reach it. `.grad` is left alone."""
+        """The gradient of every trained tensor by name; None where the loss does not reach it. `.grad` is left
+        alone."""
         wanted = {name: p for name, p in self.parameters().items() if p.requires_grad}
         loss = self.loss(step, same_noise=same_noise)
         if not loss.requires_grad:
@@ -199,8 +202,8 @@ class Subject:
         return loss
 
     def fresh_optimizer(self, kind: type[torch.optim.Optimizer] | None = None, **options: Any) -> torch.optim.Optimizer:
-        """A new optimiser over the trained tensors: of another kind, or the user's own kind, groups and settings without
-        its state. `options` (lr=…) replace the settings of all groups."""
+        """A new optimiser over the trained tensors: of another kind, or the user's own kind, groups and settings
+        without its state. `options` (lr=…) replace the settings of all groups."""
         if kind is not None or self.optimizer is None:
             trained = [p for p in self.parameters().values() if p.requires_grad]
             return (kind or torch.optim.Adam)(trained, **options)

@@ -1,4 +1,5 @@
-"""Training from one and the same state at rising or constant learning rates, each loss compared with what its batch began with."""
+"""Training from one and the same state at rising or constant learning rates, each loss compared with what its batch
+began with."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ class Ground:
         torch.manual_seed(SEED)
 
     def sweep(self, low: float, high: float, steps: int, deadline: Deadline) -> tuple[Floats, Floats]:
-        """Rates and differences of one sweep, evenly in the exponent; it ends early where it is hopeless or time is up."""
+        """Rates and differences of one sweep, evenly in the exponent; it ends early where it is hopeless or time is
+        up."""
         self.restore()
         optimizer = self.subject.fresh_optimizer()
         rates, found, times = np.geomspace(low, high, steps), list[float](), list[float]()

@@ -1,5 +1,5 @@
-"""A loss as it was computed, ready to be computed again: the calls of whole models as single nodes, and the torch functions
-around them, from the data to the tensor that `backward` was called on.
+"""A loss as it was computed, ready to be computed again: the calls of whole models as single nodes, and the torch
+functions around them, from the data to the tensor that `backward` was called on.
 
 On replay the live model is called, so that its weights and its mode may differ. Data are kept as they were.
 """
@@ -147,7 +147,8 @@ class Tape(Part):
 
 @contextmanager
 def _under(setting: Setting, same_noise: bool, buffers: bool) -> Iterator[None]:
-    """The circumstances of the original call. Gradients that the user turned off stay off; a caller may turn them off too."""
+    """The circumstances of the original call. Gradients that the user turned off stay off; a caller may turn them off
+    too."""
     if same_noise:
         torch.set_rng_state(setting.host)
         if setting.cuda:

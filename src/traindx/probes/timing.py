@@ -55,8 +55,8 @@ def gain(before: Timed, after: Timed) -> Gain:
 
 
 def timed(calls: Sequence[Callable[[], object]], device: torch.device, deadline: Deadline) -> list[Timed]:
-    """Each call many times, all of them in turns, so that a change of the machine's mood meets all alike. The device is waited
-    for after each. It ends soon after the deadline, with FEWEST runs of each at least."""
+    """Each call many times, all of them in turns, so that a change of the machine's mood meets all alike. The device is
+    waited for after each. It ends soon after the deadline, with FEWEST runs of each at least."""
     found: list[list[float]] = [[] for _ in calls]
     for number in range(WARM_UP + MOST):
         for call, seconds in zip(calls, found, strict=True):

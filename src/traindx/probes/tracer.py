@@ -1,8 +1,7 @@
 """Records a loss while the user's program computes it.
 
-Watches at the outermost level only: what happens inside a model is that model's business. Tensors that no model and no trained
-tensor had a part in are data.
-"""
+Watches at the outermost level only: what happens inside a model is that model's business. Tensors that no model and no
+trained tensor had a part in are data. """
 
 from __future__ import annotations
 
@@ -23,7 +22,8 @@ from traindx.probes.tape import Constant, Live, Node, Setting, Tape, Unreplayabl
 MOST_NODES = 20_000  # more calls than this between two updates are not a loss but a program
 COPY_BYTES = 1 << 28  # larger data is kept by reference; the check of the replay would notice a change
 _IN_PLACE = frozenset(
-    f"__{name}__" for name in ("setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor", "imatmul")
+    f"__{name}__" for name in ("setitem", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
+                               "ior", "ixor", "imatmul")
 )  # fmt: skip
 _NEVER = frozenset({"backward", "__set__", "register_hook", "retain_grad", "requires_grad_", "share_memory_"})
 _READS = frozenset({"item", "tolist", "numpy", "cpu", "__float__", "__int__", "__bool__", "__index__"})
@@ -83,7 +83,8 @@ class Tracer(TorchFunctionMode):
             self._pushed = True
 
     def _pop(self) -> None:
-        """Leave the stack of modes. Where the user's own mode lies on top of ours, ours stays below it and looks away."""
+        """Leave the stack of modes. Where the user's own mode lies on top of ours, ours stays below it and looks
+        away."""
         height = torch._C._len_torch_function_stack()
         if self._pushed and height and torch._C._get_function_stack_at(height - 1) is self:
             self.__exit__(None, None, None)
@@ -183,7 +184,8 @@ class Tracer(TorchFunctionMode):
             return Live(tensor)
         if tensor.requires_grad and not tensor.is_leaf:
             raise Unreplayable(
-                f"a tensor of shape {tuple(tensor.shape)} comes from a computation that cannot be seen ({tensor.grad_fn})"
+                f"a tensor of shape {tuple(tensor.shape)} comes from a computation that cannot be seen "
+                f"({tensor.grad_fn})"
             )
         key = (id(tensor), tensor._version if not tensor.is_inference() else 0)
         if key not in self._known:
@@ -277,5 +279,6 @@ def _setting(module: torch.nn.Module | None = None) -> Setting:
     cuda = torch.cuda.is_available() and bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
     buffers = [] if module is None else [(buffer, buffer.detach().clone()) for buffer in module.buffers()]
     return Setting(
-        torch.is_grad_enabled(), autocast, torch.get_rng_state(), tuple(torch.cuda.get_rng_state_all()) if cuda else (), buffers
+        torch.is_grad_enabled(), autocast, torch.get_rng_state(), tuple(torch.cuda.get_rng_state_all()) if cuda else (),
+        buffers
     )  # fmt: skip

@@ -17,10 +17,10 @@ UNSEEN = 0.65  # and of a mistake somebody looked for and did not see: nine in t
 
 @dataclass(frozen=True)
 class Choice:
-    """One answer. `present` and `absent` are symptom ids; `leans` are log odds for (or against) causes; `settings` go where a
-    config file's would; `usual` is how often the answer is given by people whose trouble lies elsewhere. `hand_over` names an
-    entry of misdiagnoses.HAND_OVERS: the problem is none of learning. An unticked choice rules its symptoms out, unless
-    `overlooked`: most people could not know."""
+    """One answer. `present` and `absent` are symptom ids; `leans` are log odds for (or against) causes; `settings` go
+    where a config file's would; `usual` is how often the answer is given by people whose trouble lies elsewhere.
+    `hand_over` names an entry of misdiagnoses.HAND_OVERS: the problem is none of learning. An unticked choice rules its
+    symptoms out, unless `overlooked`: most people could not know."""
 
     id: str
     text: str
@@ -38,10 +38,9 @@ class Choice:
 @dataclass(frozen=True)
 class Question:
     """`why` answers '?': what the question is for. `seconds` is how long people take to answer; from a minute on it
-    wants an experiment, and many will not have made it. `setting` is what it asks
-    for where that stands in config files too; a 'number' goes there, and `samples` are its typical values with how usual they
-    are. A question whose `setting` is known, or whose symptoms all are, is not asked; nor is one `about` symptoms that
-    are all ruled out."""
+    wants an experiment, and many will not have made it. `setting` is what it asks for where that stands in config files
+    too; a 'number' goes there, and `samples` are its typical values with how usual they are. A question whose `setting`
+    is known, or whose symptoms all are, is not asked; nor is one `about` symptoms that are all ruled out."""
 
     id: str
     text: str

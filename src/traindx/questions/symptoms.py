@@ -67,7 +67,8 @@ QUESTION = Question(
                 r"diverg",
                 r"blow(s|n)? up",
                 r"blew up",
-                r"(?<!val )(?<!validation )(?<!test )\b(loss|it) (is |keeps |just |suddenly )?(increas|ris(es|ing)|explod|go(es|ing)? up)",
+                r"(?<!val )(?<!validation )(?<!test )\b(loss|it) (is |keeps |just |suddenly "
+                r")?(increas|ris(es|ing)|explod|go(es|ing)? up)",
                 r"^(?!.*(val|test)).*\bg[eo]t(s|ting)? worse",
             ),
         ),
@@ -101,9 +102,11 @@ QUESTION = Question(
             clarity=SEEN,
             cues=(
                 r"overfit",
-                r"(val|validation|test)\w*( loss| acc\w*| accuracy)? (is |are |gets |got )?(bad|wors|poor|increas|ris|go(es|ing)? up|much (lower|higher|worse))",
+                r"(val|validation|test)\w*( loss| acc\w*| accuracy)? (is |are |gets |got "
+                r")?(bad|wors|poor|increas|ris|go(es|ing)? up|much (lower|higher|worse))",
                 r"train\w* (is )?(good|fine|great).*(val|test)",
-                r"(val|validation|test)\w*( loss| acc\w*)? (is |are )?(much |far |a lot |way )?(lower|higher|worse) than",
+                r"(val|validation|test)\w*( loss| acc\w*)? (is |are )?(much |far |a lot |way )?(lower|higher|worse) "
+                r"than",
                 r"train\D{0,20}9\d ?%.*(val|test)\D{0,20}[1-8]\d ?%",
                 r"generali[sz]",
             ),

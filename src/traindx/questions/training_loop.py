@@ -7,7 +7,8 @@ from traindx.questions.base import Choice, Question
 QUESTION = Question(
     id="training-loop",
     text="Look at the training loop and at how the model is set up. Which of these are true?",
-    why="Each is a mistake of one line that no learning rate repairs: gradients that pile up, weights that are frozen, forgotten "
+    why="Each is a mistake of one line that no learning rate repairs: gradients that pile up, weights that are frozen, "
+        "forgotten "
     "by the optimizer or equal to each other. All of them are seen within seconds.",
     kind="many",
     choices=(

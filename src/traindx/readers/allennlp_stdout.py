@@ -1,4 +1,5 @@
-"""AllenNLP's table of an epoch in its text log: 'tensorboard_writer - loss | 0.510 | 0.543', training and validation."""
+"""AllenNLP's table of an epoch in its text log: 'tensorboard_writer - loss | 0.510 | 0.543', training and
+validation."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ _SUMMARY = re.compile(r'^\s+"(?:best|peak|training|validation)_\w+": ')
 
 
 class EpochTables(Dialect):
-    """The tables, and the loss of the batches beside the bars; the other numbers there are means that the tables repeat."""
+    """The tables, and the loss of the batches beside the bars; the other numbers there are means that the tables
+    repeat."""
 
     def __init__(self) -> None:
         self.inside = False

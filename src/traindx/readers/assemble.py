@@ -50,9 +50,13 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     accepted = measurements(rows, scanner.lines)
     # only now is it known which counters are those of the training
     headers = [
-        each for each in rows
-        if each.plan.header and not each.plan.told and each not in accepted and (not each.own_step or distinct(each.step) > 1)
-    ]  # fmt: skip
+        each
+        for each in rows
+        if each.plan.header
+        and not each.plan.told
+        and each not in accepted
+        and (not each.own_step or distinct(each.step) > 1)
+    ]
     resolve([*accepted, *headers])
     _settle_format(accepted, builder)
     streams = _streams(accepted)
@@ -64,7 +68,8 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     thinned = max((each.shape.stride for each in accepted), default=1)
     if thinned > 1:
         builder.lost.append(
-            f"The log is so long that only about one row in {thinned} was kept (spikes and non-finite values always were)."
+            f"The log is so long that only about one row in {thinned} was kept (spikes and non-finite values always "
+            f"were)."
         )
     return bool(streams)
 

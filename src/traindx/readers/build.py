@@ -222,7 +222,8 @@ class RunBuilder:
         return runs
 
     def _events_by_run(self, starts: list[int]) -> dict[int, dict[tuple[str, str], Event]]:
-        """The events that stand in each run; those without a place belong to the last. What is said twice is said once."""
+        """The events that stand in each run; those without a place belong to the last. What is said twice is said
+        once."""
         found: dict[int, dict[tuple[str, str], Event]] = {}
         for place, event in enumerate(self.events):
             row = self._rows_of.get(place)

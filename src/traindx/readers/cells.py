@@ -12,7 +12,8 @@ BLANK_WORDS = frozenset(
 )
 # a number that is none; C on Windows writes the ones with '#'
 ODD_NUMBERS = {
-    "nan": NAN, "-nan": NAN, "+nan": NAN, "nan(ind)": NAN, "-nan(ind)": NAN, "1.#qnan": NAN, "-1.#ind": NAN, "1.#ind": NAN,
+    "nan": NAN, "-nan": NAN, "+nan": NAN, "nan(ind)": NAN, "-nan(ind)": NAN, "1.#qnan": NAN, "-1.#ind": NAN,
+    "1.#ind": NAN,
     "inf": INF, "+inf": INF, "infinity": INF, "+infinity": INF, "1.#inf": INF, "∞": INF,
     "-inf": -INF, "-infinity": -INF, "-1.#inf": -INF, "-∞": -INF,
 }  # fmt: skip

@@ -1,9 +1,9 @@
-"""The hand-made progress bar of the many forks of pytorch-cifar: ' [=== 391/391 ==>]  Step: 9ms | Tot: 9s | Loss: 1.9 | …'.
+"""The hand-made progress bar of the many forks of pytorch-cifar: ' [=== 391/391 ==>]  Step: 9ms | Tot: 9s | Loss: 1.9 |
+…'.
 
 The bar writes its counter with backspaces into its own middle, so that in a file it stands in the bar, behind the
-message or on a line of its own. The first bar of an epoch is the training, a second one the test; the last frame of a bar
-is its result, the frames before are running averages.
-"""
+message or on a line of its own. The first bar of an epoch is the training, a second one the test; the last frame of a
+bar is its result, the frames before are running averages. """
 
 from __future__ import annotations
 

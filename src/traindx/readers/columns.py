@@ -179,7 +179,8 @@ def _ways(bare: str) -> list[list[str]]:
 
 
 def _tidy(cells: list[str]) -> list[str]:
-    """Ultralytics sets a group over several names, 'Box(P R mAP50 mAP50-95)'; they become 'P(B)', 'R(B)' as in its CSV."""
+    """Ultralytics sets a group over several names, 'Box(P R mAP50 mAP50-95)'; they become 'P(B)', 'R(B)' as in its
+    CSV."""
     names: list[str] = []
     group = ""
     for cell in cells:

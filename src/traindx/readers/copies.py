@@ -1,8 +1,8 @@
-"""Which runs of a directory are one training that was written twice: text and JSON, TensorBoard and CSV, a folder that was copied.
+"""Which runs of a directory are one training that was written twice: text and JSON, TensorBoard and CSV, a folder that
+was copied.
 
-A copy has the same values at the same steps, as far as the coarser of the two logs was printed. Values that merely occur somewhere in the
-other log do not make one: those of any short run lie between those of a long and noisy one.
-"""
+A copy has the same values at the same steps, as far as the coarser of the two logs was printed. Values that merely
+occur somewhere in the other log do not make one: those of any short run lie between those of a long and noisy one. """
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _NEAR = 2  # folders between a log and the folder that both logs share
 
 
 def without_copies(runs: Sequence[Run]) -> list[Run]:
-    """The runs in their order, without those that repeat another one. The one that knows most is kept; it learns the settings of its
-    copies and names them (`Run.copies`)."""
+    """The runs in their order, without those that repeat another one. The one that knows most is kept; it learns the
+    settings of its copies and names them (`Run.copies`)."""
     if len(runs) < 2:
         return list(runs)
     kept: dict[tuple[str, str], list[Run]] = {}  # by format and folder
@@ -56,8 +56,8 @@ def _folder(run: Run) -> str:
 
 
 def _beside(run: Run, kept: Mapping[tuple[str, str], Sequence[Run]]) -> Iterator[Run]:
-    """Runs that may be the same training: a tool writes a training once, so what it wrote into two folders is two trainings unless it is
-    a whole copy."""
+    """Runs that may be the same training: a tool writes a training once, so what it wrote into two folders is two
+    trainings unless it is a whole copy."""
     mine = _folder(run)
     for (format, folder), others in kept.items():
         if folder == mine or (format != run.format and _near(mine, folder)):
@@ -65,7 +65,8 @@ def _beside(run: Run, kept: Mapping[tuple[str, str], Sequence[Run]]) -> Iterator
 
 
 def _everything(run: Run) -> Hashable:
-    """What two whole copies share: every objective value for value, with its steps and times. None where there is too little to tell."""
+    """What two whole copies share: every objective value for value, with its steps and times. None where there is too
+    little to tell."""
     told = [series for series in run.of(*OBJECTIVES) if len(series)]
     if not any(len(series) >= _LEAST_POINTS and _varies(series.values) for series in told):
         return None
@@ -104,8 +105,8 @@ def _near(one: str, other: str) -> bool:
 
 
 def _agree(mine: Series, theirs: Series) -> bool:
-    """Whether all of these values are in the other series, at the same steps; where one counts epochs and the other steps, whether both
-    are the same values one after the other."""
+    """Whether all of these values are in the other series, at the same steps; where one counts epochs and the other
+    steps, whether both are the same values one after the other."""
     if len(theirs) < _LEAST_POINTS:
         return False
     if mine.axis != theirs.axis:
@@ -120,7 +121,8 @@ def _agree(mine: Series, theirs: Series) -> bool:
 
 
 def _equal(one: Floats, other: Floats) -> bool:
-    """Whether the values are the same as far as the coarser ones are printed, and tell enough for that to be no accident."""
+    """Whether the values are the same as far as the coarser ones are printed, and tell enough for that to be no
+    accident."""
     finite = np.isfinite(one) & np.isfinite(other)
     if np.any(np.isfinite(one) != np.isfinite(other)):
         return False
@@ -139,8 +141,8 @@ def _equal(one: Floats, other: Floats) -> bool:
 
 
 def _unit(values: Floats) -> Floats:
-    """The last printed digit of each value, told from the values themselves: as many decimals, or as many significant digits, as any of
-    them has."""
+    """The last printed digit of each value, told from the values themselves: as many decimals, or as many significant
+    digits, as any of them has."""
     decimals = digits = 0
     for value in values:
         mantissa, _, exponent = f"{abs(value):.{_PRINTED}g}".partition("e")

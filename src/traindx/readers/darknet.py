@@ -1,4 +1,5 @@
-"""darknet (YOLO in C): ' 100: 2.34, 2.51 avg loss, 0.001 rate, 3.1 seconds, 6400 images': the names follow the numbers."""
+"""darknet (YOLO in C): ' 100: 2.34, 2.51 avg loss, 0.001 rate, 3.1 seconds, 6400 images': the names follow the
+numbers."""
 
 from __future__ import annotations
 

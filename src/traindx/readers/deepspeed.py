@@ -13,7 +13,8 @@ from traindx.readers.tokens import to_float
 
 NAME = "deepspeed"
 _OVERFLOW = re.compile(
-    r"(?:(?:overflow|skipping step).*reducing (?:loss scale )?to|reducing dynamic loss scale from \S+ to)\s+([\d.eE+]+\d)",
+    r"(?:(?:overflow|skipping step).*reducing (?:loss scale )?to|reducing dynamic loss scale from \S+ "
+    r"to)\s+([\d.eE+]+\d)",
     re.IGNORECASE,
 )
 _LINE = re.compile(

@@ -21,7 +21,8 @@ from traindx.run import Run
 NAME = "detectron2-text"
 _COPYPASTE = re.compile(r"copypaste: (.*\S)")
 _COCO = re.compile(
-    r"Average (?:Precision|Recall)\s+\((AP|AR)\)\s*@\[ IoU=([\d.:]+)\s*\| area=\s*(\w+)\s*\| maxDets=\s*(\d+)\s*\] = (\S+)"
+    r"Average (?:Precision|Recall)\s+\((AP|AR)\)\s*@\[ IoU=([\d.:]+)\s*\| area=\s*(\w+)\s*\| maxDets=\s*(\d+)\s*\] = "
+    r"(\S+)"
 )
 _LIMIT = re.compile(r"^\s+MAX_ITER: (\d+)\s*$")
 _NUMBERS = re.compile(r"(?:[-+\d.]+|nan)(?:,(?:[-+\d.eE]+|nan))*")

@@ -44,8 +44,8 @@ Handler = Callable[[str, Sink], None]
 
 
 class Dialect:
-    """One format's line shapes. Lines that the general rules read well enough are only recognised, by `lines`: a log that
-    turns out to consist of them is called by the format's `name`, however late they begin."""
+    """One format's line shapes. Lines that the general rules read well enough are only recognised, by `lines`: a log
+    that turns out to consist of them is called by the format's `name`, however late they begin."""
 
     name: str = ""
     lines: re.Pattern[str] | None = None

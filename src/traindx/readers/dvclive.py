@@ -1,4 +1,5 @@
-"""DVCLive: a folder with one TSV a metric under plots/metrics, the last values in metrics.json, settings in params.yaml."""
+"""DVCLive: a folder with one TSV a metric under plots/metrics, the last values in metrics.json, settings in
+params.yaml."""
 
 from __future__ import annotations
 

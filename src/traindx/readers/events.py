@@ -23,27 +23,57 @@ _EXCEPTION = re.compile(
     r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()"
 )
 _SIGNS: tuple[tuple[EventKind, str], ...] = (
-    ("oom", r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory|^\W*out of memory|OutOfMemoryError|"
-            r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom[-_]kill"),
+    (
+        "oom",
+        r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory|^\W*out of "
+        r"memory|OutOfMemoryError|"
+        r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom[-_]kill",
+    ),
     ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
-    ("killed", r"^\s*Killed\s*$|^\S+: line \d+: +\d+ (?:Killed|Terminated|Aborted)\b|^srun: error: .*: (?:Killed|Terminated|Aborted|Bus error)\b|"
-               r"terminated by signal \d|\bexit code 137\b|^\s*Aborted\s*$|\bBus error\b|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: .*CANCELLED|"
-               r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)"),
-    ("traceback", r"Watchdog caught collective operation timeout|NCCL (?:error|operation|communicator).{0,80}(?:timed out|abort|:)|"
-                  r"^terminate called after throwing|\bChildFailedError\b|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
-                  r"device-side assert|RuntimeError: |Fatal Python error"),
-    ("early-stop", r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
-                   r"^\s*Early stopping, best iteration|^\s*Stopping early|Training stopped early|ran out of patience|loss is (?:nan|inf)\w*,? stopping"),
-    ("finished", r"\btraining\b(?! loss| time per| set| data| step| acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
-                 r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone training\b|"
-                 r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)"),
-    ("warning", r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan (?:loss|gradient)s? detected"),
-)  # fmt: skip
+    (
+        "killed",
+        r"^\s*Killed\s*$|^\S+: line \d+: +\d+ (?:Killed|Terminated|Aborted)\b|^srun: error: .*: "
+        r"(?:Killed|Terminated|Aborted|Bus error)\b|"
+        r"terminated by signal \d|\bexit code 137\b|^\s*Aborted\s*$|\bBus "
+        r"error\b|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: "
+        r".*CANCELLED|"
+        r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)",
+    ),
+    (
+        "traceback",
+        r"Watchdog caught collective operation timeout|NCCL (?:error|operation|communicator).{0,80}(?:timed "
+        r"out|abort|:)|"
+        r"^terminate called after "
+        r"throwing|\bChildFailedError\b|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
+        r"device-side assert|RuntimeError: |Fatal Python error",
+    ),
+    (
+        "early-stop",
+        r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
+        r"^\s*Early stopping, best iteration|^\s*Stopping early|Training stopped early|ran out of patience|loss is "
+        r"(?:nan|inf)\w*,? stopping",
+    ),
+    (
+        "finished",
+        r"\btraining\b(?! loss| time per| set| data| step| "
+        r"acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
+        r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone "
+        r"training\b|"
+        r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)",
+    ),
+    (
+        "warning",
+        r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan "
+        r"(?:loss|gradient)s? detected",
+    ),
+)
 _RULES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _SIGNS)
 # asked first, so that a line costs one search and not one per rule
 _TRIGGER = re.compile(
-    r"Traceback|memory|exhausted|ALLOC_FAILED|oom[-_]kill|DataLoader|bus error|killed|aborted|exit code|terminate called|ChildFailed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
-    r"TIME LIMIT|terminated|exitcode|segmentation|core dumped|watchdog|nccl|CUDA error|assert|RuntimeError|fatal|early|stopp|patience|"
+    r"Traceback|memory|exhausted|ALLOC_FAILED|oom[-_]kill|DataLoader|bus error|killed|aborted|exit code|terminate "
+    r"called|ChildFailed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
+    r"TIME LIMIT|terminated|exitcode|segmentation|core dumped|watchdog|nccl|CUDA "
+    r"error|assert|RuntimeError|fatal|early|stopp|patience|"
     r"training|train_runtime|Trainer|exiting|completed|optimization|Warning|loss is|finite|nan (?:loss|grad)",
     re.IGNORECASE,
 )
@@ -64,8 +94,8 @@ class _Pending:
 
 @dataclass(slots=True)
 class EventLog:
-    """Collects events with their place in the file; the same one said by every rank counts once, said again much later it may
-    be that of another run in the file."""
+    """Collects events with their place in the file; the same one said by every rank counts once, said again much later
+    it may be that of another run in the file."""
 
     found: list[tuple[int, Event]] = field(default_factory=list)
     _known: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # how often, and where last

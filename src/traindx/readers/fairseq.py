@@ -12,7 +12,8 @@ from traindx.readers.text import read_text
 
 NAME = "fairseq"
 _LINE = re.compile(
-    r"\| epoch \d{3} \|.*\b(?:loss|num_updates) |\bepoch \d{3}:\s+\d+ / \d+ loss=|\| (?:train|train_inner|valid) \| \{\"epoch\": \d|"
+    r"\| epoch \d{3} \|.*\b(?:loss|num_updates) |\bepoch \d{3}:\s+\d+ / \d+ loss=|\| (?:train|train_inner|valid) \| "
+    r"\{\"epoch\": \d|"
     r"epoch \d{3} \| (?:valid on|loss )"
 )
 

@@ -32,14 +32,15 @@ _MAX_FILES = 200_000
 _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets", b"[Content_Types].xml")  # of the zip that an .xlsx is
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOOKED_FOR = (
-    "TensorBoard events, W&B, MLflow, trackio, HF, Lightning, Keras, YOLO, mmengine, detectron2, fairseq or Megatron logs, "
+    "TensorBoard events, W&B, MLflow, trackio, HF, Lightning, Keras, YOLO, mmengine, detectron2, fairseq or Megatron "
+    "logs, "
     "CSV/TSV/JSON tables or any text with 'loss 0.5'-like pairs"
 )
 
 
 def find_runs(paths: Sequence[Path], *, progress: Progress | None = None, allowed: Allowed | None = None) -> list[Run]:
-    """Every run in these files and directories, in order. Raises TraindxError when a path holds none. Files that are not
-    `allowed`, links out of a directory for example, are passed over, whatever leads to them."""
+    """Every run in these files and directories, in order. Raises TraindxError when a path holds none. Files that are
+    not `allowed`, links out of a directory for example, are passed over, whatever leads to them."""
     runs: list[Run] = []
     with limited_to(allowed):
         for path in paths:
@@ -55,7 +56,8 @@ def find_runs(paths: Sequence[Path], *, progress: Progress | None = None, allowe
 
 
 def add_settings_beside(run: Run) -> None:
-    """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself wins."""
+    """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself
+    wins."""
     folder = Path(run.source).parent
     for name in SETTINGS:
         if (folder / name).is_file() and may_read(folder / name):
@@ -64,7 +66,8 @@ def add_settings_beside(run: Run) -> None:
 
 
 def add_versions(run: Run) -> None:
-    """The versions that its settings or the model card beside it name, as settings `version.NAME`; the log's own win."""
+    """The versions that its settings or the model card beside it name, as settings `version.NAME`; the log's own
+    win."""
     card = Path(run.source).parent / CARD
     found = from_settings(run.config)
     if card.is_file() and may_read(card):
@@ -129,7 +132,8 @@ def _refuse_workbook(source: Source) -> None:
     zipped = source.head.startswith(_ZIP) and any(part in source.head for part in _WORKBOOK_PARTS)
     if zipped or source.head.startswith(_OLD_EXCEL):
         raise TraindxError(
-            f"{source.name} is an Excel workbook, which traindx does not read: save the sheet as CSV and give that file."
+            f"{source.name} is an Excel workbook, which traindx does not read: save the sheet as CSV and give that "
+            f"file."
         )
 
 

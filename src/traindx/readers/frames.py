@@ -1,8 +1,7 @@
 """Rows of a table or of JSON lines, in columns, and what the columns are for.
 
-A column's role is read off its name: one says train or val, one tells runs apart, one names the metric of each row (long
-format), one holds the time of day, one counts; the others are metrics.
-"""
+A column's role is read off its name: one says train or val, one tells runs apart, one names the metric of each row
+(long format), one holds the time of day, one counts; the others are metrics. """
 
 from __future__ import annotations
 
@@ -25,18 +24,22 @@ Column = tuple[Floats, Mask | None]  # the values, and where there is one (None:
 _PERIOD_SAMPLE = 256  # rows in which a repeating order of names must show
 
 SPLIT_NAMES = frozenset({
-    "split", "phase", "mode", "set", "subset", "partition", "stage", "dataset", "datasplit", "type", "event", "kind", "loop",
+    "split", "phase", "mode", "set", "subset", "partition", "stage", "dataset", "datasplit", "type", "event", "kind",
+    "loop",
     "trainval", "traintest",
 })  # fmt: skip
 TAG_NAMES = frozenset({
-    "tag", "tags", "metric", "metrics", "metricname", "metrickey", "key", "name", "variable", "measure", "series", "scalar",
+    "tag", "tags", "metric", "metrics", "metricname", "metrickey", "key", "name", "variable", "measure", "series",
+    "scalar",
     "field",
 })  # fmt: skip
 VALUE_NAMES = frozenset({"value", "values", "metricvalue", "scalarvalue", "val"})
 RUN_NAMES = frozenset({
-    "run", "runid", "runname", "runuuid", "experiment", "experimentid", "experimentname", "exp", "expname", "expid", "model",
+    "run", "runid", "runname", "runuuid", "experiment", "experimentid", "experimentname", "exp", "expname", "expid",
+    "model",
     "modelname", "arch", "architecture", "fold", "kfold", "cvfold", "foldid", "trial", "trialid", "trialname", "client",
-    "clientid", "agent", "agentid", "variant", "method", "algo", "algorithm", "name", "config", "configid", "setting", "job",
+    "clientid", "agent", "agentid", "variant", "method", "algo", "algorithm", "name", "config", "configid", "setting",
+    "job",
     "jobid", "session", "sessionid", "repeat", "replicate",
 })  # fmt: skip
 _NUMERIC_RUN_NAMES = RUN_NAMES - {"name", "config", "method", "setting"}
@@ -201,7 +204,8 @@ def constant_counters(frame: Frame) -> dict[str, float]:
 
 
 def idle_counters(frame: Frame) -> set[str]:
-    """Columns named like a step that say something else of each row (the steps of an episode), beside one that counts."""
+    """Columns named like a step that say something else of each row (the steps of an episode), beside one that
+    counts."""
     rises: dict[str, float] = {}
     idle: set[str] = set()
     for name, values in counters_of(frame).items():

@@ -29,7 +29,8 @@ _PACKED = np.dtype([("mark", "u1"), ("value", ">f8")])
 
 
 class Cutter:
-    """Finds the cells of one block after the other in memory that it uses again: fresh pages cost more than the search."""
+    """Finds the cells of one block after the other in memory that it uses again: fresh pages cost more than the
+    search."""
 
     def __init__(self, delimiter: bytes, width: int) -> None:
         self._delimiter = ord(delimiter)
@@ -63,8 +64,8 @@ class Grid:
     def __init__(
         self, block: bytes, text: NDArray[np.uint8], ends: Places, width: int, packed: bytearray, commas: bool
     ) -> None:
-        """`text` is the block with one byte before it, `ends` are the places of the separators in it; `packed` is memory to
-        use."""
+        """`text` is the block with one byte before it, `ends` are the places of the separators in it; `packed` is
+        memory to use."""
         self._block = block
         self._text = text
         self._ends = ends
@@ -197,7 +198,8 @@ class Grid:
         return Labels(codes, [as_text(word) for word in (*words, *rare)])
 
     def _pieces(self, starts: Places, lengths: Places) -> list[NDArray[np.uint64]]:
-        """The cells' text, eight bytes at a time, filled up with zeros: where all pieces are equal, so are the cells."""
+        """The cells' text, eight bytes at a time, filled up with zeros: where all pieces are equal, so are the
+        cells."""
         windows = np.ndarray(len(self._text) - 2 * _PIECE, dtype=f"V{2 * _PIECE}", buffer=self._text, strides=(1,))
         shortest, longest = int(lengths.min()), int(lengths.max())
         pieces: list[NDArray[np.uint64]] = []

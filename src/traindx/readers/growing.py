@@ -34,8 +34,8 @@ class Growing:
         self._length += len(values)
 
     def array(self, shared: Shared | None = None) -> NDArray[Any]:
-        """All of them, as one array that must not be written to. `shared` remembers it for others that were given the very
-        same arrays."""
+        """All of them, as one array that must not be written to. `shared` remembers it for others that were given the
+        very same arrays."""
         self._close_tail()
         if shared is not None:
             key = tuple(map(id, self._chunks))

@@ -87,7 +87,8 @@ def _ending(builder: RunBuilder, state: Mapping[str, Any]) -> None:
 
 
 def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
-    """One run for each output directory: every checkpoint repeats the history up to its step, so the last one has all."""
+    """One run for each output directory: every checkpoint repeats the history up to its step, so the last one has
+    all."""
     groups: dict[Path, list[Path]] = {}
     for path in files:
         if path.name == STATE:

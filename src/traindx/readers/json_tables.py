@@ -221,7 +221,8 @@ def _without_common_root(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _epochs(length: int, lengths: set[int]) -> Floats:
-    """Columns without a counter count epochs; one several times longer than the shortest has so many values an epoch."""
+    """Columns without a counter count epochs; one several times longer than the shortest has so many values an
+    epoch."""
     shortest = min(lengths)
     if len(lengths) > 1 and shortest > 1 and length % shortest == 0:
         return np.arange(1.0, length + 1.0, dtype=np.float64) * (shortest / length)

@@ -34,7 +34,8 @@ def read(source: Source) -> list[Run]:
 
 
 def _history(value: Any) -> Mapping[str, Any]:
-    """The history in this value: nothing but lists, 'loss' among them, and each 'val_' metric with its training twin."""
+    """The history in this value: nothing but lists, 'loss' among them, and each 'val_' metric with its training
+    twin."""
     if isinstance(value, Mapping) and isinstance(value.get("history"), Mapping):
         value = value["history"]
     if not isinstance(value, Mapping) or not isinstance(value.get("loss"), list):

@@ -25,14 +25,16 @@ _KNOBS = frozenset(_KNOB_WORDS.split())
 _LIMITS = frozenset({"max", "min", "num", "n", "nb", "target", "default"})
 # a line that tells about another line: the best value so far, a file that was saved or loaded
 _TOLD = re.compile(
-    r"\b(?:best|saving(?! dict)|saved?|improved?|improvement|checkpoint|resum\w*|restor\w*|load(?:ed|ing)?|lowest|highest|previous|"
+    r"\b(?:best|saving(?! "
+    r"dict)|saved?|improved?|improvement|checkpoint|resum\w*|restor\w*|load(?:ed|ing)?|lowest|highest|previous|"
     r"early\s?stopp\w*|patience|did not|threshold)\b|保存|最佳|最好|加载",
     re.IGNORECASE,
 )
 _SPLIT_WORDS: dict[str, Split] = {}
 for _split, _words in (
     ("train", "train training trn tr fit trains trained learn"),
-    ("val", "val valid validation validate validating validated eval evaluation evaluate evaluating evaluated dev holdout "
+    ("val", "val valid validation validate validating validated eval evaluation evaluate evaluating evaluated dev "
+            "holdout "
             "heldout cv vali"),
     ("test", "test testing tst tested"),
 ):  # fmt: skip
@@ -46,11 +48,14 @@ _GLOSSARY = (
     ("測試", " test "), ("テスト", " test "), ("学習率", " lr "), ("学习率", " lr "), ("學習率", " lr "), ("学習", " train "),
     ("损失", " loss "), ("損失", " loss "), ("准确率", " accuracy "), ("準確率", " accuracy "), ("正解率", " accuracy "),
     ("精度", " accuracy "), ("精确率", " precision "), ("召回率", " recall "), ("平均", " avg "), ("奖励", " reward "),
-    ("报酬", " reward "), ("轮次", " epoch "), ("轮", " epoch "), ("步", " step "), ("エポック", " epoch "), ("困惑度", " perplexity "),
+    ("报酬", " reward "), ("轮次", " epoch "), ("轮", " epoch "), ("步", " step "), ("エポック", " epoch "),
+    ("困惑度", " perplexity "),
     ("误差", " error "), ("梯度范数", " grad norm "), ("时间", " time "), ("用时", " time "), ("耗时", " time "), ("손실", " loss "),
     ("정확도", " accuracy "), ("학습률", " lr "), ("학습", " train "), ("검증", " val "), ("에포크", " epoch "),
-    ("pérdida", " loss "), ("perte", " loss "), ("verlust", " loss "), ("genauigkeit", " accuracy "), ("época", " epoch "),
-    ("précision", " accuracy "), ("precisión", " accuracy "), ("эпоха", " epoch "), ("потери", " loss "), ("точность", " accuracy "),
+    ("pérdida", " loss "), ("perte", " loss "), ("verlust", " loss "), ("genauigkeit", " accuracy "),
+    ("época", " epoch "),
+    ("précision", " accuracy "), ("precisión", " accuracy "), ("эпоха", " epoch "), ("потери", " loss "),
+    ("точность", " accuracy "),
 )  # fmt: skip
 _FOREIGN = re.compile("|".join(word for word, _ in _GLOSSARY))
 _TRANSLATION = dict(_GLOSSARY)
@@ -87,7 +92,8 @@ def is_knob(name: str) -> bool:
 
 
 def split_of(text: str) -> Split:
-    """Which data the words speak of: the first of train, validation and test that they name; 'evaluate:test' is test."""
+    """Which data the words speak of: the first of train, validation and test that they name; 'evaluate:test' is
+    test."""
     weak: Split = ""
     for chunk in _WORDS.findall(in_english(text)):
         for word in _CAMEL.split(chunk):

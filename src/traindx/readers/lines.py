@@ -82,7 +82,8 @@ _TIME = r"(?P<h>\d{1,2}):(?P<m>\d{2}):(?P<s>\d{2}(?:[.,]\d+)?)"
 _STAMPS = tuple(
     re.compile(pattern, re.VERBOSE)
     for pattern in (
-        rf"[\s\[(<|]*(?:Time:\s*|NeMo\s[IWED]\s)?(?P<Y>\d{{4}})[-/.](?P<M>\d{{1,2}})[-/.](?P<D>\d{{1,2}})[ T_\-,]\s*{_TIME}"
+        rf"[\s\[(<|]*(?:Time:\s*|NeMo\s[IWED]\s)?(?P<Y>\d{{4}})[-/.](?P<M>\d{{1,2}})[-/.](?P<D>\d{{1,2}})[ "
+        rf"T_\-,]\s*{_TIME}"
         r"(?:Z|\s?[+-]\d{2}:?\d{2})?",
         rf"[\s\[(<|]*(?P<M>\d{{1,2}})/(?P<D>\d{{1,2}})/(?P<Y>\d{{4}})[ ,T]\s*{_TIME}",
         # a year of two digits leaves open which of the others is the month: only the time of day is kept
@@ -94,7 +95,8 @@ _STAMPS = tuple(
 )
 _GLOG = re.compile(rf"[IWEF]\d{{4}}\s{_TIME}\s+\d+\s+[\w./\\-]+:\d+\]\s*")
 _RANK = re.compile(
-    r"\s*(?:\[(?:rank|default|gpu|cuda:|worker)\s?(?P<a>\d+)\]\s*:?|\[\d+,(?P<b>\d+)\]<std(?:out|err)>:|rank[ _:=]?(?P<c>\d+)\s*[:|\]]"
+    r"\s*(?:\[(?:rank|default|gpu|cuda:|worker)\s?(?P<a>\d+)\]\s*:?|\[\d+,(?P<b>\d+)\]<std(?:out|err)>:|rank[ "
+    r"_:=]?(?P<c>\d+)\s*[:|\]]"
     r"|\[(?P<d>\d+)\]:(?=\s)|\[?rank:\s?(?P<e>\d+)\])\s*",
     re.IGNORECASE,
 )
@@ -110,7 +112,8 @@ _LEVEL_LATER = re.compile(
 )
 _LETTER_LEVEL = re.compile(r"\s*\[[IWEDC]\]\s*")
 _LOCATION = re.compile(
-    r"[\s|,:\-]*(?:\[[\w./\\<>-]+\.(?:py|cc|cpp|cu)(?::[\w<>]+)*\]|\([\w./\\-]+\.(?:py|cc|cpp)[ :,]+\d+\)|\[(?:[A-Za-z_]\w*\.)+\w+\](?=\s*[:-])"
+    r"[\s|,:\-]*(?:\[[\w./\\<>-]+\.(?:py|cc|cpp|cu)(?::[\w<>]+)*\]|\([\w./\\-]+\.(?:py|cc|cpp)[ "
+    r":,]+\d+\)|\[(?:[A-Za-z_]\w*\.)+\w+\](?=\s*[:-])"
     r"|[\w./\\-]+\.(?:py|cc|cpp|java|go):\s*\d+(?=[\s:\])|-])|[\w./\\-]+\.py(?=\s+[A-Za-z])|(?:[A-Za-z_]\w*\.)+\w+(?::[\w<>]+)*(?::\d+)?(?=\s+-\s|\s*[:\]|]\s)"
     r"|__\w+__(?::\w+)*(?::\d+)?(?=\s*[:|-])|[\w<>]+(?::[\w<>]+)+:\d+(?=\s-\s))[\s\])|:>\-]*"
 )

@@ -1,4 +1,5 @@
-"""Whether the process that writes a recording still runs: one that was killed leaves no end mark, and neither does one that has not ended."""
+"""Whether the process that writes a recording still runs: one that was killed leaves no end mark, and neither does one
+that has not ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""nanoGPT and build-nanogpt: 'iter 10: loss 4.1, time 12ms, mfu 3%', 'step 250: train loss 2.1, val loss 2.2', '250 hella 0.3'."""
+"""nanoGPT and build-nanogpt: 'iter 10: loss 4.1, time 12ms, mfu 3%', 'step 250: train loss 2.1, val loss 2.2', '250
+hella 0.3'."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ _DANGLING = re.compile(
 _BRACKET_LABEL = re.compile(r"^\s*[\[(]([^\])]{1,40})[\])]\s*[:|-]?\s*(?=\S)")
 _CONTINUES = re.compile(r"(?:\s[A-Za-z][\w@.\-/]*){1,5}\s*[:=]\s*")
 _NOT_MEASURED = re.compile(
-    r"(?:\b|_)best(?:_|\b)|\bbest|\blowest|\bhighest|\bmax(?:imum)?[ _]acc|\bimproved?\b|\bdecreased\b|\bincreased\b|\bfrom\b|\bos error\b|\berrno\b|"
+    r"(?:\b|_)best(?:_|\b)|\bbest|\blowest|\bhighest|\bmax(?:imum)?[ "
+    r"_]acc|\bimproved?\b|\bdecreased\b|\bincreased\b|\bfrom\b|\bos error\b|\berrno\b|"
     r"[\"=<>]|(?<!\w)'|'(?!\w)|最佳|最好",
     re.IGNORECASE,
 )

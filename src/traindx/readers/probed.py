@@ -22,8 +22,8 @@ def readings_in(folder: Path) -> list[Reading]:
 
 
 def probed_run(folder: Path) -> Run:
-    """The run of a recording that was cut short to probe it. What was trained before and for the probes makes no curve, unless it was
-    asked to train for a while first, so only those values are kept that are not finite."""
+    """The run of a recording that was cut short to probe it. What was trained before and for the probes makes no curve,
+    unless it was asked to train for a while first, so only those values are kept that are not finite."""
     run = find_runs([folder])[0]
     before = max((reading.step for reading in readings_in(folder)), default=0)
     if before < FEW:

@@ -21,7 +21,8 @@ from traindx.run import Run
 MIN_VALUES = 5
 _OF_THE_TEXT = 0.6  # a log that has a list here and there is no file of lists
 _LIST = re.compile(
-    r"(?P<quote>['\"]?)(?P<name>[A-Za-z][\w ./%@-]{0,60}?)(?P=quote)\s*[:=]\s*(?:[\w.]*\(\s*)?\[(?P<body>[^\[\]]{5,})(?:\]|\Z)"
+    r"(?P<quote>['\"]?)(?P<name>[A-Za-z][\w "
+    r"./%@-]{0,60}?)(?P=quote)\s*[:=]\s*(?:[\w.]*\(\s*)?\[(?P<body>[^\[\]]{5,})(?:\]|\Z)"
 )
 _DRESS = re.compile(r"device='[^']*'|dtype=[\w.]+|grad_fn=<[^>]*>|[A-Za-z_][\w.]*\(|\)")  # tensor(0.5, device='cuda:0')
 
@@ -67,8 +68,8 @@ def _lists(text: str) -> Iterator[tuple[str, list[float], int, int]]:
 
 
 def numbers_in(body: str, *, cut: bool = False) -> list[float] | None:
-    """The numbers between the brackets of a list, without what Python dresses them in; None when one is no number. `cut`:
-    the last one may lack digits."""
+    """The numbers between the brackets of a list, without what Python dresses them in; None when one is no number.
+    `cut`: the last one may lack digits."""
     cells = [cell for cell in re.split(r"[,\s]+", _DRESS.sub(" ", body)) if cell]
     values = [number_of(cell) for cell in (cells[:-1] if cut else cells)]
     numbers = [value for value in values if value is not None]

@@ -1,5 +1,5 @@
-"""Which files the readers may open. A log leads to others: settings beside it, parts of a resumed run, files of other ranks,
-and any of them may be a link to somewhere else. Whoever reads for an agent limits all of that in one place."""
+"""Which files the readers may open. A log leads to others: settings beside it, parts of a resumed run, files of other
+ranks, and any of them may be a link to somewhere else. Whoever reads for an agent limits all of that in one place."""
 
 from __future__ import annotations
 

@@ -30,8 +30,8 @@ def sniff(source: Source) -> float:
 
 
 def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:
-    """Each directory with files of ranks is one run, read through the first; what else lies in it (saved batches) belongs to it,
-    but for the trainings that ran beside it, which have directories of their own."""
+    """Each directory with files of ranks is one run, read through the first; what else lies in it (saved batches)
+    belongs to it, but for the trainings that ran beside it, which have directories of their own."""
     mains: dict[Path, Path] = {}
     for _, path in sorted((rank, path) for path in files if (rank := _rank(path)) is not None):
         mains.setdefault(path.parent, path)
@@ -146,7 +146,8 @@ def _fact(entry: dict[str, Any]) -> Fact:
 
 
 def _without_end(meta: dict[str, Any], path: Path) -> list[Event]:
-    """What a recording without an end mark says of its process; nothing where that may still run, or was no training's."""
+    """What a recording without an end mark says of its process; nothing where that may still run, or was no
+    training's."""
     if not meta.get("pid") or may_be_running(meta, path):
         return []
     return [Event("killed", "the recording stops without its end mark, so its process was killed")]

@@ -149,7 +149,8 @@ def _settle_outer(rows: Rows) -> None:
 
 
 def _count_epochs(rows: Rows, named: list[Floats]) -> None:
-    """'Train: [3/50]' counts epochs where other lines tell of exactly these numbers as epochs; the last one may not have come."""
+    """'Train: [3/50]' counts epochs where other lines tell of exactly these numbers as epochs; the last one may not
+    have come."""
     if not rows.own_step or rows.own_epoch or len(rows) < _FEW_EPOCHS:
         return
     if any(np.array_equal(epochs, rows.step[: len(epochs)]) for epochs in named if 0 <= len(rows) - len(epochs) <= 1):

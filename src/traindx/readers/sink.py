@@ -1,8 +1,7 @@
 """The Sink: frames in file order become runs.
 
-Rows are handed to the right run's builder, long rows are spread over their metrics, values get the split of their row, and
-a header in the middle of the file is settled: a new run, or the same one going on.
-"""
+Rows are handed to the right run's builder, long rows are spread over their metrics, values get the split of their row,
+and a header in the middle of the file is settled: a new run, or the same one going on. """
 
 from __future__ import annotations
 
@@ -180,8 +179,9 @@ class Sink:
                 tail.append(Frame(frame.length, counters).rows(null))
 
     def _read_nulls(self) -> None:
-        """JSON writers that may not say NaN say null: a loss that ends in nulls became NaN. Nulls of a field that is filled
-        in now and then (an evaluation every hundred rows) or that a template has and this run never used are no value."""
+        """JSON writers that may not say NaN say null: a loss that ends in nulls became NaN. Nulls of a field that is
+        filled in now and then (an evaluation every hundred rows) or that a template has and this run never used are no
+        value."""
         for (run, name), tail in self._null_tails.items():
             count = sum(frame.length for frame in tail)
             habit = self._null_habit.get((run, name))

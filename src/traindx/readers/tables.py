@@ -57,7 +57,8 @@ class _Part:
 
     @property
     def varied(self) -> bool:
-        """Whether a text column has hardly a word twice (the time of day): bringing its words together would cost much."""
+        """Whether a text column has hardly a word twice (the time of day): bringing its words together would cost
+        much."""
         return any(2 * len(label.words) > len(self.table) for label in self.labels.values())
 
 

@@ -47,7 +47,8 @@ def read_text(source: Source, format: str = "text") -> list[Run]:
             runs[-1].last_lines = source.last_lines(_LAST_LINES, _LINE_WIDTH)
         return runs
     raise TraindxError(
-        f"{source.name} holds no training metrics: {scanner.lines} lines were read, and none of them repeats a named number "
+        f"{source.name} holds no training metrics: {scanner.lines} lines were read, and none of them repeats a named "
+        f"number "
         "such as 'loss 0.5' beside an epoch or a step.",
         "Give the log that the training printed, or the directory it wrote to.",
     )
@@ -72,8 +73,8 @@ def sniff(source: Source) -> float:
 
 
 def _is_records(text: str) -> bool:
-    """Lines that are JSON objects are data, and a number in a sentence they quote was measured elsewhere; only loggers wrap the lines of
-    a log like this, under a name that says so."""
+    """Lines that are JSON objects are data, and a number in a sentence they quote was measured elsewhere; only loggers
+    wrap the lines of a log like this, under a name that says so."""
     lines = [line for line in text.split("\n")[:_RECORDS] if line.strip()]
     lines = lines[:-1] if len(lines) > 1 else lines  # the head may end within a line
     records = []

@@ -1,5 +1,5 @@
-"""The time axis of a log: counters that start again, run backwards, are resumed, repeat themselves or are missing become one
-clock that rises, and series are put in its order."""
+"""The time axis of a log: counters that start again, run backwards, are resumed, repeat themselves or are missing
+become one clock that rises, and series are put in its order."""
 
 from __future__ import annotations
 

@@ -14,9 +14,9 @@ from traindx.run import Floats
 
 HOLE = "\x00"  # stands for a number in a template
 # What a number may not follow, being part of a word then: 'top5', 'Acc@1', 'BLEU-4', 'mAP50-95', 'output #0'. The usual
-# case, after a blank or a bracket, is asked first; possessive quantifiers (Python 3.11) and this order are worth a third.
-# An underscore joins a name and its value where that has a sign or a fraction and nothing follows: 'loss_-4.06', 'loss_0.31', but not
-# 'layer_2', 'block_2.0.weight' or 'lr_0.1_run'.
+# case, after a blank or a bracket, is asked first; possessive quantifiers (Python 3.11) and this order are worth a
+# third. An underscore joins a name and its value where that has a sign or a fraction and nothing follows: 'loss_-4.06',
+# 'loss_0.31', but not 'layer_2', 'block_2.0.weight' or 'lr_0.1_run'.
 _AHEAD = (
     r"(?:(?<=[\s(\[=].)|(?<=\w_[-+])|(?<=\w_\d)(?=\d*+\.\d++(?:[eE][-+]?\d++)?+(?![\w.]))|(?<![\w.@^#].)(?<![A-Za-z]-.)(?<![A-Za-z]\d-.)(?<![A-Za-z]\d\d-.)"
     r"(?<!@0\.5:.)(?<!@\.5:.)(?<!@\.50:.))"

@@ -1,8 +1,8 @@
 """A tree of thousands of runs, cut into units of work: the files of one run stay together, and no unit needs another.
 
-`find_runs` looks at a whole directory at once, which is right for one run and its copies and far too slow for ten thousand
-of them. Here the folders decide: what lies in a folder, or in subfolders that trackers put inside a run, is one unit.
-"""
+`find_runs` looks at a whole directory at once, which is right for one run and its copies and far too slow for ten
+thousand of them. Here the folders decide: what lies in a folder, or in subfolders that trackers put inside a run, is
+one unit. """
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ from traindx.run import Run
 
 # folders that trackers and frameworks make inside the folder of one run
 _INSIDE = frozenset(
-    {"logs", "log", "files", "tb", "tensorboard", "tensorboard_logs", "tb_logs", "csv", "csv_logs", "events", "metrics", "params",
-     "tags", "artifacts", "train", "training", "val", "validation", "valid", "test", "eval", "evaluation", "plots", "static",
-     "images", "vis_data", "checkpoints", "ckpt", "weights", "tmp", ".hydra", "config", "media", "code", "inputs", "outputs"}
+    {"logs", "log", "files", "tb", "tensorboard", "tensorboard_logs", "tb_logs", "csv", "csv_logs", "events", "metrics",
+     "params",
+     "tags", "artifacts", "train", "training", "val", "validation", "valid", "test", "eval", "evaluation", "plots",
+     "static",
+     "images", "vis_data", "checkpoints", "ckpt", "weights", "tmp", ".hydra", "config", "media", "code", "inputs",
+     "outputs"}
 )  # fmt: skip
 _CHECKPOINT = re.compile(r"(checkpoint|ckpt|epoch|step|global_step)[-_=]?\d+$")
 _EVENTS = "tfevents"
@@ -44,8 +47,8 @@ class Unit:
 
 
 def units_in(paths: Sequence[Path], allowed: Allowed | None = None) -> list[Unit]:
-    """The units of these files and directories, in order, files in directories only where they are `allowed`. Raises TraindxError
-    for a path that does not exist."""
+    """The units of these files and directories, in order, files in directories only where they are `allowed`. Raises
+    TraindxError for a path that does not exist."""
     units: list[Unit] = []
     for path in paths:
         if not path.exists():
@@ -93,8 +96,8 @@ def _units_of(root: Path, allowed: Allowed | None) -> list[Unit]:
 
 
 def _home(path: Path, root: Path, with_events: set[Path], outputs: set[Path]) -> Path:
-    """The folder of the run this file belongs to. The events below an output directory of Hugging Face's Trainer are those of its run,
-    in a folder named after the time."""
+    """The folder of the run this file belongs to. The events below an output directory of Hugging Face's Trainer are
+    those of its run, in a folder named after the time."""
     folder = path.parent
     if _EVENTS in path.name:
         output = next((parent for parent in path.parents if parent in outputs), None)

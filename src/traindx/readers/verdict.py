@@ -81,7 +81,8 @@ def _tells_alone(rows: Rows) -> bool:
 
 
 def _has_gradients(rows: Rows) -> bool:
-    """Megatron leaves the loss out of lines whose update was skipped: a training that skips them all logs its gradient norm and no loss."""
+    """Megatron leaves the loss out of lines whose update was skipped: a training that skips them all logs its gradient
+    norm and no loss."""
     kinds = {column.meaning.kind for column in rows.plan.columns}
     return (
         "grad_norm" in kinds
@@ -109,7 +110,8 @@ def _few_items(rows: Rows) -> bool:
 
 
 def _counts_up(rows: Rows) -> bool:
-    """'0 train 10.9' opens with its step, '3 notebooks cost 12' does not: a bare number that opens a line must count."""
+    """'0 train 10.9' opens with its step, '3 notebooks cost 12' does not: a bare number that opens a line must
+    count."""
     if rows.shape.trusted or any(counter.rank != 1 or counter.total is not None for counter in rows.plan.counters):
         return True
     return distinct(rows.step) >= 3 and bool((np.diff(rows.step) >= 0).mean() > 0.7)
@@ -183,8 +185,8 @@ def _is_short_for(some: Plan, whole: Plan) -> bool:
 
 
 def _goes_along(rows: Rows, epochs: int) -> bool:
-    """A learning rate or a norm on a line by itself: it must go along with the training, unlike a setting that is printed
-    at every start."""
+    """A learning rate or a norm on a line by itself: it must go along with the training, unlike a setting that is
+    printed at every start."""
     if rows.shape.seen < 3 or all(is_knob(column.name) for column in rows.plan.columns):
         return False
     if not rows.plan.counters and rows.shape.seen < 0.3 * epochs:

@@ -1,4 +1,5 @@
-"""Ultralytics YOLO: `results.csv` (v5 pads its cells, v8 and later do not), with args.yaml, opt.yaml or hyp.yaml beside."""
+"""Ultralytics YOLO: `results.csv` (v5 pads its cells, v8 and later do not), with args.yaml, opt.yaml or hyp.yaml
+beside."""
 
 from __future__ import annotations
 

@@ -21,7 +21,8 @@ _LINE = re.compile(rf"^[ \t]*(\d+)/(\d+)[ \t]+[\d.]+G{_VALUE * 6}{_VALUE * 7}[ \
 _PARTS = ("box", "obj", "cls")
 _TRAIN = tuple(f"train/{part}_loss" for part in _PARTS)
 _VALIDATION = (
-    "metrics/precision", "metrics/recall", "metrics/mAP_0.5", "metrics/mAP_0.5:0.95", *(f"val/{part}_loss" for part in _PARTS),
+    "metrics/precision", "metrics/recall", "metrics/mAP_0.5", "metrics/mAP_0.5:0.95",
+    *(f"val/{part}_loss" for part in _PARTS),
 )  # fmt: skip
 _BETWEEN = 3  # the sum of the losses, the number of labels and the image size
 

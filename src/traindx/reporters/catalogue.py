@@ -54,7 +54,8 @@ def pages_of(identifier: str) -> list[str]:
 
 
 def said(text: str) -> list[str]:
-    """For a sentence people say about a training: what they think it is, what it usually is, and the check that tells."""
+    """For a sentence people say about a training: what they think it is, what it usually is, and the check that
+    tells."""
     from traindx.misdiagnoses import misdiagnoses
 
     wanted = _words(text)

@@ -30,7 +30,8 @@ class Finding:
 
 
 def findings(diagnosis: Diagnosis) -> list[Finding]:
-    """The cause to act on first and those at work beside it, then what was seen; a run without any still says its verdict."""
+    """The cause to act on first and those at work beside it, then what was seen; a run without any still says its
+    verdict."""
     present = [symptom for symptom in diagnosis.present() if severe(symptom)]
     first = leading(diagnosis)
     told = [] if first is None else [_cause(diagnosis, hypothesis) for hypothesis in (first, *diagnosis.also)]
@@ -79,7 +80,8 @@ def _symptom(diagnosis: Diagnosis, symptom: Observation) -> Finding:
     file, line = source_line(symptom.where)
     return Finding(
         symptom.id, "symptom", "warning" if diagnosis.verdict == "unhealthy" else "note",
-        clean(symptom.id) if known is None else known.title, (f"{run_name(diagnosis)}: {placed(symptom, diagnosis.run.axis)}",),
+        clean(symptom.id) if known is None else known.title, (f"{run_name(diagnosis)}: "
+                                                              f"{placed(symptom, diagnosis.run.axis)}",),
         run_name(diagnosis), diagnosis.run.source, file, line,
     )  # fmt: skip
 

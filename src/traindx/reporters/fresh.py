@@ -10,8 +10,8 @@ from traindx.reporters.wording import amount
 
 
 def stale(folder: Path, files: Mapping[str, str], owned: Sequence[str]) -> list[str]:
-    """Files in the folder that differ from what they should be, are missing, or match a pattern of `owned` and belong to
-    nothing any more."""
+    """Files in the folder that differ from what they should be, are missing, or match a pattern of `owned` and belong
+    to nothing any more."""
     different = (path for path, text in files.items() if _current(folder / path) != text)
     return sorted({*different, *_orphans(folder, files, owned)})
 

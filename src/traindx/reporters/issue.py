@@ -1,7 +1,7 @@
 """A short Markdown block to paste into an issue or a thread: the answer, the evidence, the versions and the command.
 
-It goes to people outside, so it holds no path but the run's name and no secret, and nothing from the log becomes markup.
-"""
+It goes to people outside, so it holds no path but the run's name and no secret, and nothing from the log becomes
+markup. """
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ _LONGEST = 300  # characters of a line that comes from the log
 _GRAVE = ("unhealthy", "inconclusive", "healthy")
 # the parts of an environment that people ask for first
 _PACKAGES = (
-    "python", "torch", "pytorch", "cuda", "transformers", "accelerate", "lightning", "pytorch_lightning", "deepspeed", "tensorflow",
+    "python", "torch", "pytorch", "cuda", "transformers", "accelerate", "lightning", "pytorch_lightning", "deepspeed",
+    "tensorflow",
     "keras", "jax", "flax", "mmengine", "mmcv", "ultralytics", "timm",
 )  # fmt: skip
 _VERSION = re.compile(r"v?\d+(?:\.\w+)+(?:[+-][\w.]+)?")

@@ -24,8 +24,8 @@ class Ink:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Lines of at most `width` cells; a word longer than a line is cut, and a number keeps its percent sign. No text is one empty
-    line."""
+    """Lines of at most `width` cells; a word longer than a line is cut, and a number keeps its percent sign. No text is
+    one empty line."""
     width = max(width, 1)
     lines: list[str] = []
     line = ""
@@ -96,7 +96,8 @@ def narrowed(code: Sequence[str], width: int) -> list[str]:
     for line in code:
         statement, mark, comment = line.rpartition("# ")
         indent = line[: len(line) - len(line.lstrip())]
-        # a hash inside a string is no comment: only one after two spaces, or at the beginning of the line, is taken for it
+        # a hash inside a string is no comment: only one after two spaces, or at the beginning of the line, is taken for
+        # it
         if mark and cell_len(line) > width and (not statement.strip() or statement.endswith("  ")):
             lines += [f"{indent}# {piece}" for piece in wrap(comment, width - len(indent) - 2)]
             line = statement.rstrip()
@@ -106,7 +107,8 @@ def narrowed(code: Sequence[str], width: int) -> list[str]:
 
 
 def table(rows: Sequence[Sequence[str]], *, right: frozenset[str] = frozenset()) -> list[str]:
-    """Rows as aligned columns, two spaces apart; the first row is the head, and columns in `right` align to the right."""
+    """Rows as aligned columns, two spaces apart; the first row is the head, and columns in `right` align to the
+    right."""
     widths = [max(cell_len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:

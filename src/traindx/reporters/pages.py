@@ -182,9 +182,12 @@ def known_issues_page() -> str:
     }
     parts = [
         "# Known issues of library versions",
-        "`traindx diagnose` names one beside the causes when the versions are known to be affected and the run shows what it "
-        "does; it moves no probability. Where versions are unknown, only an error text that nothing else prints is enough. "
-        "`traindx doctor` lists those of an environment, without the changed ones. Versions are read from the log (`pip "
+        "`traindx diagnose` names one beside the causes when the versions are known to be affected and the run shows "
+        "what it "
+        "does; it moves no probability. Where versions are unknown, only an error text that nothing else prints is "
+        "enough. "
+        "`traindx doctor` lists those of an environment, without the changed ones. Versions are read from the log "
+        "(`pip "
         "freeze`, a Trainer's model card, an environment report), from what W&B keeps of a run, and from a recording.",
     ]
     for kind, (title, lead) in kinds.items():

@@ -7,7 +7,8 @@ import re
 
 _HIDDEN = "***"
 _SECRETS = re.compile(
-    r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ)[\w.-]{12,}"  # tokens by the prefixes their makers give them
+    # tokens by the prefixes their makers give them
+    r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ)[\w.-]{12,}"
     r"|\b[0-9a-fA-F]{40,}\b"  # W&B keys have 40 digits
     r"|[\w.+-]+@[\w-]+\.[\w.]+"
 )
@@ -19,7 +20,8 @@ _PATH = re.compile(r"(?<![\w:/.~\\])(?:~|[A-Za-z]:|\.{1,2})?(?:[/\\][^\s/\\:'\"`
 
 
 def scrubbed(text: str, source: str = "") -> str:
-    """The text without secrets, with every path cut to its last part; `source` is the run's own, which may hold blanks."""
+    """The text without secrets, with every path cut to its last part; `source` is the run's own, which may hold
+    blanks."""
     if source:
         text = text.replace(source, base_of(source))
     text = _IN_ADDRESS.sub(lambda match: match.group(1) or match.group(2), text)

@@ -17,11 +17,16 @@ from traindx.version import __version__
 
 OWNED = ("references/*.md",)
 DESCRIPTION = (
-    "Find out why a neural-network training fails and prove the fix, with measured evidence instead of guesses. Use when a training "
-    "does not learn, the loss is NaN or Inf, stuck, flat, at chance level, oscillating, spiking or diverging, when gradients "
-    "explode, vanish or do not reach a layer, when validation is much worse than training, when training is slow, or before "
-    "changing a learning rate, optimizer, batch size or model because results are poor. Reads training logs and run directories "
-    "(TensorBoard, W&B, MLflow, Hugging Face, Lightning, Keras, YOLO, CSV, JSON, plain text), checkpoints and PyTorch scripts."
+    "Find out why a neural-network training fails and prove the fix, with measured evidence instead of guesses. Use "
+    "when a training "
+    "does not learn, the loss is NaN or Inf, stuck, flat, at chance level, oscillating, spiking or diverging, when "
+    "gradients "
+    "explode, vanish or do not reach a layer, when validation is much worse than training, when training is slow, or "
+    "before "
+    "changing a learning rate, optimizer, batch size or model because results are poor. Reads training logs and run "
+    "directories "
+    "(TensorBoard, W&B, MLflow, Hugging Face, Lightning, Keras, YOLO, CSV, JSON, plain text), checkpoints and PyTorch "
+    "scripts."
 )
 HEAD = f"""---
 name: traindx

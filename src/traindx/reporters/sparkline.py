@@ -70,8 +70,8 @@ def _labels(values: Sequence[float]) -> tuple[str, str] | None:
 
 
 def caption(curve: Curve, unit: str) -> str:
-    """What the curve says in words: its best value with its place, its last one, and what the picture cannot show. `unit` is what the
-    run counts; a curve that counts something else says so itself."""
+    """What the curve says in words: its best value with its place, its last one, and what the picture cannot show.
+    `unit` is what the run counts; a curve that counts something else says so itself."""
     unit = curve.axis or unit
     finite = [(value, step) for step, value in zip(curve.steps, curve.values, strict=True) if math.isfinite(value)]
     name = clean(curve.name)

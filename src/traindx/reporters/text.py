@@ -86,7 +86,8 @@ class _Pages:
         if headline(diagnosis):
             lines += wrap(headline(diagnosis), self.width)
         for section in (
-            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.also(diagnosis), self.known(diagnosis),
+            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.also(diagnosis),
+            self.known(diagnosis),
             self.alternatives(diagnosis),
             self.closing(diagnosis),
         ):  # fmt: skip

@@ -78,7 +78,8 @@ def amount(value: int, noun: str) -> str:
 
 
 def length_of(diagnosis: Diagnosis) -> str:
-    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any. Epochs 0 to 9 are ten."""
+    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any. Epochs 0 to 9 are
+    ten."""
     from_zero = diagnosis.run.axis == "epoch" and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
     length = amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
     cost = diagnosis.run.config.get("recording.cost")
@@ -116,8 +117,8 @@ def title_of(hypothesis: Hypothesis) -> str:
 
 
 def unmeasured(diagnosis: Diagnosis) -> bool:
-    """Nothing was found in the log but how it ended: what it could be is what anything could be, and no page is made longer by it.
-    Answers are no log."""
+    """Nothing was found in the log but how it ended: what it could be is what anything could be, and no page is made
+    longer by it. Answers are no log."""
     known = {symptom.id for symptom in diagnosis.symptoms if symptom.state != "unknown"}
     run = diagnosis.run
     return run.objective is None and run.format != ANSWERS and diagnosis.verdict == "inconclusive" and known <= _ENDS
@@ -149,7 +150,8 @@ def supports(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
 
 
 def objection(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
-    """The strongest thing that speaks against it, in a few words: a symptom that was seen or looked for by its id alone."""
+    """The strongest thing that speaks against it, in a few words: a symptom that was seen or looked for by its id
+    alone."""
     text = hypothesis.contradicts[0]
     seen = next((symptom.id for symptom in diagnosis.present() if symptom.evidence == text), None)
     name, not_seen, _ = text.partition(" not seen: ")
@@ -182,7 +184,8 @@ def main_symptom(diagnosis: Diagnosis) -> str:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """The headline, unless the list of symptoms says the same sentence; why a page decides nothing is always said first."""
+    """The headline, unless the list of symptoms says the same sentence; why a page decides nothing is always said
+    first."""
     said = {symptom.evidence for symptom in diagnosis.present()}
     return "" if diagnosis.headline in said and diagnosis.verdict != "inconclusive" else clean(diagnosis.headline)
 

@@ -32,8 +32,10 @@ def cases_page() -> str:
     body = tag(
         "section",
         tag("h1", "Case book"),
-        tag("p", f"The newest {amount(len(cases), 'case')}. Say what a cause was with `traindx cases confirm NUMBER`.", class_="lead"),
-        tag("div", tag("table", tag("thead", head), tag("tbody", [_row(case) for case in cases])), class_="table", tabindex=0, role="region", aria_label="cases"),
+        tag("p", f"The newest {amount(len(cases), 'case')}. Say what a cause was with `traindx cases confirm NUMBER`.",
+            class_="lead"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", [_row(case) for case in cases])), class_="table",
+            tabindex=0, role="region", aria_label="cases"),
         class_="card",
     )  # fmt: skip
     return framed("case book · traindx", body, (("All runs", "/"),))

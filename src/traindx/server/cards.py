@@ -42,8 +42,10 @@ class Card:
     def data(self, live: bool, changed: float, folder: str) -> dict[str, Any]:
         """As the page's script takes it."""
         return {
-            "id": self.id, "name": self.name.removeprefix(folder), "verdict": self.verdict, "live": live, "changed": changed, "length": self.length,
-            "cause": self.cause, "sure": round(self.confidence, 3), "symptom": self.symptom, "spark": [round(y, 3) for y in self.spark],
+            "id": self.id, "name": self.name.removeprefix(folder), "verdict": self.verdict, "live": live,
+            "changed": changed, "length": self.length,
+            "cause": self.cause, "sure": round(self.confidence, 3), "symptom": self.symptom,
+            "spark": [round(y, 3) for y in self.spark],
             "said": self.headline, "order": attention(self.verdict, live, self.confidence),
         }  # fmt: skip
 
@@ -69,10 +71,12 @@ def card_of(unit: Unit, place: int, run: Run, diagnosis: Diagnosis) -> Card:
     first = leading(diagnosis)
     return Card(
         id=identifier_of(unit, place, run.name), place=place, name=run_name(diagnosis), verdict=diagnosis.verdict,
-        headline=clean(diagnosis.headline), length=amount(run.steps, run.axis) if run.steps else "", cause=title_of(first) if first is not None else "",
+        headline=clean(diagnosis.headline), length=amount(run.steps, run.axis) if run.steps else "",
+        cause=title_of(first) if first is not None else "",
         confidence=first.confidence if first is not None else 0.0,
         symptom=main_symptom(diagnosis) if diagnosis.verdict != "healthy" else "",
-        ended=any(event.kind in _ENDS for event in run.events), spark=_spark(diagnosis), summary=summary_of(run, diagnosis),
+        ended=any(event.kind in _ENDS for event in run.events), spark=_spark(diagnosis),
+        summary=summary_of(run, diagnosis),
     )  # fmt: skip
 
 

@@ -32,8 +32,8 @@ def is_loopback(host: str) -> bool:
 
 @dataclass(frozen=True)
 class Guard:
-    """The rules of one server. A page elsewhere can make a browser send requests here under a name that points to this machine
-    (DNS rebinding), so the name must be one of ours; beyond the own machine a token is needed besides."""
+    """The rules of one server. A page elsewhere can make a browser send requests here under a name that points to this
+    machine (DNS rebinding), so the name must be one of ours; beyond the own machine a token is needed besides."""
 
     host: str
     names: tuple[str, ...] = ()
@@ -44,7 +44,8 @@ class Guard:
         return cls(host, names, "" if is_loopback(host) else secrets.token_urlsafe(24))
 
     def knows(self, header: str | None) -> bool:
-        """Whether the Host header names this server: a number, since numbers cannot be rebound, or a name of this machine."""
+        """Whether the Host header names this server: a number, since numbers cannot be rebound, or a name of this
+        machine."""
         name = _name(header or "")
         if is_loopback(name) or name in (self.host, *self.names):
             return bool(name)

@@ -64,7 +64,8 @@ class Handler(BaseHTTPRequestHandler):
 def open_server(
     folder: Path, host: str, port: int | None, names: tuple[str, ...] = (), shelf: Shelf | None = None
 ) -> Server:
-    """A server that is bound and ready; `serve_forever` runs it. Without a port the default one or one of its neighbours is taken."""
+    """A server that is bound and ready; `serve_forever` runs it. Without a port the default one or one of its
+    neighbours is taken."""
     guard = Guard.of(host, names)
     kind = _Server6 if ":" in host else Server
     wanted = range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBOURS) if port is None else [port]

@@ -143,8 +143,8 @@ class Signals:
         return np.interp(place, train.bins.x, train.bins.median)
 
     def better_after(self, share: float) -> Curve | None:
-        """The validation score or loss that stands better at the end than it ever did in this first share of the run: what
-        the training loss did there was no harm, or it measures something else since."""
+        """The validation score or loss that stands better at the end than it ever did in this first share of the run:
+        what the training loss did there was no harm, or it measures something else since."""
         for curve in (self.score, self.val):
             if curve is None or not len(curve):
                 continue

@@ -25,8 +25,8 @@ GUESS_CLOSE = 0.004  # the same where K itself is guessed
 
 @dataclass(frozen=True)
 class Chance:
-    """ln K for K classes, and how K is known: 'given', 'config', 'accuracy' or 'loss' (guessed). Where a recording counted the
-    labels, chance is what guessing by their frequency costs: their entropy."""
+    """ln K for K classes, and how K is known: 'given', 'config', 'accuracy' or 'loss' (guessed). Where a recording
+    counted the labels, chance is what guessing by their frequency costs: their entropy."""
 
     classes: int
     known: str
@@ -54,7 +54,8 @@ def variance_of_targets(signals: Signals) -> float | None:
 
 
 def no_better_than_one_answer(signals: Signals) -> bool:
-    """A regression by squares that ends where one answer for everything would be, however far the loss has come down."""
+    """A regression by squares that ends where one answer for everything would be, however far the loss has come
+    down."""
     ratio = signals.run.config.get(BY_VARIANCE)
     return isinstance(ratio, float) and ratio > ONE_ANSWER
 

@@ -22,7 +22,8 @@ _HALF_SCORES = frozenset(
     {"precision", "recall", "prec", "rec", "sensitivity", "specificity"}
 )  # one is bought with the other
 _WHOLE_REWARD = frozenset(
-    "reward rewards rew return returns mean avg average total episode episodes ep episodic history rollout train eval test charts env".split()
+    "reward rewards rew return returns mean avg average total episode episodes ep episodic history rollout train eval "
+    "test charts env".split()
 )
 SUM = "sum of "  # how the name of a loss begins that was put together from its parts
 
@@ -104,7 +105,8 @@ def best_score(run: Run, splits: Sequence[str]) -> Series | None:
 
 
 def held_out_scores(run: Run) -> list[Series]:
-    """Every score of data that was not trained on; precision and recall alone are bought with each other and left out."""
+    """Every score of data that was not trained on; precision and recall alone are bought with each other and left
+    out."""
     found = [series for series in usable(run, "score") if series.meaning.split != "train"]
     return [s for s in found if not set(tokens_of(s.name)) & _HALF_SCORES]
 

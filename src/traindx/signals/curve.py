@@ -104,8 +104,8 @@ class Curve:
 
     @cached_property
     def correlation(self) -> float:
-        """How much averages scatter more than independent noise would make them: neighbouring values resemble each other
-        where losses are running means or batches overlap. 1 for independent noise."""
+        """How much averages scatter more than independent noise would make them: neighbouring values resemble each
+        other where losses are running means or batches overlap. 1 for independent noise."""
         width = self.bins.count
         if width < 4:
             return 1.0

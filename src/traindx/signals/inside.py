@@ -75,8 +75,8 @@ def objective(signals: Signals, fewest: int = 5) -> Curve | None:
 
 
 def travel(run: Run, fewest: int) -> tuple[float, float] | None:
-    """How far the weights are from where they began, by their size, at the end of at least so many updates: distance and
-    step. Only a recording knows it."""
+    """How far the weights are from where they began, by their size, at the end of at least so many updates: distance
+    and step. Only a recording knows it."""
     series = run.series.get("weight_travel")
     if series is None or not len(series) or series.steps[-1] < fewest or not np.isfinite(series.values[-1]):
         return None
@@ -101,7 +101,8 @@ def left_over(curve: Curve) -> float:
 
 
 def _start(curve: Curve) -> float:
-    """A run that explodes in its first steps comes back from very high up: only what lies below the start is learned."""
+    """A run that explodes in its first steps comes back from very high up: only what lies below the start is
+    learned."""
     return min(curve.initial, float(curve.y[0]))
 
 

@@ -13,13 +13,14 @@ SURE = 2.0  # standard deviations
 
 
 def scatters(curve: Curve) -> bool:
-    """The values scatter by their own size, so that the level of a few of them tells nothing: it may seem to fall where nothing is
-    learnt, or to rest where much is."""
+    """The values scatter by their own size, so that the level of a few of them tells nothing: it may seem to fall where
+    nothing is learnt, or to rest where much is."""
     return len(curve) >= 2 * FIRST and curve.noise >= WIDE * float(np.median(np.abs(curve.y)))
 
 
 def lost_in_noise(curve: Curve) -> bool:
-    """They scatter like that, the first of them do not differ from the later ones, and there is no trend, by their ranks."""
+    """They scatter like that, the first of them do not differ from the later ones, and there is no trend, by their
+    ranks."""
     if not scatters(curve):
         return False
     values = curve.y

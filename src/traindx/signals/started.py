@@ -30,11 +30,13 @@ def trained_before(signals: Signals) -> str:
         return ""
     if train.initial > TRAINED * level or val.initial > HELD_OUT * level:
         return ""
-    return f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained before."
+    return (f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been "
+            f"trained before.")
 
 
 def from_scratch(signals: Signals) -> bool:
-    """A recording saw weights as they are dealt out and first answers that were no better than a guess. Whatever else is not known."""
+    """A recording saw weights as they are dealt out and first answers that were no better than a guess. Whatever else
+    is not known."""
     dealt_out = signals.run.config.get("weights_dealt_out")
     fresh = isinstance(dealt_out, float) and dealt_out >= DEALT_OUT
     return fresh and not trained_before(signals) and not _knew(signals)

@@ -44,7 +44,8 @@ def rolling_median(values: Floats, width: int) -> Floats:
 
 
 def rank_sum(some: Floats, others: Floats) -> float:
-    """By how many standard deviations the ranks of some values lie above those of others (Wilcoxon's two-sample test)."""
+    """By how many standard deviations the ranks of some values lie above those of others (Wilcoxon's two-sample
+    test)."""
     few, many = len(some), len(others)
     if not few or not many:
         return 0.0

@@ -1,7 +1,7 @@
 """Remembers what went into the last activation, so that a treatment can do without it.
 
-A view of an activation's result shares its memory: whatever reshapes the script does afterwards, the two are recognised.
-"""
+A view of an activation's result shares its memory: whatever reshapes the script does afterwards, the two are
+recognised. """
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Memory:
         return activation
 
     def before(self, tensor: Any, names: tuple[str, ...] = SQUASHING) -> torch.Tensor | None:
-        """What this tensor was before the last activation, in its present shape; None where it is none of that one's."""
+        """What this tensor was before the last activation, in its present shape; None where it is none of that
+        one's."""
         output, given = self._output, self._input
         if not isinstance(tensor, torch.Tensor) or output is None or given is None or self._name not in names:
             return None

@@ -1,8 +1,7 @@
 """Changes of the source itself: the script's own text with the least changed, or nothing where that would be a guess.
 
-One module an edit in `edits/`, named after the setting it makes true; it defines `edit(module, setting, evidence)`, which gives the
-changed module, or None where it finds no place that it is sure of.
-"""
+One module an edit in `edits/`, named after the setting it makes true; it defines `edit(module, setting, evidence)`,
+which gives the changed module, or None where it finds no place that it is sure of. """
 
 from __future__ import annotations
 
@@ -63,10 +62,11 @@ def require_edits() -> None:
 
 
 def edited(
-    root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence, before: Mapping[str, str] | None = None
+    root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence,
+    before: Mapping[str, str] | None = None
 ) -> dict[str, str] | None:  # fmt: skip
-    """New contents of the source files that must change, by their path below the root; None where no edit is sure. `before`: contents
-    that other changes have given some of them already."""
+    """New contents of the source files that must change, by their path below the root; None where no edit is sure.
+    `before`: contents that other changes have given some of them already."""
     if script is None or not available() or any(not (EDITS / f"{one.name}.py").exists() for one in settings):
         return None
     import libcst

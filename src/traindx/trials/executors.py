@@ -16,14 +16,15 @@ from traindx.trials.starting import Child, Nursery, Starter
 
 
 class Executor(Protocol):
-    """Runs jobs, in any order and place, and yields (place in the list, result) as each is done. Leaving the iteration early,
-    by an exception or by closing it, ends what is still running."""
+    """Runs jobs, in any order and place, and yields (place in the list, result) as each is done. Leaving the iteration
+    early, by an exception or by closing it, ends what is still running."""
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]: ...
 
 
 class Local:
-    """Processes of this machine, `at_once` of them at a time, forked from one that has imported torch where that can be."""
+    """Processes of this machine, `at_once` of them at a time, forked from one that has imported torch where that can
+    be."""
 
     def __init__(self, at_once: int = 1) -> None:
         self.at_once = at_once

@@ -162,8 +162,8 @@ def _trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None
 
 
 def _recalled(session: Session, asked: Asked, page: Diagnosis, made_by: str, notes: list[str]) -> Diagnosis:
-    """The diagnosis as `traindx diagnose` would give it: under the prior of confirmed cases, with the past cases that resemble it. What
-    the case book says is added to the notes."""
+    """The diagnosis as `traindx diagnose` would give it: under the prior of confirmed cases, with the past cases that
+    resemble it. What the case book says is added to the notes."""
 
     def again(hints: Sequence[Hint]) -> Diagnosis:
         found = diagnose(read(asked.recording)[0], hinted=hints) if asked.recording else session.diagnosed(hints)
@@ -190,14 +190,16 @@ def _first(session: Session, asked: Asked, place: Path) -> Diagnosis:
     _require_start(session, asked)
     if session.limits.start is not None and session.state is None and arm.measured is not None:
         raise TraindxError(
-            f"No state could be kept after update {session.limits.start}: {name_of(asked.arguments)} made {arm.measured.steps} updates, or its "
+            f"No state could be kept after update {session.limits.start}: {name_of(asked.arguments)} made "
+            f"{arm.measured.steps} updates, or its "
             "weights were not finite by then.",
             "Give a smaller --from-step.",
         )
     if arm.page is None or arm.measured is None:
         raise TraindxError(
             f"{name_of(asked.arguments)} cannot be trialled: {arm.failed or 'nothing was recorded'}.",
-            f"By hand: diagnose it where it runs (traindx run {' '.join(asked.arguments)}), make one change that the page proposes, run it again, "
+            f"By hand: diagnose it where it runs (traindx run {' '.join(asked.arguments)}), make one change that the "
+            f"page proposes, run it again, "
             "and compare both recordings (traindx compare OLD.traindx NEW.traindx).",
         )
     name = name_of(asked.arguments)
@@ -275,14 +277,24 @@ def _conclude(
         )
     name = " ".join(asked.arguments)
     report = Report(
-        name, _revised(session, page, trials, together), tuple(trials), best, diff_of(root, edits) if edits else "",
-        tuple(by_hand(page, None if best is None else best.candidate)) if page.verdict != "healthy" and not told else (), tuple(notes), page, together=together,
-    )  # fmt: skip
+        name,
+        _revised(session, page, trials, together),
+        tuple(trials),
+        best,
+        diff_of(root, edits) if edits else "",
+        tuple(by_hand(page, None if best is None else best.candidate))
+        if page.verdict != "healthy" and not told
+        else (),
+        tuple(notes),
+        page,
+        together=together,
+    )
     return report, {root: edits} if edits else {}
 
 
 def _still_wrong(session: Session, best: Trial) -> str:
-    """What is wrong with the script after its best change: one change at a time means that the next comes after this one."""
+    """What is wrong with the script after its best change: one change at a time means that the next comes after this
+    one."""
     page = session.arm(best.candidate, 0).page
     causes = {one.cause for one in best.candidate.chain}
     first = None if page is None else next((h for h in page.hypotheses if h.cause not in EXCUSED), None)
@@ -298,7 +310,8 @@ def _still_wrong(session: Session, best: Trial) -> str:
 
 def _about_the_start(session: Session, page: Diagnosis) -> list[str]:
     """What holds for trials that began in the middle."""
-    told = "Trials began with the state of a later update: seeds differ in the order of the data and in random numbers after it, not in the start."
+    told = ("Trials began with the state of a later update: seeds differ in the order of the data and in random "
+            "numbers after it, not in the start.")
     arm = session.baseline()
     if arm.measured is not None and not arm.measured.aligned:
         told += (
@@ -320,8 +333,8 @@ def _ours(name: str) -> bool:
 
 
 def _revised(session: Session, page: Diagnosis, trials: Sequence[Trial], together: Trial | None) -> Diagnosis:
-    """The diagnosis after the trials. Of changes on top of others, those speak that help together; and a change without which the others
-    would not help has helped, whatever it did alone."""
+    """The diagnosis after the trials. Of changes on top of others, those speak that help together; and a change without
+    which the others would not help has helped, whatever it did alone."""
     needed = set() if together is None else {one.change for one in together.candidate.chain}
 
     def proof(trial: Trial) -> Proof:

@@ -1,8 +1,9 @@
-"""What comes after the first change: where something else is still wrong with the training, the fix of that on top of it.
+"""What comes after the first change: where something else is still wrong with the training, the fix of that on top of
+it.
 
-It stays one change at a time. Each is compared with the training that has those before it, so that what it adds is known by itself; and
-all of them together are compared with the unchanged script, which is what their owner wants to know.
-"""
+It stays one change at a time. Each is compared with the training that has those before it, so that what it adds is
+known by itself; and all of them together are compared with the unchanged script, which is what their owner wants to
+know. """
 
 from __future__ import annotations
 
@@ -29,8 +30,8 @@ def helped(trials: Iterable[Trial]) -> Trial | None:
 
 
 def further(session: Session, first: Diagnosis, planned: Plan, strengthened: Strengthen, at_once: int) -> None:
-    """Go on from the best change as long as something else is plainly wrong with the training that has it. `session.best` is the last
-    change of those that help together."""
+    """Go on from the best change as long as something else is plainly wrong with the training that has it.
+    `session.best` is the last change of those that help together."""
     session.best = _taken(session, helped(session.of_this_round()))
     stand = session.best or _stepping_stone(session.of_this_round())
     for _ in range(MOST_FURTHER):
@@ -71,8 +72,8 @@ def _taken(session: Session, trial: Trial | None) -> Trial | None:
 
 
 def _stepping_stone(trials: Iterable[Trial]) -> Trial | None:
-    """A change that removes a fault which was seen, while the training is lost with it as without it: another fault loses it too, and
-    neither can be shown to help alone."""
+    """A change that removes a fault which was seen, while the training is lost with it as without it: another fault
+    loses it too, and neither can be shown to help alone."""
     stones = [
         trial
         for trial in trials
@@ -83,8 +84,8 @@ def _stepping_stone(trials: Iterable[Trial]) -> Trial | None:
 
 
 def left_after(change: Candidate, first: Diagnosis, pages: Sequence[Diagnosis]) -> dict[str, Hypothesis]:
-    """What is wrong with every training that has the change: causes that are likely there, and faults that were seen at the first look and
-    still are. The cause of the change itself is none of them, unless it is plainly to be seen."""
+    """What is wrong with every training that has the change: causes that are likely there, and faults that were seen at
+    the first look and still are. The cause of the change itself is none of them, unless it is plainly to be seen."""
     if not pages or any(page.verdict != "unhealthy" for page in pages):
         return {}
     there = set.intersection(*({symptom.id for symptom in page.present()} for page in pages))

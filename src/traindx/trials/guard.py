@@ -1,4 +1,5 @@
-"""Keeps a trial from writing where the user's own files are: what it may not write ends it with a sentence that says why."""
+"""Keeps a trial from writing where the user's own files are: what it may not write ends it with a sentence that says
+why."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ import torch
 
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGING = frozenset(
-    {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "os.chmod", "shutil.rmtree", "shutil.move",
+    {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "os.chmod",
+     "shutil.rmtree", "shutil.move",
      "sqlite3.connect"}
 )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""A trial inside the training process: seeds, treatments, recorder and yardstick, started when torch is imported there."""
+"""A trial inside the training process: seeds, treatments, recorder and yardstick, started when torch is imported
+there."""
 
 from __future__ import annotations
 
@@ -19,11 +20,13 @@ from traindx.trials.yardstick import Reference, Yardstick
 
 def start(
     folder: Path, budget: float, steps: int | None, settings: Sequence[str], seed: int, seconds: float | None,
-    closed: Sequence[str], allowed: Sequence[str], reference: Reference | None = None, keep: tuple[int, str] | None = None,
+    closed: Sequence[str], allowed: Sequence[str], reference: Reference | None = None,
+    keep: tuple[int, str] | None = None,
     state: str | None = None, probes: float | None = None,
 ) -> None:  # fmt: skip
-    """What the launcher asks for in a process that may become the training. `keep`: after which update to keep its state, and where;
-    `state`: one that was kept, to begin with; `probes`: measure the model for so many seconds instead of training it."""
+    """What the launcher asks for in a process that may become the training. `keep`: after which update to keep its
+    state, and where; `state`: one that was kept, to begin with; `probes`: measure the model for so many seconds instead
+    of training it."""
     guard.protect(closed, allowed)
     if probes is not None:
         seeds.settle(seed)

@@ -65,7 +65,8 @@ class Result:
 
 
 def perform(job: Job, started: Callable[[Child], None] | None = None, starter: Starter | None = None) -> Result:
-    """Run one arm in a directory of its own, which is gone afterwards. `started` is told the process, to be able to end it."""
+    """Run one arm in a directory of its own, which is gone afterwards. `started` is told the process, to be able to end
+    it."""
     with tempfile.TemporaryDirectory(prefix="traindx-trial-", ignore_cleanup_errors=True) as place:
         copy = Copy(job.project, Path(place))
         try:
@@ -90,8 +91,10 @@ def _run(
     command = reaching([job.command[0], *(copy.argument(word) for word in job.command[1:])])
     options = {
         "start": START, "budget": BUDGET, "steps": job.steps, "settings": list(job.settings), "seed": job.seed,
-        "seconds": job.seconds, "reference": job.reference, "closed": sorted({str(job.project.root), str(job.project.folder)}),
-        "allowed": [str(copy.place), *([str(Path(job.keep[1]).parent)] if job.keep else [])], "keep": job.keep, "state": job.state, "probes": job.probes,
+        "seconds": job.seconds, "reference": job.reference,
+        "closed": sorted({str(job.project.root), str(job.project.folder)}),
+        "allowed": [str(copy.place), *([str(Path(job.keep[1]).parent)] if job.keep else [])], "keep": job.keep,
+        "state": job.state, "probes": job.probes,
     }  # fmt: skip
     paths = [str(HOOK), copy.moved(os.environ.get("PYTHONPATH", ""))]
     environment = {

@@ -1,13 +1,13 @@
 """From the arms of a trial to a verdict. Pure: numbers in, verdict out.
 
-An effect is the logarithm of how many times smaller the error became, pair by pair: both arms of a pair share their seed and
-their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the interval is
-Student's over pairs. A single pair is never called 'helped'.
+An effect is the logarithm of how many times smaller the error became, pair by pair: both arms of a pair share their
+seed and their data. Seeds are the unit, since what differs from seed to seed is what a single curve cannot show; the
+interval is Student's over pairs. A single pair is never called 'helped'.
 
-Something helped if the error became smaller beyond doubt; or if a fault that was seen itself is gone and the error has not grown, neither
-beyond doubt nor by a twentieth on average: a softmax too many on an easy task costs little, and is a fault all the same. The two are not the same claim, so `basis_of` tells them
-apart wherever a verdict is shown. Which symptoms went is said beside it, and decides between changes that help alike.
-"""
+Something helped if the error became smaller beyond doubt; or if a fault that was seen itself is gone and the error has
+not grown, neither beyond doubt nor by a twentieth on average: a softmax too many on an easy task costs little, and is a
+fault all the same. The two are not the same claim, so `basis_of` tells them apart wherever a verdict is shown. Which
+symptoms went is said beside it, and decides between changes that help alike. """
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Effect:
 
 
 def effect_of(metric: str, floor: float, pairs: Sequence[tuple[float, float]], chance: float = math.nan) -> Effect:
-    """Pairs of (before, after); infinite where a training was lost. That counts as LOST times what chance reaches, where that is
-    known: a fix that only keeps the numbers finite has not made it learn."""
+    """Pairs of (before, after); infinite where a training was lost. That counts as LOST times what chance reaches,
+    where that is known: a fix that only keeps the numbers finite has not made it learn."""
     sizes = np.array([_size(before, after, floor, chance) for before, after in pairs])
     size, count = float(sizes.mean()), len(sizes)
     if count == 1:
@@ -101,9 +101,9 @@ def verdict_of(
     repaired: bool = False,
     pairs: int = 1,
 ) -> Verdict:
-    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came. `repaired`: a
-    fault that the recording had seen itself is gone in every pair; then it is enough that the error has not grown. `pairs` counts
-    where there is no effect to count them."""
+    """`wanted`: symptoms that were there and should go; `cleared`: those that went; `broke`: grave ones that came.
+    `repaired`: a fault that the recording had seen itself is gone in every pair; then it is enough that the error has
+    not grown. `pairs` counts where there is no effect to count them."""
     if broke:
         return "worse"
     if effect is None:
@@ -125,7 +125,8 @@ def smaller(effect: Effect, *, speed: bool = False) -> bool:
 
 
 def basis_of(verdict: Verdict, effect: Effect | None, *, speed: bool = False) -> Basis | None:
-    """What 'helped' rests on: a smaller error, or a fault that is gone while the error is much the same or says nothing."""
+    """What 'helped' rests on: a smaller error, or a fault that is gone while the error is much the same or says
+    nothing."""
     if verdict != "helped":
         return None
     return "error" if effect is not None and smaller(effect, speed=speed) else "fault"
@@ -144,5 +145,6 @@ def undecided(effect: Effect) -> bool:
 
 
 def doubtful(effect: Effect | None) -> bool:
-    """An error that grew a little where a fault is gone: with more seeds it is either chance or the price of the change."""
+    """An error that grew a little where a fault is gone: with more seeds it is either chance or the price of the
+    change."""
     return effect is not None and -TOLERATED < effect.size < 0

@@ -28,7 +28,8 @@ FLOOR = {
     "seconds": 0.0,
 }  # differences below this are none
 NAMES = {
-    "log loss": "log loss", "squared error": "squared error / variance", "loss": "loss", "missed": "missed, mean over classes",
+    "log loss": "log loss", "squared error": "squared error / variance", "loss": "loss",
+    "missed": "missed, mean over classes",
     "seconds": "seconds per step",
 }  # fmt: skip
 
@@ -97,7 +98,8 @@ class Measured:
         return value if math.isfinite(value) else math.inf
 
     def chance(self, metric: Metric) -> float:
-        """What is reached without learning anything: the mean of the targets, or every class alike. NaN where that is not known."""
+        """What is reached without learning anything: the mean of the targets, or every class alike. NaN where that is
+        not known."""
         if metric.kind == "squared error":
             return 1.0
         classes = len(self.recalls.get(metric.split, ()))

@@ -1,8 +1,8 @@
 """A process that has imported torch once and forks for every arm: what all arms share is done once.
 
-`main` is the whole program of that process. It reads one request a line (JSON: words, folder, environment, output) and answers each with the
-process that runs it. That process writes its exit code beside the output. Requests come from our own parent only.
-"""
+`main` is the whole program of that process. It reads one request a line (JSON: words, folder, environment, output) and
+answers each with the process that runs it. That process writes its exit code beside the output. Requests come from our
+own parent only. """
 
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ def serve() -> dict[str, Any] | None:
 
 
 def _end_with_parent() -> None:
-    """Whoever kills the session kills its arms: on Linux a process can ask for that, elsewhere an arm ends by its own limits."""
+    """Whoever kills the session kills its arms: on Linux a process can ask for that, elsewhere an arm ends by its own
+    limits."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGKILL)
 

@@ -1,4 +1,5 @@
-"""Which optimisers a trial can put in place of the script's own, and what becomes of the settings. Used by the edit and the treatment."""
+"""Which optimisers a trial can put in place of the script's own, and what becomes of the settings. Used by the edit and
+the treatment."""
 
 from __future__ import annotations
 
@@ -28,6 +29,6 @@ def takes(name: str, option: str) -> bool:
 
 
 def rate_for(old: str, new: str) -> float | None:
-    """The usual rate of the new optimiser, where that of the old one means something else: SGD scales with the gradient, the others do
-    not. None where the script's rate stays."""
+    """The usual rate of the new optimiser, where that of the old one means something else: SGD scales with the
+    gradient, the others do not. None where the script's rate stays."""
     return USUAL_RATE[new] if (old == "SGD") != (new == "SGD") else None

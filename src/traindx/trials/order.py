@@ -1,4 +1,5 @@
-"""Which change goes before which: of trials the better one, of a cause's fixes the one that can be written down. Pure."""
+"""Which change goes before which: of trials the better one, of a cause's fixes the one that can be written down.
+Pure."""
 
 from __future__ import annotations
 
@@ -22,8 +23,8 @@ def written_instead(other: Candidate, candidate: Candidate) -> bool:
 
 
 def standing(trial: Trial) -> tuple[float, float, bool, bool, bool, int, float]:
-    """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down, the safer
-    and the likelier."""
+    """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down,
+    the safer and the likelier."""
     size = trial.effect.size if trial.effect is not None else LEAST
     return (
         -round(size / ALIKE),
@@ -37,16 +38,16 @@ def standing(trial: Trial) -> tuple[float, float, bool, bool, bool, int, float]:
 
 
 def _left(effect: Effect | None) -> float:
-    """The error that a change leaves, in steps of a tenth, where it was lost without: every number is infinitely better than none, so
-    the effect itself does not tell two changes apart."""
+    """The error that a change leaves, in steps of a tenth, where it was lost without: every number is infinitely better
+    than none, so the effect itself does not tell two changes apart."""
     if effect is None or math.isfinite(effect.before) or not 0 < effect.after < math.inf:
         return 0.0
     return round(math.log(effect.after) / ALIKE)
 
 
 def rival_of(best: Trial, trials: Sequence[Trial]) -> Trial | None:
-    """A likelier fix that removes the fault that was seen as well, and of which one pair alone is known: what led after one pair may
-    have led by luck, the more so the more strengths of it were tried."""
+    """A likelier fix that removes the fault that was seen as well, and of which one pair alone is known: what led after
+    one pair may have led by luck, the more so the more strengths of it were tried."""
     others = [
         one
         for one in trials

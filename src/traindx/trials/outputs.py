@@ -28,7 +28,8 @@ def without_last(module: cst.Module, names: frozenset[str]) -> cst.Module | None
 
 
 def _bare(node: cst.BaseExpression, names: frozenset[str]) -> cst.BaseExpression | None:
-    """What an activation is applied to: `F.softmax(x, dim=1)`, `x.softmax(1)`, `self.act(x)` where `act` is none of ours."""
+    """What an activation is applied to: `F.softmax(x, dim=1)`, `x.softmax(1)`, `self.act(x)` where `act` is none of
+    ours."""
     if not isinstance(node, cst.Call) or syntax.called(node) not in names:
         return None
     if isinstance(node.func, cst.Attribute) and syntax.dotted(node.func.value) not in _LIBRARIES:
@@ -48,7 +49,8 @@ def _inner(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _returned(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
-    """In the return of `forward`, directly or by a name assigned just before, also through a layer held by the model."""
+    """In the return of `forward`, directly or by a name assigned just before, also through a layer held by the
+    model."""
     found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
     layers = frozenset(syntax.assigned(module, names))  # `self.act = nn.Sigmoid()`
     for function in m.findall(module, m.FunctionDef(name=m.Name("forward"))):
@@ -104,7 +106,8 @@ def _ending_sequence(module: cst.Module, names: frozenset[str]) -> list[tuple[cs
 
 
 def _given_to_loss(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
-    """Between the model and the loss: `criterion(torch.softmax(model(x), 1), y)`, or a name assigned so in the training loop."""
+    """Between the model and the loss: `criterion(torch.softmax(model(x), 1), y)`, or a name assigned so in the training
+    loop."""
     found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
     for node in m.findall(module, m.Assign() | m.Arg()):
         if not isinstance(node, cst.Assign | cst.Arg):

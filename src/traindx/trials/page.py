@@ -78,7 +78,8 @@ def fragment_of_trial(trial: Trial) -> str:
     candidate = trial.candidate
     beside = f"{candidate.fix}, for {candidate.cause}" if candidate.cause else candidate.fix
     parts: list[Html | None] = [
-        tag("div", outcome_of(trial)), table(Table("", _COLUMNS, (_row(trial),))), tag("div", trial.note) if trial.note else None,
+        tag("div", outcome_of(trial)), table(Table("", _COLUMNS, (_row(trial),))),
+        tag("div", trial.note) if trial.note else None,
     ]  # fmt: skip
     return fragment(f"{candidate.title}: {candidate.change}", parts, verdict=trial.verdict, beside=beside)
 

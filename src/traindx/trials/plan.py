@@ -1,4 +1,5 @@
-"""Which fixes to try, in which order: those of the likeliest causes first, and of each cause the least disruptive first."""
+"""Which fixes to try, in which order: those of the likeliest causes first, and of each cause the least disruptive
+first."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ class Candidate:
 
     @property
     def written(self) -> Mapping[str, str]:
-        """What can be proposed as a diff: edits without a gap from the first change on, since nothing else was tried without the others."""
+        """What can be proposed as a diff: edits without a gap from the first change on, since nothing else was tried
+        without the others."""
         if self.on is None or not self.on.written:
             return self.edits if self.on is None else {}
         return self.edits or self.on.written
@@ -86,7 +88,8 @@ class Manual:
 def plan(
     page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str], steps: int, on: Candidate | None = None
 ) -> list[Candidate]:
-    """Every change worth a trial, the most promising first; no change twice. `on`: the one that they are made on top of."""
+    """Every change worth a trial, the most promising first; no change twice. `on`: the one that they are made on top
+    of."""
     evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
     told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
     for cause, confidence in _worth_a_trial(page):
@@ -114,8 +117,8 @@ def plan(
 
 
 def _worth_a_trial(page: Diagnosis) -> Iterator[tuple[str, float]]:
-    """Causes with their confidence: likely ones, mistakes that were seen beside the first, and last those whose own sign was seen, but not
-    plainly enough to be likely. A trial tells more of these than anything else."""
+    """Causes with their confidence: likely ones, mistakes that were seen beside the first, and last those whose own
+    sign was seen, but not plainly enough to be likely. A trial tells more of these than anything else."""
     told = {h.cause: h.confidence for h in (*page.hypotheses, *page.also) if h.confidence >= LEAST_LIKELY}
     there = {symptom.id for symptom in page.present()}
     for cause in causes():
@@ -125,8 +128,8 @@ def _worth_a_trial(page: Diagnosis) -> Iterator[tuple[str, float]]:
 
 
 def with_a_symptom(candidates: Sequence[Candidate], page: Diagnosis) -> list[Candidate]:
-    """Those that have something to clear. Where it is not settled that anything is wrong, the others would only be a search for a lower
-    error, which a healthy training has too."""
+    """Those that have something to clear. Where it is not settled that anything is wrong, the others would only be a
+    search for a lower error, which a healthy training has too."""
     there = {symptom.id for symptom in page.present()}
     return [one for one in candidates if there & set(one.clears)]
 
@@ -143,7 +146,8 @@ def in_the_middle(candidates: Sequence[Candidate]) -> list[Candidate]:
 def at_strength(
     candidate: Candidate, power: float, page: Diagnosis, root: Path, script: Path | None, arguments: Sequence[str]
 ) -> Candidate | None:
-    """The same change with another strength, written into the script where that is possible; None where it cannot be tried."""
+    """The same change with another strength, written into the script where that is possible; None where it cannot be
+    tried."""
     settings = at(candidate.settings, power)
     edits = _edits(root, script, settings, Evidence.of(page), arguments, candidate.on)
     if edits is None and not at_run_time(settings):
@@ -164,8 +168,8 @@ def proofs_of(cause: str) -> tuple[str, ...]:
 
 
 def by_hand(page: Diagnosis, shown: Candidate | None = None) -> list[Manual]:
-    """In words, with the place where that is known: the fixes that are shown to help and cannot be written, or the first fix of each
-    likely cause."""
+    """In words, with the place where that is known: the fixes that are shown to help and cannot be written, or the
+    first fix of each likely cause."""
     places = Evidence.of(page).places
     steps: list[Manual] = []
     proposals = {fix.id: fix for h in (*page.hypotheses, *page.also) for fix in (h.fix, *h.alternatives) if fix}
@@ -190,7 +194,8 @@ def _place(cause: str, places: Mapping[str, tuple[str, int]]) -> str | None:
 
 
 def on_the_command_line(setting: Setting, arguments: Sequence[str]) -> tuple[str, str] | None:
-    """The option that gives a setting its value, as it stands behind the script and as it should: ('--lr 1.5', '--lr 0.15')."""
+    """The option that gives a setting its value, as it stands behind the script and as it should: ('--lr 1.5', '--lr
+    0.15')."""
     for place, argument in enumerate(arguments):
         option, given, value = argument.partition("=")
         if not argument.startswith("-") or option.lstrip("-").replace("-", "_") not in _SPELLINGS.get(
@@ -215,7 +220,8 @@ _SPELLINGS = {
 
 
 def _edits(
-    root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence, arguments: Sequence[str], on: Candidate | None
+    root: Path, script: Path | None, settings: Sequence[Setting], evidence: Evidence, arguments: Sequence[str],
+    on: Candidate | None
 ) -> dict[str, str] | None:  # fmt: skip
     """The sources with this change written into them, and with those before it."""
     if _given(settings, arguments):

@@ -84,7 +84,8 @@ def _trial_json(trial: Trial) -> dict[str, Any]:
         "fix": trial.candidate.fix, "cause": trial.candidate.cause, "verdict": trial.verdict, "basis": trial.basis,
         "effect": None if trial.effect is None else _effect_json(trial.effect), "cleared": list(trial.cleared),
         "steps": trial.steps, "seeds": trial.seeds, "change": trial.candidate.change, "note": trial.note,
-        "cost": round(trial.cost, 3), "side_effects": list(trial.brought), "on": [one.fix for one in trial.candidate.chain[:-1]],
+        "cost": round(trial.cost, 3), "side_effects": list(trial.brought),
+        "on": [one.fix for one in trial.candidate.chain[:-1]],
     }  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from traindx.trials.plan import LEAST_LIKELY
 
 OTHER = "other"
 HEALTHY = "healthy"
-# Odds of each verdict on a cause's own fix where the cause is right against where it is not. A right cause whose fix does
-# nothing is rarer than a wrong cause whose fix helps a little, since many faults have several remedies.
+# Odds of each verdict on a cause's own fix where the cause is right against where it is not. A right cause whose fix
+# does nothing is rarer than a wrong cause whose fix helps a little, since many faults have several remedies.
 ODDS: dict[Verdict, float] = {"helped": 8.0, "no-effect": 0.3, "worse": 0.2, "failed": 1.0}
 LATER_FIX = 0.5  # power of these odds for a fix that is not the cause's first
 
@@ -31,9 +31,9 @@ class Proof:
 
 
 def revised(page: Diagnosis, tests: Sequence[Proof], later: Sequence[tuple[Hypothesis, Proof]] = ()) -> Diagnosis:
-    """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one. A cause that was too unlikely to be
-    named is named once its fix has helped. `later`: causes that showed themselves after a first change, and what came of their fix on top
-    of it: they are at work beside the first."""
+    """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one. A cause that was
+    too unlikely to be named is named once its fix has helped. `later`: causes that showed themselves after a first
+    change, and what came of their fix on top of it: they are at work beside the first."""
     told = {hypothesis.cause for hypothesis in (*page.hypotheses, *page.also)}
     found = dict.fromkeys(test.cause for test in tests if test.verdict == "helped" and test.cause not in told)
     new = [Hypothesis(cause, causes()[cause].title, LEAST_LIKELY) for cause in found if cause in causes()]

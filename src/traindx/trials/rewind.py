@@ -1,10 +1,11 @@
-"""Starts an arm in the middle of a training: the state that was kept after some update, with the loop where it was then.
+"""Starts an arm in the middle of a training: the state that was kept after some update, with the loop where it was
+then.
 
-A loop cannot be entered in its middle, and the order of the data follows from all that was drawn before. So the script runs from its
-beginning, with everything left out that no later step needs: forward passes run (they draw random numbers, and the script may look at
-their results), `backward` and the updates do not. Its weights are those of the kept state as soon as all optimisers are known, so that what the script
-sees meanwhile (losses, early stopping) is what it saw then. At the update that was kept everything is set, and the arm begins.
-"""
+A loop cannot be entered in its middle, and the order of the data follows from all that was drawn before. So the script
+runs from its beginning, with everything left out that no later step needs: forward passes run (they draw random
+numbers, and the script may look at their results), `backward` and the updates do not. Its weights are those of the kept
+state as soon as all optimisers are known, so that what the script sees meanwhile (losses, early stopping) is what it
+saw then. At the update that was kept everything is set, and the arm begins. """
 
 from __future__ import annotations
 
@@ -24,9 +25,9 @@ LATER = 17  # updates by which the data of the next pair lie further on
 
 
 class Rewind:
-    """`pair` 0 goes on exactly as the recording did. Others start from the same state too, a little further on in the data and with
-    random numbers of their own. `begin` is called before the first forward pass that counts, with whether the order of the data is the
-    recording's."""
+    """`pair` 0 goes on exactly as the recording did. Others start from the same state too, a little further on in the
+    data and with random numbers of their own. `begin` is called before the first forward pass that counts, with whether
+    the order of the data is the recording's."""
 
     def __init__(self, path: Path, pair: int, begin: Callable[[bool], object]) -> None:
         self.state = states.load(path)
@@ -81,8 +82,8 @@ class Rewind:
         return original(scaler, optimizer, *args, **kwargs) if self._begun else optimizer.step(*args, **kwargs)
 
     def _called(self, original: Callable[..., Any], module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
-        """The first call of a model after the state was set is where the arm begins: by then no hook is at work, among which others could
-        not be put."""
+        """The first call of a model after the state was set is where the arm begins: by then no hook is at work, among
+        which others could not be put."""
         if self._arrived and not self._begun:
             self._begun = True
             for hook in self._hooks:

@@ -13,9 +13,13 @@ def with_schedule(module: cst.Module, schedule: str) -> cst.Module | None:
     if any(syntax.called(call).endswith(("LR", "Restarts")) for call in syntax.calls_in(module)):
         return None
     made = [
-        node for node in m.findall(module, m.Assign())
-        if isinstance(node, cst.Assign) and len(node.targets) == 1 and isinstance(node.value, cst.Call) and syntax.is_optimizer(node.value)
-    ]  # fmt: skip
+        node
+        for node in m.findall(module, m.Assign())
+        if isinstance(node, cst.Assign)
+        and len(node.targets) == 1
+        and isinstance(node.value, cst.Call)
+        and syntax.is_optimizer(node.value)
+    ]
     name = syntax.dotted(made[0].targets[0].target) if len(made) == 1 else ""
     if not name or not m.findall(
         module, m.Import(names=[m.ZeroOrMore(), m.ImportAlias(name=m.Name("torch")), m.ZeroOrMore()])

@@ -70,8 +70,8 @@ class Session:
     # --- arms ---------------------------------------------------------------------------------------------------------
 
     def first(self, to: Path) -> Arm:
-        """The unchanged script from its start, which is what is diagnosed. Where trials are to begin later, its state is kept in the file
-        `to`, and all arms begin with that."""
+        """The unchanged script from its start, which is what is diagnosed. Where trials are to begin later, its state
+        is kept in the file `to`, and all arms begin with that."""
         if self.limits.start is None:
             return self.baseline()
         steps = self.limits.start + (self.limits.steps or Limits().steps or 0)
@@ -85,7 +85,8 @@ class Session:
         return arm
 
     def probed(self) -> Diagnosis | None:
-        """The diagnosis of the unchanged script with what probes of its model add; None where nothing could be measured."""
+        """The diagnosis of the unchanged script with what probes of its model add; None where nothing could be
+        measured."""
         seconds = min(PROBE_SECONDS, self.left / 4)
         if self._recorded is None or seconds < 1:
             return None

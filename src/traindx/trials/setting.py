@@ -39,7 +39,8 @@ class Setting:
 
 
 def known() -> dict[str, str]:
-    """Every setting there is and the first line of its treatment or edit, which says what it does; read without importing any."""
+    """Every setting there is and the first line of its treatment or edit, which says what it does; read without
+    importing any."""
     found: dict[str, str] = {}
     for path in sorted([*EDITS.glob("[a-z]*.py"), *TREATMENTS.glob("[a-z]*.py")], key=lambda path: path.stem):
         with path.open(encoding="utf-8") as file:

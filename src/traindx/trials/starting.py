@@ -41,7 +41,8 @@ class Plain:
     def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> Child:
         with output.open("ab") as file:
             return subprocess.Popen(
-                list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT,
+                list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
 
@@ -72,8 +73,8 @@ class Forked:
 
 
 class Nursery:
-    """Forks where it can: scripts and modules of this interpreter, on Linux. Everything else is started plainly, and so is everything
-    once the nursery has failed."""
+    """Forks where it can: scripts and modules of this interpreter, on Linux. Everything else is started plainly, and so
+    is everything once the nursery has failed."""
 
     def __init__(self) -> None:
         self._plain = Plain()
@@ -121,8 +122,10 @@ def _begun() -> subprocess.Popen[str]:
     """The nursery itself: it must find traindx where this process did, and not be recorded."""
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(HOOK)]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(paths)}
-    # not by PYTHONPATH: an arm replaces that by its own, and what lies beside an installed traindx is everything else that is installed
-    code = f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.nursery import main; main()"
+    # not by PYTHONPATH: an arm replaces that by its own, and what lies beside an installed traindx is everything else
+    # that is installed
+    code = (f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.nursery import "
+            f"main; main()")
     process = subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True, start_new_session=True,

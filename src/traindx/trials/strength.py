@@ -28,8 +28,8 @@ def at(settings: Sequence[Setting], power: float) -> tuple[Setting, ...]:
 
 
 def neighbours(name: str, best: float, tried: Sequence[float]) -> Iterator[float]:
-    """Strengths not tried yet around the best one, on its side of no change at all: further on where nothing stronger was tried, and
-    half way to what was. No change is strength 0, and counts as tried."""
+    """Strengths not tried yet around the best one, on its side of no change at all: further on where nothing stronger
+    was tried, and half way to what was. No change is strength 0, and counts as tried."""
     way = math.copysign(1.0, best)
     known = sorted({0.0, *(abs(one) for one in tried if one * way > 0)})
     place = min(range(len(known)), key=lambda index: abs(known[index] - abs(best)))

@@ -9,7 +9,8 @@ import libcst.matchers as m
 from libcst.metadata import MetadataWrapper, PositionProvider
 
 OPTIMIZERS = frozenset({
-    "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "LBFGS", "SparseAdam",
+    "SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop", "LBFGS",
+    "SparseAdam",
     "Adafactor", "Muon",
 })  # fmt: skip
 
@@ -167,7 +168,8 @@ class InsertBeside(cst.CSTTransformer):
 
 
 def insert(
-    module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool], before: Sequence[str] = (), after: Sequence[str] = ()
+    module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool], before: Sequence[str] = (),
+    after: Sequence[str] = ()
 ) -> cst.Module | None:  # fmt: skip
     inserting = InsertBeside(wanted, before, after)
     changed = module.visit(inserting)

@@ -1,7 +1,7 @@
 """What a treatment is: a change made at run time, inside the training, where the recorder looks on.
 
-One module a treatment in `treatments/`; a module that defines TREATMENT is registered by being there, under the name of its
-file. Treatments wrap torch outside the recorder's own wrappers, so that the recording shows the treated training.
+One module a treatment in `treatments/`; a module that defines TREATMENT is registered by being there, under the name of
+its file. Treatments wrap torch outside the recorder's own wrappers, so that the recording shows the treated training.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Treatment:
         )
 
     def around_criteria(
-        self, change: Callable[[str, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]], *names: str
+        self, change: Callable[[str, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]],
+        *names: str
     ) -> None:  # fmt: skip
         """Give loss functions other arguments than the script does."""
         for name in names:

@@ -1,4 +1,5 @@
-"""Changing a number of the script where it is written: in the call itself, in a constant, a default or an argument's default."""
+"""Changing a number of the script where it is written: in the call itself, in a constant, a default or an argument's
+default."""
 
 from __future__ import annotations
 
@@ -16,8 +17,8 @@ def set_value(
     setting: Setting,
     replace: Callable[[cst.BaseExpression], cst.Module | None],
 ) -> cst.Module | None:
-    """The module with the value of an expression changed, wherever it is written. `replace` puts another expression in place of
-    this one, for values that cannot be followed."""
+    """The module with the value of an expression changed, wherever it is written. `replace` puts another expression in
+    place of this one, for values that cannot be followed."""
     value = syntax.number_of(node)
     if value is not None:
         return replace(syntax.number(setting.number(value)))

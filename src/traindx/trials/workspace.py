@@ -118,7 +118,8 @@ class _Allowance:
         self.files, self.bytes = MOST_FILES, MOST_BYTES
 
     def grants(self, folder: Path) -> bool:
-        """Whether a folder, with everything below it but what is linked anyway, is small enough; it then counts as copied."""
+        """Whether a folder, with everything below it but what is linked anyway, is small enough; it then counts as
+        copied."""
         count = size = 0
         for inner, names, files in os.walk(folder):
             names[:] = [name for name in names if name not in LINKED | _LEFT_OUT]

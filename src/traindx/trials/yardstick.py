@@ -1,9 +1,9 @@
 """Measures a training by something that stays comparable when the loss itself is changed.
 
-Classification is measured by the log loss of the probabilities that the outputs stand for and by the share of wrong answers,
-regression by the squared error over the variance of the targets, both per sample. A sum instead of a mean, a softmax too many or
-targets on another scale change none of these meanings. Where no loss function of torch is called, the loss itself is all there is.
-"""
+Classification is measured by the log loss of the probabilities that the outputs stand for and by the share of wrong
+answers, regression by the squared error over the variance of the targets, both per sample. A sum instead of a mean, a
+softmax too many or targets on another scale change none of these meanings. Where no loss function of torch is called,
+the loss itself is all there is."""
 
 from __future__ import annotations
 
@@ -214,8 +214,8 @@ class Yardstick(Observer):
     def _distance(
         self, output: torch.Tensor, target: torch.Tensor, training: bool
     ) -> tuple[str, torch.Tensor, torch.Tensor, int]:
-        """The squared error; it is divided by the targets' variance when all of them are known. Shapes that would broadcast
-        are measured as they were meant, sample by sample."""
+        """The squared error; it is divided by the targets' variance when all of them are known. Shapes that would
+        broadcast are measured as they were meant, sample by sample."""
         if training:
             wide = target.double()
             self._targets.append(torch.stack([wide.new_tensor(wide.numel()), wide.sum(), (wide * wide).sum()]))
@@ -227,7 +227,8 @@ class Yardstick(Observer):
     def _count(
         self, answers: torch.Tensor, truth: torch.Tensor, counted: torch.Tensor, classes: int, training: bool
     ) -> None:
-        """Right answers and samples by class, for the recall of each; of the latest third of the training only, by halving."""
+        """Right answers and samples by class, for the recall of each; of the latest third of the training only, by
+        halving."""
         if classes > MOST_COUNTED:
             return
         right = torch.zeros(classes, device=truth.device).index_add_(0, truth, ((answers == truth) & counted).float())
@@ -239,8 +240,8 @@ class Yardstick(Observer):
 
 
 def _pace(updates: list[float]) -> float | None:
-    """Seconds a step in the second half: workers that start, caches that fill and kernels that are compiled cost a short trial more
-    than the training it stands for."""
+    """Seconds a step in the second half: workers that start, caches that fill and kernels that are compiled cost a
+    short trial more than the training it stands for."""
     late = updates[len(updates) // 2 :]
     return (late[-1] - late[0]) / (len(late) - 1) if len(late) >= LEAST_TIMED else None
 

@@ -1,4 +1,5 @@
-"""Sets the seeds of a run without the recorder, as arm/recorded does in one with it. Nothing here asks traindx to record."""
+"""Sets the seeds of a run without the recorder, as arm/recorded does in one with it. Nothing here asks traindx to
+record."""
 
 import os
 

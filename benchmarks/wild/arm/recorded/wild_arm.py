@@ -1,6 +1,8 @@
-"""Starts in the training process of a case: seeds, then the recorder as `traindx run` starts it, with the yardstick of trials beside it.
+"""Starts in the training process of a case: seeds, then the recorder as `traindx run` starts it, with the yardstick of
+trials beside it.
 
-Alone in its directory, which goes on PYTHONPATH: no other module of the benchmark may be in the way of one of the program's own."""
+Alone in its directory, which goes on PYTHONPATH: no other module of the benchmark may be in the way of one of the
+program's own."""
 
 from __future__ import annotations
 

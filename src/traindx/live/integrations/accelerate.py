@@ -17,9 +17,9 @@ else:
 
 
 class TraindxTracker(GeneralTracker):
-    """Records the training from the inside from `init_trackers` on, takes in what is logged, and prints the diagnosis at
-    `end_training`, or at the end of the script where an exception came first. `diagnosis` holds the page; the recording is
-    NAME.traindx."""
+    """Records the training from the inside from `init_trackers` on, takes in what is logged, and prints the diagnosis
+    at `end_training`, or at the end of the script where an exception came first. `diagnosis` holds the page; the
+    recording is NAME.traindx."""
 
     name = "traindx"
     requires_logging_directory = False

@@ -1,5 +1,6 @@
-"""Callbacks that come without a change of code, and only where they were asked for: with TRAINDX=1 in the environment, or
-in a script under `traindx run`. Frameworks import this module in every training, so it imports nothing until then."""
+"""Callbacks that come without a change of code, and only where they were asked for: with TRAINDX=1 in the environment,
+or in a script under `traindx run`. Frameworks import this module in every training, so it imports nothing until
+then."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ def asked() -> bool:
 
 
 def lightning_callbacks() -> list[Any]:
-    """What Lightning adds to every Trainer (entry points `lightning.pytorch.callbacks_factory` and its older namesake)."""
+    """What Lightning adds to every Trainer (entry points `lightning.pytorch.callbacks_factory` and its older
+    namesake)."""
     if not asked():
         return []
     from traindx.live.integrations.lightning import TraindxCallback
@@ -27,8 +29,8 @@ def lightning_callbacks() -> list[Any]:
 
 
 def extend_trainer() -> None:
-    """Give every Hugging Face Trainer of this process the callback. The list is not public, so that a version without it is
-    left as it is."""
+    """Give every Hugging Face Trainer of this process the callback. The list is not public, so that a version without
+    it is left as it is."""
     from traindx.live.integrations.huggingface import TraindxCallback
 
     known = getattr(importlib.import_module("transformers.trainer"), "DEFAULT_CALLBACKS", None)

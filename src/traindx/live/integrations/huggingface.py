@@ -1,4 +1,5 @@
-"""Hugging Face: `Trainer(callbacks=[TraindxCallback()])`, or `TrainingArguments(report_to="traindx")` once this is imported."""
+"""Hugging Face: `Trainer(callbacks=[TraindxCallback()])`, or `TrainingArguments(report_to="traindx")` once this is
+imported."""
 
 from __future__ import annotations
 
@@ -25,8 +26,9 @@ SETTINGS = (  # of the hundred arguments those that bear on whether a training w
 
 
 class TraindxCallback(TrainerCallback):
-    """Records `train` from the inside and prints the diagnosis at its end, or at the end of the script where an exception
-    came first. The training's numbers stay what they are. `diagnosis` holds the page; the recording is NAME.traindx."""
+    """Records `train` from the inside and prints the diagnosis at its end, or at the end of the script where an
+    exception came first. The training's numbers stay what they are. `diagnosis` holds the page; the recording is
+    NAME.traindx."""
 
     def __init__(self, to: str | Path | None = None, *, budget: float = 0.01, report: bool = True) -> None:
         """`to`: where to record, trainer.traindx by default; `budget`: the share of time it may take."""

@@ -103,7 +103,8 @@ class Look:
 
 
 def _slots(model: Any, variables: Sequence[Any]) -> list[Numbers] | None:
-    """Adam's running means of the gradients of these variables. The list is not public: None where it is not as expected."""
+    """Adam's running means of the gradients of these variables. The list is not public: None where it is not as
+    expected."""
     means = getattr(model.optimizer, "_momentums", None)
     trained = list(model.trainable_variables)
     if type(model.optimizer).__name__ not in _ADAM or not isinstance(means, list) or len(means) != len(trained):

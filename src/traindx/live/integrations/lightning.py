@@ -39,8 +39,8 @@ else:
 
 
 class TraindxCallback(_Callback):
-    """Records `fit` from the inside and prints the diagnosis at its end, also when it ends in an exception. The training's
-    numbers stay what they are. `diagnosis` holds the page afterwards; the recording is NAME.traindx."""
+    """Records `fit` from the inside and prints the diagnosis at its end, also when it ends in an exception. The
+    training's numbers stay what they are. `diagnosis` holds the page afterwards; the recording is NAME.traindx."""
 
     def __init__(self, to: str | Path | None = None, *, budget: float = 0.01, report: bool = True) -> None:
         """`to`: where to record, lightning.traindx by default; `budget`: the share of time it may take."""

@@ -1,10 +1,10 @@
-"""JAX: `optimizer = record(optax.adam(1e-3))`, used like the optimiser it wraps, with `optimizer.collect(opt_state)` in the loop.
+"""JAX: `optimizer = record(optax.adam(1e-3))`, used like the optimiser it wraps, with `optimizer.collect(opt_state)` in
+the loop.
 
-Inside the compiled step norms are computed and put into a small table in the optimiser's state, nothing else; `collect` copies
-the table every few dozen steps and reads the copy when it has arrived, so that nothing waits for the device. A callback from
-inside the step would save the call of `collect`, but takes the whole step off JAX's fast path: a millisecond a step, five times
-the time of a small one (docs/frameworks.md has the figures).
-"""
+Inside the compiled step norms are computed and put into a small table in the optimiser's state, nothing else; `collect`
+copies the table every few dozen steps and reads the copy when it has arrived, so that nothing waits for the device. A
+callback from inside the step would save the call of `collect`, but takes the whole step off JAX's fast path: a
+millisecond a step, five times the time of a small one (docs/frameworks.md has the figures). """
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class RecordState(NamedTuple):
 
 
 class Recorded(_Transformation):
-    """An optimiser whose training is recorded. `finish` ends the recording and prints the diagnosis, which the end of the
-    script does too; `diagnosis` holds it."""
+    """An optimiser whose training is recorded. `finish` ends the recording and prints the diagnosis, which the end of
+    the script does too; `diagnosis` holds it."""
 
     collector: Collector
 
@@ -62,8 +62,8 @@ class Recorded(_Transformation):
         return self.collector.diagnosis
 
     def collect(self, state: Any) -> None:
-        """Take what has been measured out of the optimiser's state (or of whatever holds it, such as a train state). To be
-        called once a step, or at least once every `keep` steps: what is older is lost."""
+        """Take what has been measured out of the optimiser's state (or of whatever holds it, such as a train state). To
+        be called once a step, or at least once every `keep` steps: what is older is lost."""
         self.collector.collect(state)
 
     def log(self, **metrics: Any) -> None:
@@ -79,11 +79,11 @@ def record(
     optimizer: Any, to: str | Path | None = None, *, config: Mapping[str, Any] | None = None, report: bool = True,
     keep: int = KEEP,
 ) -> Recorded:  # fmt: skip
-    """Record a training from its optimiser: gradient and parameter norms and update ratios by parameter, the learning rate
-    where `optax.inject_hyperparams` keeps it, and the loss where `update` is given it as `value=` or `loss=`.
+    """Record a training from its optimiser: gradient and parameter norms and update ratios by parameter, the learning
+    rate where `optax.inject_hyperparams` keeps it, and the loss where `update` is given it as `value=` or `loss=`.
 
-    `to`: where to record, optax.traindx by default; `config`: settings to keep with it, such as the learning rate; `keep`: how
-    many steps the state holds, more where many steps run in one `jax.lax.scan`."""
+    `to`: where to record, optax.traindx by default; `config`: settings to keep with it, such as the learning rate;
+    `keep`: how many steps the state holds, more where many steps run in one `jax.lax.scan`."""
     inner = optax.with_extra_args_support(optimizer)
     collector = Collector(to, config or {}, report, keep)
 

@@ -1,5 +1,5 @@
-"""One training of a framework that runs on torch: the recorder begins with it, ends with it however it ends, and the page is
-shown once."""
+"""One training of a framework that runs on torch: the recorder begins with it, ends with it however it ends, and the
+page is shown once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from traindx.live.watching import Watch
 
 
 class Session:
-    """What every callback holds, in every rank of a distributed training. A fault of ours ends the recording with one line and leaves the training alone."""
+    """What every callback holds, in every rank of a distributed training. A fault of ours ends the recording with one
+    line and leaves the training alone."""
 
     def __init__(self, name: str, to: str | Path | None, budget: float, report: bool) -> None:
         self.name, self.to, self.budget, self.report = name, to, budget, report

@@ -1,5 +1,5 @@
-"""Findings for the trackers a training already writes to, one file a tracker. Only where `--push` asked for it, only through the
-run or writer that the script itself has opened, and only when that is about to end."""
+"""Findings for the trackers a training already writes to, one file a tracker. Only where `--push` asked for it, only
+through the run or writer that the script itself has opened, and only when that is about to end."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def note_of(diagnosis: Diagnosis) -> Note:
 
 
 class Tracker(ABC):
-    """`awaits` is the module that must have been imported by the script; `begins` and `ends` name, as module:attribute, the
-    functions that open a run or writer and that close it."""
+    """`awaits` is the module that must have been imported by the script; `begins` and `ends` name, as module:attribute,
+    the functions that open a run or writer and that close it."""
 
     id: ClassVar[str]
     awaits: ClassVar[str]
@@ -51,7 +51,8 @@ class Tracker(ABC):
 
     @abstractmethod
     def open(self, given: Sequence[Any]) -> list[Any]:
-        """The runs or writers that are open; `given` are the arguments of the function that closes, if one was called."""
+        """The runs or writers that are open; `given` are the arguments of the function that closes, if one was
+        called."""
 
     @abstractmethod
     def write(self, target: Any, note: Note) -> None:

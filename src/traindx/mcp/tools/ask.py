@@ -74,9 +74,10 @@ def make(desk: Desk) -> Function:
             str | None, Field(description="The training script, read and not run; only to begin.")
         ] = None,
     ) -> Annotated[CallToolResult, AskAnswer]:
-        """Interview the user about a failing training: begin with what there is (a run, a script, a sentence, or nothing), put
-        `question` to the user, call again with `session` and `answers` until `question` is null. Each question is the one
-        that settles most; answers and runs are weighed together in `diagnosis`. Tell the user what `replies` say. Reads only."""
+        """Interview the user about a failing training: begin with what there is (a run, a script, a sentence, or
+        nothing), put `question` to the user, call again with `session` and `answers` until `question` is null. Each
+        question is the one that settles most; answers and runs are weighed together in `diagnosis`. Tell the user what
+        `replies` say. Reads only."""
         if session is None:
             held = start(_run(desk.roots, path), None if script is None else _script(desk.roots, script))
             token = desk.interviews.put(held)

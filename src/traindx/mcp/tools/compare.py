@@ -89,8 +89,9 @@ def make(desk: Desk) -> Function:
         limit: Annotated[int, Field(ge=1, le=50, description="Runs on one page.")] = PAGE,
         cursor: Annotated[str | None, Field(description="`next_cursor` of the answer before, for more runs.")] = None,
     ) -> Annotated[CallToolResult, CompareAnswer]:
-        """Compare runs of any formats: which is better by how much, which settings differ and which of them explain it, and for
-        two runs whether the change helped and which symptoms it cleared. Says so when these runs cannot tell. Reads only."""
+        """Compare runs of any formats: which is better by how much, which settings differ and which of them explain it,
+        and for two runs whether the change helped and which symptoms it cleared. Says so when these runs cannot tell.
+        Reads only."""
         token, start = ("", 0) if cursor is None else place_of(cursor)
         if cursor is None:
             paths = [*([path] if isinstance(path, str) else path), *(others or [])]
@@ -102,12 +103,14 @@ def make(desk: Desk) -> Function:
         if after is not None and not token:
             token = desk.answers.put([found])
         structure = CompareAnswer(
-            metric=clean(found.metric), goal=found.goal, total=len(ranked), runs=[_row(row, desk.roots, found) for row in shown],
+            metric=clean(found.metric), goal=found.goal, total=len(ranked),
+            runs=[_row(row, desk.roots, found) for row in shown],
             change=None if found.versus is None else _change(found.versus),
             explanations=[Explains(setting=clean(e.setting), verdict=e.verdict, why=clean(e.why),
                                    best=None if e.best is None else clean(str(e.best)))
                           for e in found.explanations[:EXPLANATIONS]],
-            notes=[clean(note) for note in found.notes], unreadable=[clean(text) for text in found.unreadable[:PROBLEMS]],
+            notes=[clean(note) for note in found.notes],
+            unreadable=[clean(text) for text in found.unreadable[:PROBLEMS]],
             next_cursor=None if after is None else f"{token}.{after}",
         )  # fmt: skip
         return answer(structure, _lines(structure))
@@ -128,14 +131,16 @@ def _row(row: Row, roots: Roots, found: Comparison) -> RunRow:
     settings = {clean(name): clean(str(row.settings[name])) for name in found.differing if name in row.settings}
     return RunRow(
         run=clean(roots.shown(row.source) + (f" ({row.name})" if row.name else "")), rank=row.rank,
-        best=_finite(row.best.value), final=_finite(row.final.value), verdict=row.verdict, cause=row.cause, settings=settings,
+        best=_finite(row.best.value), final=_finite(row.final.value), verdict=row.verdict, cause=row.cause,
+        settings=settings,
     )  # fmt: skip
 
 
 def _change(versus: Versus) -> Change:
     changed = {clean(name): f"{clean(str(old))} → {clean(str(new))}" for name, (old, new) in versus.changed.items()}
     return Change(
-        verdict=versus.verdict, why=clean(versus.why), changed=changed, cleared=list(versus.cleared), new=list(versus.new),
+        verdict=versus.verdict, why=clean(versus.why), changed=changed, cleared=list(versus.cleared),
+        new=list(versus.new),
         still=list(versus.still), cautions=[clean(text) for text in versus.cautions],
     )  # fmt: skip
 

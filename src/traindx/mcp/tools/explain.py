@@ -26,8 +26,9 @@ def make(desk: Desk) -> Function:
     def explain(
         id: Annotated[str, Field(description="An id such as lr-too-high, or words such as: need more epochs.")],
     ) -> Annotated[CallToolResult, ExplainAnswer]:
-        """Explain a symptom, cause or fix by its id: what one sees, why it happens, how to tell it from its look-alikes, how
-        to fix it and what not to do. Also answers what people say about a training ("need more epochs")."""
+        """Explain a symptom, cause or fix by its id: what one sees, why it happens, how to tell it from its
+        look-alikes, how to fix it and what not to do. Also answers what people say about a training ("need more
+        epochs")."""
         pages = pages_about(id)
         if not pages:
             raise TraindxError(f"There is no symptom, cause or fix called {id!r}.", suggestion(id, titles()))

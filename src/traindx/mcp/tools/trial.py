@@ -20,8 +20,8 @@ LEEWAY = 60.0  # seconds beyond the budget: an arm that is running is let to its
 
 
 class TrialRow(TypedDict):
-    """One change that was tried; `interval` is after ÷ before of the metric, 95 %. `basis` is what 'helped' rests on: a smaller
-    error, or a fault that is gone while the error is not shown to change."""
+    """One change that was tried; `interval` is after ÷ before of the metric, 95 %. `basis` is what 'helped' rests on: a
+    smaller error, or a fault that is gone while the error is not shown to change."""
 
     fix: str
     cause: str
@@ -53,7 +53,8 @@ def make(desk: Desk) -> Function:
         change: Annotated[
             list[str] | None,
             Field(
-                description="What to change, such as lr=x0.1 or clip=1.0; without it the fixes of the diagnosis are tried."
+                description="What to change, such as lr=x0.1 or clip=1.0; without it the fixes of the diagnosis are "
+                            "tried."
             ),
         ] = None,
         steps: Annotated[int, Field(ge=10, description="Optimiser steps of one run at most.")] = 1000,
@@ -61,9 +62,10 @@ def make(desk: Desk) -> Function:
         budget: Annotated[float, Field(ge=1, le=7200, description="Seconds of all runs together.")] = 300,
         seeds: Annotated[int, Field(ge=2, le=20, description="Pairs of runs before a change is called helpful.")] = 3,
     ) -> Annotated[CallToolResult, TrialAnswer]:
-        """Prove a fix: run copies of a script with and without the change, with the same seeds, and say whether it helped, with
-        an interval, and which symptoms it cleared. Without `change` the script is diagnosed and its fixes are tried. RUNS
-        THE SCRIPT several times within `budget` seconds; the script itself is never changed, the patch comes back as `diff`."""
+        """Prove a fix: run copies of a script with and without the change, with the same seeds, and say whether it
+        helped, with an interval, and which symptoms it cleared. Without `change` the script is diagnosed and its fixes
+        are tried. RUNS THE SCRIPT several times within `budget` seconds; the script itself is never changed, the patch
+        comes back as `diff`."""
         script = desk.roots.path(path)
         command = ["fix"] if not change else ["trial", *(word for one in change for word in ("--set", one))]
         limits = {"--steps": steps, "--seconds": seconds, "--budget": budget, "--seeds": seeds}

@@ -1,4 +1,5 @@
-"""Show what each layer puts out: dead and saturated units, dead filters, rank, and whether the signal survives the depth."""
+"""Show what each layer puts out: dead and saturated units, dead filters, rank, and whether the signal survives the
+depth."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     return Reading(
         ID, _summary(layers, rate, used), tuple(_facts(layers, chain, rate, used, last)),
         tables=(_table(layers),), charts=_charts(layers, chain, rate),
-        unknown=() if sum(layer.rows for layer in layers.values()) >= ROWS else (f"Dead units: fewer than {ROWS} rows were seen.",),
+        unknown=() if sum(layer.rows for layer in layers.values()) >= ROWS else (f"Dead units: fewer than {ROWS} rows "
+                                                                                 f"were seen.",),
     )  # fmt: skip
 
 
@@ -135,7 +137,8 @@ def _facts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None,
                 Fact(
                     "prediction-collapse",
                     True,
-                    f"The output is the same for every sample (it varies by {num(last.signal)}), and so is what the last hidden layer gives.",
+                    f"The output is the same for every sample (it varies by {num(last.signal)}), and so is what the "
+                    f"last hidden layer gives.",
                 )
             )
         elif not last.alike:
@@ -160,7 +163,10 @@ def _broken(layers: dict[str, Layer], used: int) -> Fact:
 def _dead(dying: dict[str, float], layers: dict[str, Layer]) -> Fact:
     name, share = max(dying.items(), key=lambda pair: pair[1])
     layer = layers[name]
-    told = f"{percent(share)} of the {layer.units} {'filters' if layer.filters else 'units'} of {name} are off in all {layer.rows} rows seen"
+    told = (
+        f"{percent(share)} of the {layer.units} {'filters' if layer.filters else 'units'} of {name} are off in all "
+        f"{layer.rows} rows seen"
+    )
     if share >= DEAD and layer.units >= 4:
         return Fact(
             "dead-units",
@@ -189,7 +195,10 @@ def _saturated(flat: dict[str, float]) -> Fact:
 
 def _signal(chain: dict[str, Layer], rate: Rate) -> list[Fact]:
     first, last = next(iter(chain)), list(chain)[-1]
-    told = f"What varies with the input changes by {rate.written} from {first} to {last} ({rate.layers} layers), {num(rate.whole)} times in all"
+    told = (
+        f"What varies with the input changes by {rate.written} from {first} to {last} ({rate.layers} layers), "
+        f"{num(rate.whole)} times in all"
+    )
     sure = rate.certainty >= SURE
     facts = []
     for identifier, over in (("signal-fades", rate.whole < CHANGE), ("signal-grows", rate.whole > 1 / CHANGE)):
@@ -228,13 +237,26 @@ def _table(layers: dict[str, Layer]) -> Table:
 def _charts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None) -> tuple[Chart, ...]:
     places = tuple(float(i) for i in range(len(layers)))
     shares = Chart(
-        "Units that do not work", "", "% of the layer", names=tuple(layers),
+        "Units that do not work",
+        "",
+        "% of the layer",
+        names=tuple(layers),
         lines=(
-            Line("dead units", places, tuple(None if one.dead is None else 100 * one.dead for one in layers.values()), "bars"),
-            Line("saturated outputs", places, tuple(one.percent(one.flat) if one.kind in SATURATING else None for one in layers.values()), "bars"),
+            Line(
+                "dead units",
+                places,
+                tuple(None if one.dead is None else 100 * one.dead for one in layers.values()),
+                "bars",
+            ),
+            Line(
+                "saturated outputs",
+                places,
+                tuple(one.percent(one.flat) if one.kind in SATURATING else None for one in layers.values()),
+                "bars",
+            ),
         ),
         marks=(Mark(100 * DEAD, "half", "y"),),
-    )  # fmt: skip
+    )
     x = tuple(float(i) for i in range(len(chain)))
     lines = (
         Line("spread over samples", x, tuple(one.signal or None for one in chain.values())),
@@ -244,7 +266,8 @@ def _charts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None
     signal = Chart(title, "", "standard deviation", lines, names=tuple(chain), log_y=True)
     rank = Chart(
         "Effective rank of the outputs", "", "dimensions", names=tuple(layers), log_y=True,
-        lines=(Line("rank", places, tuple(one.rank for one in layers.values())), Line("units", places, tuple(float(one.units) for one in layers.values()), "faint")),
+        lines=(Line("rank", places, tuple(one.rank for one in layers.values())),
+               Line("units", places, tuple(float(one.units) for one in layers.values()), "faint")),
     )  # fmt: skip
     return shares, signal, rank
 

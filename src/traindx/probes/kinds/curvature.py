@@ -1,9 +1,9 @@
 """Measure how the loss is curved, whether the learning rate is too large for that, and how noisy the gradient is.
 
-The largest and the smallest eigenvalue of the Hessian come from Lanczos iterations that only need products of the Hessian with
-vectors. What matters for stability is the curvature per step of the optimiser, against the limit of that optimiser; training
-hovers at that limit by itself, so only a multiple of it with a loss that rises says that the rate is too high.
-"""
+The largest and the smallest eigenvalue of the Hessian come from Lanczos iterations that only need products of the
+Hessian with vectors. What matters for stability is the curvature per step of the optimiser, against the limit of that
+optimiser; training hovers at that limit by itself, so only a multiple of it with a loss that rises says that the rate
+is too high. """
 
 from __future__ import annotations
 
@@ -107,7 +107,8 @@ def _facts(subject: Subject, found: _Found) -> list[Fact]:
         return []
     end = num(after) if math.isfinite(after) else "NaN or Inf"
     told = (
-        f"Learning rate times sharpness is {num(found.sharpness)}, {num(times)} times the limit of {num(stability.limit)} "
+        f"Learning rate times sharpness is {num(found.sharpness)}, {num(times)} times the limit of "
+        f"{num(stability.limit)} "
         f"({stability.rule}), and {UPDATES} updates take the loss from {num(before)} to {end}."
     )
     return [Fact("lr-above-stable", True, told, clarity=clarity(math.log(times), math.log(FAR), math.log(PLAIN_FAR)))]
@@ -134,7 +135,8 @@ def _summary(subject: Subject, found: _Found) -> str:
     text = f"The loss curves by at most {num(ends.largest)} and has {shape}."
     if found.stability is not None and math.isfinite(found.sharpness):
         share = found.sharpness / found.stability.limit
-        text += f" Learning rate times sharpness is {num(found.sharpness)}, {num(share)} of the limit ({found.stability.rule})."
+        text += (f" Learning rate times sharpness is {num(found.sharpness)}, {num(share)} of the limit "
+                 f"({found.stability.rule}).")
     if found.noise is not None:
         text += f" Gradient noise scale: {_interval(found.noise)} samples; batches have {subject.steps[0].size}."
     return text
@@ -165,9 +167,12 @@ def _tables(subject: Subject, found: _Found) -> tuple[Table, ...]:
     ends = found.ends
     how = "second derivatives" if found.hessian.exact else "differences of gradients"
     rows: list[tuple[Cell, ...]] = [
-        ("largest eigenvalue", ends.largest, f"± {ends.largest_error:.1g}, {ends.iterations} iterations, by {how}, {found.batches} batches"),
+        ("largest eigenvalue", ends.largest, f"± {ends.largest_error:.1g}, {ends.iterations} iterations, by {how}, "
+                                             f"{found.batches} batches"),
         ("smallest eigenvalue", ends.smallest, f"± {ends.smallest_error:.1g}"),
-        ("curvature along the gradient", found.along, f"the best step along it is {num(1 / found.along)}" if found.along > 0 else "the loss falls ever faster along it"),
+        ("curvature along the gradient", found.along,
+         f"the best step along it is {num(1 / found.along)}" if found.along > 0 else "the loss falls ever faster along "
+                                                                                     "it"),
     ]  # fmt: skip
     if found.stability is not None:
         note = (
@@ -182,7 +187,8 @@ def _tables(subject: Subject, found: _Found) -> tuple[Table, ...]:
         )
     if found.noise is not None:
         rows.append(("gradient noise scale", found.noise.size if math.isfinite(found.noise.size) else None,
-                     f"{_interval(found.noise)} samples, from {found.noise.gradients} gradients of {found.noise.samples_each}"))  # fmt: skip
+                     f"{_interval(found.noise)} samples, from {found.noise.gradients} gradients of "
+                     f"{found.noise.samples_each}"))  # fmt: skip
     tables = [Table("Curvature and noise", ("quantity", "value", ""), tuple(rows))]
     if found.noise is not None and math.isfinite(found.noise.size):
         size = subject.steps[0].size

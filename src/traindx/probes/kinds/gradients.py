@@ -1,10 +1,9 @@
 """Show how large the gradients are, layer by layer, and whether they fade or grow along the depth.
 
-Two sizes are measured. Of the parameters: norm, mean, spread, largest value, zeros. Along the depth: the norm of the gradient
-with respect to each layer's output. That one compares across shapes: with weights of variance 1/fan_in it stays the same through
-any chain of linear or convolutional layers, whatever their widths, while the norm of a weight's own gradient grows with its size.
-Recurrent layers are followed along time as well.
-"""
+Two sizes are measured. Of the parameters: norm, mean, spread, largest value, zeros. Along the depth: the norm of the
+gradient with respect to each layer's output. That one compares across shapes: with weights of variance 1/fan_in it
+stays the same through any chain of linear or convolutional layers, whatever their widths, while the norm of a weight's
+own gradient grows with its size. Recurrent layers are followed along time as well."""
 
 from __future__ import annotations
 
@@ -85,7 +84,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
         unknown.append(f"The rate along time: {str(error).splitlines()[0][:160]}")
     facts = _facts(parameters, totals, sizes, rate, used)
     return Reading(
-        ID, _summary(totals, sizes, rate, used, recurrent), tuple(time_facts(facts, recurrent, subject.clip is not None)),
+        ID, _summary(totals, sizes, rate, used, recurrent),
+        tuple(time_facts(facts, recurrent, subject.clip is not None)),
         tables=(*_tables(totals, sizes), *time_tables(recurrent)),
         charts=(*_charts(totals, sizes, rate), *time_charts(recurrent)), unknown=tuple(unknown),
     )  # fmt: skip
@@ -102,7 +102,8 @@ def _facts(
     broken = next((name for name, total in totals.items() if total.nonfinite), None)
     facts.append(
         Fact("nonfinite-gradient", False, f"All gradients of {used} batches are finite.") if broken is None
-        else Fact("nonfinite-gradient", True, f"{totals[broken].nonfinite} of the gradient's values of {broken} are not finite.", broken)
+        else Fact("nonfinite-gradient", True, f"{totals[broken].nonfinite} of the gradient's values of {broken} are "
+                                              f"not finite.", broken)
     )  # fmt: skip
     missing = [name for name, total in totals.items() if not total.reached]
     lost = sum(parameters[name].numel() for name in missing) / max(sum(p.numel() for p in parameters.values()), 1)
@@ -125,16 +126,22 @@ def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
     facts = []
     if fades and sure:
         facts.append(
-            Fact("vanishing-gradients", True, f"The gradient fades towards the input: {told}; {num(left)} of it is left at {first}.", first,
+            Fact("vanishing-gradients", True, f"The gradient fades towards the input: {told}; {num(left)} of it is "
+                                              f"left at {first}.", first,
                  clarity=clarity(-math.log10(left), -math.log10(FADED), -math.log10(PLAIN)))
         )  # fmt: skip
     elif not fades:
         facts.append(Fact("vanishing-gradients", False, f"The gradient keeps its size along the depth: {told}."))
     if grows and sure:
         facts.append(
-            Fact("exploding-gradients", True, f"The gradient grows towards the input: {told}, {num(left)} times in all.", first,
-                 clarity=clarity(math.log10(left), -math.log10(FADED), -math.log10(PLAIN)))
-        )  # fmt: skip
+            Fact(
+                "exploding-gradients",
+                True,
+                f"The gradient grows towards the input: {told}, {num(left)} times in all.",
+                first,
+                clarity=clarity(math.log10(left), -math.log10(FADED), -math.log10(PLAIN)),
+            )
+        )
     elif not grows:
         facts.append(Fact("exploding-gradients", False, f"The gradient does not grow along the depth: {told}."))
     return facts
@@ -156,7 +163,8 @@ def _summary(
     if rate is None:
         return text
     word = "fades" if rate.per_layer > 1 else "grows"
-    return f"{text} Towards the input it {word} by {1 / rate.per_layer:.3g} ± {rate.error / rate.per_layer:.1g} a layer ({rate.layers} layers)."
+    return (f"{text} Towards the input it {word} by {1 / rate.per_layer:.3g} ± {rate.error / rate.per_layer:.1g} a "
+            f"layer ({rate.layers} layers).")
 
 
 def _tables(totals: dict[str, _Total], sizes: dict[str, float]) -> tuple[Table, ...]:

@@ -1,9 +1,9 @@
 """Find the learning rates that work: sweep them on the captured batches, try the best ones, and place yours among them.
 
-A coarse sweep finds the order of magnitude, a fine one the shape: where the loss begins to fall, where it falls fastest, where it
-turns up for good. Short trainings at constant rates, all from the same state, then decide; the sweep alone only guesses, because a
-rate that rises all the time is never the rate that acts. Where no rate works, none is suggested.
-"""
+A coarse sweep finds the order of magnitude, a fine one the shape: where the loss begins to fall, where it falls
+fastest, where it turns up for good. Short trainings at constant rates, all from the same state, then decide; the sweep
+alone only guesses, because a rate that rises all the time is never the rate that acts. Where no rate works, none is
+suggested. """
 
 from __future__ import annotations
 
@@ -110,7 +110,8 @@ def _reading(subject: Subject, ground: Ground, curve: RateCurve, trials: list[Tr
 
 
 def _stable(curve: RateCurve, trials: list[Trial], ground: Ground) -> float | None:
-    """The highest rate that is known to work: of trials that ended below their start, where one above ended higher or broke."""
+    """The highest rate that is known to work: of trials that ended below their start, where one above ended higher or
+    broke."""
     if not trials:
         return curve.edge
     failed = [trial.rate for trial in trials if trial.score(ground.batches) > 0]
@@ -135,7 +136,8 @@ def _facts(ground: Ground, rate: float | None, stable: float | None, trials: lis
         if beyond >= BEYOND and (own.broke or done > -possible):
             end = "make it NaN or Inf" if own.broke else f"raise it by {num(done)}"
             facts.append(
-                Fact("lr-above-stable", True, f"{told}; at your rate of {ground.base:.3g} they {end}. Rates up to {stable:.2g} are stable.",
+                Fact("lr-above-stable", True, f"{told}; at your rate of {ground.base:.3g} they {end}. Rates up to "
+                                              f"{stable:.2g} are stable.",
                      clarity=clarity(math.log(beyond), math.log(BEYOND), math.log(PLAIN_BEYOND)))
             )  # fmt: skip
         elif done < 0.5 * possible:

@@ -1,4 +1,5 @@
-"""Ask the questions one asks before training: can it learn one batch, does it use its inputs, does it start at chance?"""
+"""Ask the questions one asks before training: can it learn one batch, does it use its inputs, does it start at
+chance?"""
 
 from __future__ import annotations
 
@@ -72,7 +73,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     return Reading(
         ID, f"One batch of {step.size}: {told}." if told else "No trial on one batch was made.", tuple(facts),
         tables=(Table("", ("check", "result", "measured"), tuple(table)),), charts=_charts(trials),
-        unknown=tuple(f"{name}: {answer.told}." for name, answer in rows if answer.problem is None and name not in _DATA),
+        unknown=tuple(f"{name}: {answer.told}." for name,
+                      answer in rows if answer.problem is None and name not in _DATA),
     )  # fmt: skip
 
 

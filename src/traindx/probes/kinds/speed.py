@@ -1,7 +1,8 @@
-"""Measure where the time of a step goes: loading data with more or fewer workers, forward, backward, update, larger batches.
+"""Measure where the time of a step goes: loading data with more or fewer workers, forward, backward, update, larger
+batches.
 
-Training steps run on captured batches, once alone and once beside the script's own data set, so that loading and computing compete
-as they do in the training. Gains come with an interval; what is not clearly faster is not called so.
+Training steps run on captured batches, once alone and once beside the script's own data set, so that loading and
+computing compete as they do in the training. Gains come with an interval; what is not clearly faster is not called so.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Found:
 
     @property
     def elsewhere(self) -> float | None:
-        """Seconds of the script's step that are neither waiting for data nor the step; None where that is not certain."""
+        """Seconds of the script's step that are neither waiting for data nor the step; None where that is not
+        certain."""
         if self.own is None:
             return None
         rest = self.own.median - self.own_wait - self.step.median
@@ -126,7 +128,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     )  # fmt: skip
 
 
-# --- measuring ----------------------------------------------------------------------------------------------------------------
+# --- measuring
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def _updates(subject: Subject) -> Callable[[], object]:
@@ -214,7 +217,8 @@ def _resized(subject: Subject, size: int, count: int) -> Callable[[], object]:
     return work
 
 
-# --- telling ------------------------------------------------------------------------------------------------------------------
+# --- telling
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def _facts(subject: Subject, found: Found) -> list[Fact]:
@@ -273,7 +277,8 @@ def _summary(subject: Subject, found: Found) -> str:
         text += f", and data arrives in time with {now} workers."
     else:
         better = gain(found.fed[now], found.fed[knee])
-        text += f"; with loading by {now} workers {num(found.fed[now].median)} s, {percent(found.waiting(now))} of it waiting for data."
+        text += (f"; with loading by {now} workers {num(found.fed[now].median)} s, {percent(found.waiting(now))} of it "
+                 f"waiting for data.")
         text += (
             f" {knee} workers: {better} as fast."
             if knee != now and better.low > 1
@@ -319,7 +324,8 @@ def _tables(subject: Subject, found: Found) -> Iterator[Table]:
     yield Table("Where the time of a step goes", ("part", "ms"), tuple(rows))
     if found.fed:
         fed = tuple(
-            (count, 1e3 * found.fed[count].median, 100 * found.waiting(count), _note(count, found)) for count in sorted(found.fed)
+            (count, 1e3 * found.fed[count].median, 100 * found.waiting(count),
+             _note(count, found)) for count in sorted(found.fed)
         )  # fmt: skip
         yield Table(
             f"Workers that load data ({available_cores()} cores)", ("workers", "ms a step", "% waiting", ""), fed

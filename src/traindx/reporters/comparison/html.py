@@ -86,7 +86,10 @@ def _curves(comparison: Comparison) -> str:
         )
         dash = ' stroke-dasharray="5 3"' if row.verdict == "unhealthy" else ""
         name = escape(label(row))
-        return f'<polyline fill="none" stroke="{colour}" stroke-width="{width}"{dash} points="{places}"><title>{name}</title></polyline>'
+        return (
+            f'<polyline fill="none" stroke="{colour}" stroke-width="{width}"{dash} '
+            f'points="{places}"><title>{name}</title></polyline>'
+        )
 
     lines = [line(row, "#C9CED6", 1) for row in drawn[_NAMED:]]
     lines += [line(row, colour, 1.8) for row, colour in reversed(list(zip(drawn, COLOURS, strict=False)))]
@@ -100,6 +103,7 @@ def _curves(comparison: Comparison) -> str:
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" width="{_WIDTH}">'
         f'<text x="4" y="16" font-size="12">{escape(number(high))}</text>'
         f'<text x="4" y="{_HEIGHT - _BOTTOM}" font-size="12">{escape(number(low))}</text>'
-        f'<text x="{_LEFT}" y="{_HEIGHT - 6}" font-size="12">{escape(comparison.alignment)} {ends}{scale}; broken lines: unhealthy</text>'
+        f'<text x="{_LEFT}" y="{_HEIGHT - 6}" font-size="12">{escape(comparison.alignment)} {ends}{scale}; broken '
+        f"lines: unhealthy</text>"
         f"{''.join(lines)}</svg><p>{legend}</p>"
     )

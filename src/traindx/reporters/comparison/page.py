@@ -1,4 +1,5 @@
-"""The comparison as a page with the components of the report: curves over each other to zoom into, which is better, what explains it."""
+"""The comparison as a page with the components of the report: curves over each other to zoom into, which is better,
+what explains it."""
 
 from __future__ import annotations
 
@@ -58,8 +59,11 @@ def comparison_body(findings: Comparison) -> Html:
         tag("section", blocks, class_="card"),
         curves(plots),
         tag("section", tag("h2", "Runs"), _table(parts.run_table(findings)), class_="card"),
-        tag("section", tag("h2", "Seeds"), _table(parts.group_table(findings)), class_="card") if findings.groups else None,
-        tag("section", tag("h2", "What explains it"), tag("p", parts.explained(findings)) if versus is not None else None, _folded("setting", settings), class_="card")
+        tag("section", tag("h2", "Seeds"), _table(parts.group_table(findings)),
+            class_="card") if findings.groups else None,
+        tag("section", tag("h2", "What explains it"),
+            tag("p", parts.explained(findings)) if versus is not None else None, _folded("setting", settings),
+            class_="card")
         if settings and not (versus is not None and len(findings.rows) == PAIR)
         else None,
         tag("section", _lines(besides), class_="card"),

@@ -23,7 +23,8 @@ def title(comparison: Comparison) -> str:
     runs = amount(len(comparison.rows), "run")
     seeds = f" ({amount(len(comparison.groups), 'setting')})" if comparison.groups else ""
     best = "lower is better" if comparison.goal == "min" else "higher is better"
-    return f"{runs}{seeds} by {clean(comparison.metric)} ({comparison.role}, {best}; {comparison.outcome} level held over a tenth of a run)"
+    return (f"{runs}{seeds} by {clean(comparison.metric)} ({comparison.role}, {best}; {comparison.outcome} level held "
+            f"over a tenth of a run)")
 
 
 def aligned(comparison: Comparison) -> str:
@@ -31,7 +32,8 @@ def aligned(comparison: Comparison) -> str:
 
 
 class Labels:
-    """Names for runs, as short as tells them apart: without the folder all lie in, and without a file name all share."""
+    """Names for runs, as short as tells them apart: without the folder all lie in, and without a file name all
+    share."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         sources = {row.source for row in rows}
@@ -110,7 +112,8 @@ def run_table(comparison: Comparison, *, every: bool = False) -> list[list[str]]
         seed = [clean(shown(row.seed)) if row.seed is not None else "–"] if with_seeds else []
         table.append(
             [str(row.rank or "–"), label(row), *(value_of(row.settings[name]) for name in names), *seed,
-             level(row.best), level(row.final), place(row.reached, comparison.alignment), stability(row), diagnosis(row)]
+             level(row.best), level(row.final), place(row.reached, comparison.alignment), stability(row),
+             diagnosis(row)]
         )  # fmt: skip
     return table
 

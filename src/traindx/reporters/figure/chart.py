@@ -46,7 +46,8 @@ def _draw(on: Axes, chart: Chart) -> None:
         across = on.get_xaxis_transform() if mark.axis == "x" else on.get_yaxis_transform()
         where = (mark.at, 0.97) if mark.axis == "x" else (0.99, mark.at)
         on.annotate(
-            f" {clean(mark.label)} ", where, xycoords=across, fontsize=8, color=color, va="top" if mark.axis == "x" else "bottom",
+            f" {clean(mark.label)} ", where, xycoords=across, fontsize=8, color=color,
+            va="top" if mark.axis == "x" else "bottom",
             ha="left" if mark.axis == "x" else "right",
         )  # fmt: skip
     if chart.names:

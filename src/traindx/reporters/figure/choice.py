@@ -1,4 +1,5 @@
-"""Which series of a run are worth a panel, on which axis they lie and where a symptom lies on it; the same in every picture."""
+"""Which series of a run are worth a panel, on which axis they lie and where a symptom lies on it; the same in every
+picture."""
 
 from __future__ import annotations
 

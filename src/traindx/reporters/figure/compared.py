@@ -1,4 +1,5 @@
-"""A comparison as a picture: the curves on their common axis, and beside them what each setting that matters reached."""
+"""A comparison as a picture: the curves on their common axis, and beside them what each setting that matters
+reached."""
 
 from __future__ import annotations
 

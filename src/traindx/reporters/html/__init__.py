@@ -1,5 +1,5 @@
-"""One self-contained HTML file that opens offline: verdict, causes, curves, heat maps, evidence, fix. `page` makes it of one
-run, `REPORTER` is what `--format html` calls."""
+"""One self-contained HTML file that opens offline: verdict, causes, curves, heat maps, evidence, fix. `page` makes it
+of one run, `REPORTER` is what `--format html` calls."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ from traindx.run import Run
 
 MOST_ROWS = 300  # of a probe's table
 FOLDED_FROM = 14  # rows from which a table is folded away
-_ENVIRONMENT = ("recording.", "device", "world_size", "python", "torch", "cuda", "hardware", "platform", "gpu", "host", "os", "num_workers", "pin_memory")  # fmt: skip
+_ENVIRONMENT = ("recording.", "device", "world_size", "python", "torch", "cuda", "hardware", "platform", "gpu", "host",
+                "os", "num_workers", "pin_memory")  # fmt: skip
 
 
 def readings_section(readings: Sequence[Reading]) -> Html | None:
@@ -32,7 +33,8 @@ def readings_section(readings: Sequence[Reading]) -> Html | None:
         [
             tag(
                 "div",
-                tag("h3", reading.probe, tag("span", f" {reading.seconds:.1f} s", class_="soft small") if reading.seconds >= 0.1 else None),
+                tag("h3", reading.probe, tag("span", f" {reading.seconds:.1f} s",
+                                             class_="soft small") if reading.seconds >= 0.1 else None),
                 tag("p", in_code(reading.summary)),
                 _shown(reading.tables, reading.charts),
                 [tag("p", f"Not measured: {reason}", class_="soft small") for reason in reading.unknown],
@@ -49,7 +51,8 @@ def sections(given: Sequence[Section], run_id: str) -> list[Html]:
     return [
         tag(
             "section",
-            tag("h2", section.title, " ", tag("span", section.verdict, class_=f"pill {section.tone}") if section.verdict else None),
+            tag("h2", section.title, " ", tag("span", section.verdict,
+                                              class_=f"pill {section.tone}") if section.verdict else None),
             [tag("p", in_code(text)) for text in section.text],
             code(clean_lines(section.diff), f"{run_id}-diff-{place}") if section.diff else None,
             _shown(section.tables, section.charts),
@@ -104,8 +107,10 @@ def _cell(cell: Cell) -> str:
 def confidence(reliability: Reliability | None) -> Html:
     """How the percentages are made, and how well they have held where that was measured."""
     how = (
-        "Every cause of the catalogue, healthy and something else are explanations that exclude each other. What was seen raises "
-        "those that predict it, what was looked for and not seen lowers them, and what could not be measured moves nothing; the "
+        "Every cause of the catalogue, healthy and something else are explanations that exclude each other. What was "
+        "seen raises "
+        "those that predict it, what was looked for and not seen lowers them, and what could not be measured moves "
+        "nothing; the "
         "percentages add up to 100. No evidence makes a cause certain, and below 40 % no change is proposed."
     )
     parts = [tag("p", how, class_="small")]
@@ -138,10 +143,12 @@ def setup(diagnosis: Diagnosis, run: Run | None) -> Html:
     return tag(
         "section",
         tag("h2", "Configuration and environment"),
-        _settings(own) if own else tag("p", "The log holds no settings; they may lie in a file of their own: --config FILE.", class_="soft small"),
+        _settings(own) if own else tag("p", "The log holds no settings; they may lie in a file of their own: --config "
+                                            "FILE.", class_="soft small"),
         tag("details", tag("summary", "Environment"), _settings(around), open=not own),
         _events(events),
-        tag("details", tag("summary", "Notes"), tag("ul", [tag("li", note) for note in notes_of(diagnosis)], class_="lines small")) if notes_of(diagnosis) else None,
+        tag("details", tag("summary", "Notes"), tag("ul", [tag("li", note) for note in notes_of(diagnosis)],
+                                                    class_="lines small")) if notes_of(diagnosis) else None,
         class_="card",
     )  # fmt: skip
 
@@ -150,7 +157,8 @@ def _events(events: Sequence[Any]) -> Html | None:
     if not events:
         return None
     rows = [
-        tag("li", tag("b", event.kind, f" at step {event.step:g}" if event.step is not None else ""), code(clean_lines(event.text)) if "\n" in event.text.strip() else inner(": ", event.text))
+        tag("li", tag("b", event.kind, f" at step {event.step:g}" if event.step is not None else ""),
+            code(clean_lines(event.text)) if "\n" in event.text.strip() else inner(": ", event.text))
         for event in events[:20]
     ]  # fmt: skip
     serious = any(event.kind in ("traceback", "oom", "killed", "dataloader") for event in events)
@@ -183,8 +191,11 @@ def issue(diagnosis: Diagnosis, run_id: str) -> Html:
     return tag(
         "section",
         tag("h2", "For an issue"),
-        tag("p", "The diagnosis as Markdown, with the settings. Look it over before you post it: names and values come from your run.", class_="lead small"),
-        tag("div", tag("button", "copy as issue", type="button", class_="button", data_copy=name, hidden=True), class_="tools"),
-        tag("textarea", Html("\n".join(inner(line) for line in text.split("\n"))), class_="issue", id=name, readonly=True, aria_label="Markdown of this diagnosis", spellcheck="false"),
+        tag("p", "The diagnosis as Markdown, with the settings. Look it over before you post it: names and values come "
+                 "from your run.", class_="lead small"),
+        tag("div", tag("button", "copy as issue", type="button", class_="button", data_copy=name, hidden=True),
+            class_="tools"),
+        tag("textarea", Html("\n".join(inner(line) for line in text.split("\n"))), class_="issue", id=name,
+            readonly=True, aria_label="Markdown of this diagnosis", spellcheck="false"),
         class_="card",
     )  # fmt: skip

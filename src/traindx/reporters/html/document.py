@@ -1,4 +1,5 @@
-"""The shell of a page: one self-contained file under a policy that lets nothing run or load but its own script and style."""
+"""The shell of a page: one self-contained file under a policy that lets nothing run or load but its own script and
+style."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from traindx.version import __version__
 ASSETS = Path(__file__).parent / "assets"
 SCRIPTS = ("scales.js", "curves.js", "page.js")  # in this order
 _MARK = Html(
-    '<svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true"><path d="M1 10h3l2.2-6 3.6 11 2.6-7H17" fill="none" '
+    '<svg width="18" height="18" viewBox="0 0 18 18" aria-hidden="true"><path d="M1 10h3l2.2-6 3.6 11 2.6-7H17" '
+    'fill="none" '
     'stroke="currentColor" stroke-width="1.9" stroke-linecap="round" stroke-linejoin="round"/></svg>'
 )
 
@@ -26,9 +28,11 @@ def asset(*names: str) -> str:
 
 
 def policy(style: str, script: str, connect: str = "'none'") -> str:
-    """Content-security policy: this style and this script by their hashes, pictures that stand in the file, nothing else."""
+    """Content-security policy: this style and this script by their hashes, pictures that stand in the file, nothing
+    else."""
     return (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; connect-src {connect}; "
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; connect-src "
+        f"{connect}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -38,7 +42,8 @@ def _hash(text: str) -> str:
 
 
 def document(
-    title: str, body: Html, *, script: str, style: str, navigation: Sequence[tuple[str, str]] = (), home: str = "#top", connect: str = "'none'", footer: str = ""
+    title: str, body: Html, *, script: str, style: str, navigation: Sequence[tuple[str, str]] = (), home: str = "#top",
+    connect: str = "'none'", footer: str = ""
 ) -> str:  # fmt: skip
     """A whole page. `navigation` names sections by their anchors; `connect` is where the script may fetch from."""
     bar = tag(

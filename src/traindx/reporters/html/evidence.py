@@ -32,7 +32,8 @@ def curves(plots: Plots, diagnosis: Diagnosis | None = None) -> Html | None:
             tag(
                 "figure",
                 tag("figcaption", tag("b", panel.title), keys, tag("span", class_="spring"), _log_button(log)),
-                tag("div", chart_svg(still(panel, plots.clock), width=1100, height=290 if place == 0 else 170), class_="plot"),
+                tag("div", chart_svg(still(panel, plots.clock), width=1100, height=290 if place == 0 else 170),
+                    class_="plot"),
                 tag("p", words, class_="unseen"),
                 class_="panel main" if place == 0 else "panel", data_panel=place, data_told=f"{words}.",
             )
@@ -68,8 +69,10 @@ def _tools(smooth: int) -> Html:
 
     return tag(
         "div",
-        tag("label", "smoothing", tag("input", type="range", min=0, max=99, value=smooth, data_smooth=True), tag("output", f"{smooth / 100:.2f}", data_smooth_told=True)),
-        button("left", "←", "earlier"), button("in", "+", "zoom in"), button("out", "−", "zoom out"), button("right", "→", "later"), button("reset", "all", "show the whole run"),
+        tag("label", "smoothing", tag("input", type="range", min=0, max=99, value=smooth, data_smooth=True),
+            tag("output", f"{smooth / 100:.2f}", data_smooth_told=True)),
+        button("left", "←", "earlier"), button("in", "+", "zoom in"), button("out", "−", "zoom out"),
+        button("right", "→", "later"), button("reset", "all", "show the whole run"),
         tag("span", "drag to zoom · shift-drag to pan · Ctrl-wheel · double-click for all", class_="soft small hint"),
         class_="tools",
     )  # fmt: skip
@@ -84,9 +87,11 @@ def _lane(diagnosis: Diagnosis, plots: Plots) -> Html | None:
             "li",
             tag(
                 "button",
-                tag("span", tag("span", symptom.id, class_="id"), tag("span", span(symptom.steps, plots.clock.axis) or "whole run"), class_="label"),
+                tag("span", tag("span", symptom.id, class_="id"),
+                    tag("span", span(symptom.steps, plots.clock.axis) or "whole run"), class_="label"),
                 tag("span", tag("i"), class_="bar", aria_hidden="true"),
-                type="button", class_=None if is_problem(symptom) else "note", data_first=str(mark["first"]), data_last=str(mark["last"]),
+                type="button", class_=None if is_problem(symptom) else "note", data_first=str(mark["first"]),
+                data_last=str(mark["last"]),
                 title="zoom to where it happens",
             ),
         )
@@ -154,14 +159,35 @@ def _map(heat: HeatMap) -> Html:
         tag("p", heat.told, class_="soft small"),
         tag(
             "div",
-            tag("ol", [tag("li", name, title=name) for name in heat.layers], class_=f"layers h{size}", aria_hidden="true"),
+            tag(
+                "ol",
+                [tag("li", name, title=name) for name in heat.layers],
+                class_=f"layers h{size}",
+                aria_hidden="true",
+            ),
             tag("img", src=heat.picture(), alt=heat.summary(), height=rows * size, tabindex=0),
-            tag("div", tag("span", f"{heat.axis} {count(heat.steps[0])}"), tag("span", f"{heat.axis} {count(heat.steps[-1])}"), class_="steps"),
-            tag("div", tag("span", low), gradient, tag("span", high), tag("span", "red: NaN or Inf · black: exactly 0 · empty: not measured" if heat.log else "empty: not measured"), class_="legend"),
+            tag(
+                "div",
+                tag("span", f"{heat.axis} {count(heat.steps[0])}"),
+                tag("span", f"{heat.axis} {count(heat.steps[-1])}"),
+                class_="steps",
+            ),
+            tag(
+                "div",
+                tag("span", low),
+                gradient,
+                tag("span", high),
+                tag(
+                    "span",
+                    "red: NaN or Inf · black: exactly 0 · empty: not measured" if heat.log else "empty: not measured",
+                ),
+                class_="legend",
+            ),
             class_="heat",
         ),
-        class_="map", data_title=heat.title,
-    )  # fmt: skip
+        class_="map",
+        data_title=heat.title,
+    )
 
 
 def symptoms_table(diagnosis: Diagnosis) -> Html:

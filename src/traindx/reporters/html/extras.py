@@ -12,8 +12,8 @@ if TYPE_CHECKING:  # `traindx --help` lists the report formats and must not load
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page that its author describes and the page lays out: sentences, then code, tables and charts. `verdict`
-    is a word shown as a label beside the title; `tone` says how it is coloured."""
+    """A section of a page that its author describes and the page lays out: sentences, then code, tables and charts.
+    `verdict` is a word shown as a label beside the title; `tone` says how it is coloured."""
 
     title: str
     text: tuple[str, ...] = ()

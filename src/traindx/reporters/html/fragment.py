@@ -111,7 +111,8 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
 
 
 def of_run(run: Run) -> str:
-    """A run in one frame: its curves, what was logged and how it was set. It says nothing of its health: that is a diagnosis."""
+    """A run in one frame: its curves, what was logged and how it was set. It says nothing of its health: that is a
+    diagnosis."""
     from traindx.reporters.figure.choice import clock_of, panels_of
     from traindx.signals import Settings
 

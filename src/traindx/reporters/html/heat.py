@@ -22,7 +22,8 @@ FEWEST_LAYERS = 2
 MISSING, BROKEN, ZERO, FIRST = 0, 1, 2, 3  # what a cell can be besides a number; the page's script knows them too
 _LEVELS = 65535 - FIRST
 _NEAR_ZERO = 1e-300
-# from dark blue to yellow, evenly brighter from stop to stop, so that it reads in grey and for all kinds of colour vision
+# from dark blue to yellow, evenly brighter from stop to stop, so that it reads in grey and for all kinds of colour
+# vision
 _STOPS = np.array(
     [[24, 20, 66], [52, 62, 140], [34, 118, 156], [46, 168, 138], [142, 205, 90], [250, 229, 70]], dtype=float
 )
@@ -41,19 +42,24 @@ class Kinds:
 
 
 MAPS = (
-    Kinds("gradient norm", "grad_norm", "", "How much gradient reaches each parameter, input side first; a fade along the depth is a vanishing gradient."),
-    Kinds("update / weight", "update_ratio", "", "How far one update moves each parameter, by its size; about 0.001 is usual."),
+    Kinds("gradient norm", "grad_norm", "", "How much gradient reaches each parameter, input side first; a fade along "
+                                            "the depth is a vanishing gradient."),
+    Kinds("update / weight", "update_ratio", "", "How far one update moves each parameter, by its size; about 0.001 is "
+                                                 "usual."),
     Kinds("weight norm", "weight_norm", "", "The size of each parameter."),
-    Kinds("activation spread", "activation", "std", "Standard deviation of what each layer gives; a fade along the depth loses the signal."),
+    Kinds("activation spread", "activation", "std", "Standard deviation of what each layer gives; a fade along the "
+                                                    "depth loses the signal."),
     Kinds("activation peak", "activation", "max", "The largest value each layer gives."),
     Kinds("dead units", "dead", "", "Share of units of each layer that never became active.", log=False),
-    Kinds("saturated units", "saturated", "", "Share of units of each layer at the flat end of their function.", log=False),
+    Kinds("saturated units", "saturated", "", "Share of units of each layer at the flat end of their function.",
+          log=False),
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """The numbers of one map, scaled: `codes` are 0 for what was not measured, 1 for NaN or Inf, 2 for zero, then 3 … 65535."""
+    """The numbers of one map, scaled: `codes` are 0 for what was not measured, 1 for NaN or Inf, 2 for zero, then 3 …
+    65535."""
 
     title: str
     told: str
@@ -69,7 +75,8 @@ class HeatMap:
         """What the page's script needs to read values off the map."""
         cells = base64.b64encode(np.ascontiguousarray(self.codes, dtype="<u2").tobytes()).decode("ascii")
         return {
-            "layers": [clean(name) for name in self.layers], "steps": plain(self.steps), "cells": cells, "axis": self.axis,
+            "layers": [clean(name) for name in self.layers], "steps": plain(self.steps), "cells": cells,
+            "axis": self.axis,
             "low": self.low, "high": self.high, "log": self.log,
         }  # fmt: skip
 
@@ -132,8 +139,8 @@ def _map(kinds: Kinds, series: Sequence[Series], axis: str) -> HeatMap:
 
 
 def _grid(series: Sequence[Series]) -> tuple[Floats, Floats]:
-    """All steps at which any layer was looked at, and the values there: of steps that share a column the largest one, with
-    Inf for what is not finite and NaN for what was not measured."""
+    """All steps at which any layer was looked at, and the values there: of steps that share a column the largest one,
+    with Inf for what is not finite and NaN for what was not measured."""
     steps = np.unique(np.concatenate([one.steps for one in series]))
     columns = min(len(steps), MOST_COLUMNS)
     place = np.arange(len(steps)) * columns // len(steps)

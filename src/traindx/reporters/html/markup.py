@@ -22,8 +22,8 @@ Child = str | int | None | Sequence["Child"]
 
 
 def tag(name: str, /, *children: Child, **attributes: str | int | bool | None) -> Html:
-    """An element. Strings are cleaned of control characters and escaped. `class_` stands for class, `data_x` for data-x;
-    True is an attribute without a value, None and False are none at all."""
+    """An element. Strings are cleaned of control characters and escaped. `class_` stands for class, `data_x` for
+    data-x; True is an attribute without a value, None and False are none at all."""
     parts = [f"<{name}"]
     for key, value in attributes.items():
         if value is None or value is False:
@@ -59,8 +59,8 @@ def block(lines: list[str], **attributes: str | None) -> Html:
 
 
 def json_block(identifier: str, data: Any) -> Html:
-    """Data for the page's script. JSON inside a script element ends at '</script' and can be confused by '<!--': with '<', '>'
-    and '&' written as escapes it holds neither, whatever the names in it."""
+    """Data for the page's script. JSON inside a script element ends at '</script' and can be confused by '<!--': with
+    '<', '>' and '&' written as escapes it holds neither, whatever the names in it."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

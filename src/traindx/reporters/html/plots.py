@@ -1,4 +1,5 @@
-"""What the page draws of a run, as data: panels of curves, other series to pick from, symptoms on the step axis, heat maps."""
+"""What the page draws of a run, as data: panels of curves, other series to pick from, symptoms on the step axis, heat
+maps."""
 
 from __future__ import annotations
 
@@ -42,18 +43,24 @@ class Plots:
     def data(self) -> dict[str, Any]:
         """As the page's script takes it."""
         return {
-            "axis": self.clock.axis, "first": self.clock.first, "last": self.clock.last,
+            "axis": self.clock.axis,
+            "first": self.clock.first,
+            "last": self.clock.last,
             "panels": self.window(COLUMNS),
-            "others": [_series(one, 0, self.clock, OTHER_COLUMNS) | {"log": asks_for_log([one])} for one in self.others],
-            "symptoms": list(self.marks), "heats": [heat.data() for heat in self.heats],
-        }  # fmt: skip
+            "others": [
+                _series(one, 0, self.clock, OTHER_COLUMNS) | {"log": asks_for_log([one])} for one in self.others
+            ],
+            "symptoms": list(self.marks),
+            "heats": [heat.data() for heat in self.heats],
+        }
 
     def window(self, columns: int, first: float | None = None, last: float | None = None) -> list[dict[str, Any]]:
         """The panels between two steps."""
         return [
             {
                 "title": panel.title, "log": is_log(panel),
-                "series": [_series(one, color, self.clock, columns, first, last) for one, color in zip(panel.series, panel.colors, strict=True)],
+                "series": [_series(one, color, self.clock, columns, first, last) for one,
+                           color in zip(panel.series, panel.colors, strict=True)],
             }
             for panel in self.panels
         ]  # fmt: skip
@@ -121,7 +128,8 @@ def told(series: Series) -> str:
     best = int(np.argmax(values) if series.meaning.goal == "max" else np.argmin(values))
     at = series.steps[finite[best]]
     word = "best" if series.meaning.goal else "lowest"
-    text = f"{name}: first {number(values[0])}, {word} {number(values[best])} at {series.axis} {count(at)}, last {number(series.values[-1])}"
+    text = (f"{name}: first {number(values[0])}, {word} {number(values[best])} at {series.axis} {count(at)}, last "
+            f"{number(series.values[-1])}")
     broken = len(series) - len(finite)
     return f"{text}; {count(broken)} not finite" if broken else text
 
@@ -144,7 +152,8 @@ def _marks(diagnosis: Diagnosis, run: Run, clock: Clock) -> tuple[dict[str, Any]
         first, last = extent(symptom, run, clock)
         whole = symptom.steps is None or (last - first) / reach > WHOLE
         found.append({
-            "id": clean(symptom.id), "first": float(first), "last": float(last), "whole": bool(whole), "main": symptom.id == main,
+            "id": clean(symptom.id), "first": float(first), "last": float(last), "whole": bool(whole),
+            "main": symptom.id == main,
             "problem": is_problem(symptom),
         })  # fmt: skip
     return tuple(found)

@@ -22,8 +22,10 @@ def measured(diagnosis: Diagnosis) -> Reliability | None:
         return None
     kind = "logs" if name == CURVE else "recordings"
     told = (
-        f"Measured on {count(sum(one.count for one in bins))} {kind} of trainings bred with a known fault or none, each on a task "
-        "that was left out when the numbers were fitted: for diagnoses of each confidence, how many were right. Trainings of "
+        f"Measured on {count(sum(one.count for one in bins))} {kind} of trainings bred with a known fault or none, "
+        f"each on a task "
+        "that was left out when the numbers were fitted: for diagnoses of each confidence, how many were right. "
+        "Trainings of "
         "other kinds may differ."
     )
     return Reliability(bins, told)

@@ -24,7 +24,8 @@ _ORDER = {"unhealthy": 0, "inconclusive": 1, "healthy": 2}
 
 @dataclass(frozen=True)
 class Case:
-    """One run of a report: its diagnosis, the run it speaks of where that is at hand, and what else a command has to add."""
+    """One run of a report: its diagnosis, the run it speaks of where that is at hand, and what else a command has to
+    add."""
 
     diagnosis: Diagnosis
     run: Run | None = None
@@ -121,6 +122,7 @@ def _summary(cases: Sequence[Case], shown: int) -> Html:
         "section",
         tag("h1", f"{amount(len(cases), 'run')}{f' in {folder}' if folder else ''}"),
         tag("p", f"Those that need attention come first.{rest}", class_="lead"),
-        tag("div", tag("table", tag("thead", head), tag("tbody", rows)), class_="table", tabindex=0, role="region", aria_label="runs"),
+        tag("div", tag("table", tag("thead", head), tag("tbody", rows)), class_="table", tabindex=0, role="region",
+            aria_label="runs"),
         class_="card",
     )  # fmt: skip

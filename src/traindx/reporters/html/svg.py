@@ -32,9 +32,13 @@ def chart_svg(chart: Chart, *, width: int = WIDTH, height: int = HEIGHT) -> Html
         parts += _line(line, place % len(HEX), across, up, height)
     for mark in chart.marks:
         parts += _mark(mark.at, mark.label, mark.axis, mark.urgent, across, up, width, height)
-    label = f"{chart.title or chart.y_label}: {', '.join(line.name for line in chart.lines if line.name)} over {chart.x_label}"
+    label = (
+        f"{chart.title or chart.y_label}: {', '.join(line.name for line in chart.lines if line.name)} over "
+        f"{chart.x_label}"
+    )
     return tag(
-        "svg", *parts, viewBox=f"0 0 {width} {height}", class_="chart-svg", role="img", aria_label=clean(label), width="100%",
+        "svg", *parts, viewBox=f"0 0 {width} {height}", class_="chart-svg", role="img", aria_label=clean(label),
+        width="100%",
         font_family="system-ui, sans-serif", font_size="11", preserveAspectRatio="none" if width > WIDTH else None,
     )  # fmt: skip
 
@@ -52,7 +56,8 @@ def _heights(chart: Chart) -> list[float | None]:
 
 
 class _Scale:
-    """From numbers to places between two edges; what cannot be shown (no number, not positive on a logarithmic axis) is None."""
+    """From numbers to places between two edges; what cannot be shown (no number, not positive on a logarithmic axis) is
+    None."""
 
     def __init__(self, values: Sequence[float | None], log: bool, start: float, end: float) -> None:
         self.log, self.start, self.end = log, start, end

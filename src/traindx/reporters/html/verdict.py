@@ -156,7 +156,8 @@ def _fix(first: Hypothesis, run_id: str) -> Html | None:
         return tag(
             "div",
             tag("h3", "If so: ", first.fix.title),
-            tag("p", "Below 40 % no code is shown, because it would probably change the wrong thing. How it is done: ", in_code(how), class_="soft"),
+            tag("p", "Below 40 % no code is shown, because it would probably change the wrong thing. How it is done: ",
+                in_code(how), class_="soft"),
             class_="fix proof",
         )  # fmt: skip
     return tag(
@@ -175,7 +176,8 @@ def _alternatives(others: Sequence[FixProposal]) -> Html | None:
     return tag(
         "details",
         tag("summary", f"Or {len(others)} other way{'s' if len(others) > 1 else ''}"),
-        [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {_SAFETY[other.safety]}", class_="soft"), code(clean_lines(other.code))) for other in others],
+        [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {_SAFETY[other.safety]}", class_="soft"),
+             code(clean_lines(other.code))) for other in others],
     )  # fmt: skip
 
 

@@ -35,7 +35,8 @@ def _of_loader(module: cst.Module, setting: Setting) -> cst.Module | None:
 
 
 def _of_slices(module: cst.Module, setting: Setting) -> cst.Module | None:
-    """`for i in range(0, n, 25): … order[i:i + 25]`: both numbers are one. In the loop itself, or in a function that hands batches out."""
+    """`for i in range(0, n, 25): … order[i:i + 25]`: both numbers are one. In the loop itself, or in a function that
+    hands batches out."""
     for loop in m.findall(
         module, m.For(target=m.Name(), iter=m.Call(func=m.Name("range"), args=[m.Arg(), m.Arg(), m.Arg()]))
     ):

@@ -9,7 +9,8 @@ from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
 _SETS = frozenset({
-    "zeros_", "ones_", "constant_", "normal_", "uniform_", "kaiming_normal_", "kaiming_uniform_", "xavier_normal_", "xavier_uniform_",
+    "zeros_", "ones_", "constant_", "normal_", "uniform_", "kaiming_normal_", "kaiming_uniform_", "xavier_normal_",
+    "xavier_uniform_",
     "trunc_normal_", "eye_",
 })  # fmt: skip
 SMALL = 0.02

@@ -1,4 +1,5 @@
-"""Standardise each feature of the input: the data themselves where they are held by a name, else by a BatchNorm without weights."""
+"""Standardise each feature of the input: the data themselves where they are held by a name, else by a BatchNorm without
+weights."""
 
 from __future__ import annotations
 
@@ -102,7 +103,8 @@ def _last_assignment(module: cst.Module, name: str) -> cst.SimpleStatementLine |
 
 
 def _computed_with(module: cst.Module, name: str, since: cst.SimpleStatementLine) -> bool:
-    """Whether something else, such as the targets, is computed from the samples after they are made: it would change too."""
+    """Whether something else, such as the targets, is computed from the samples after they are made: it would change
+    too."""
     found = [node for node in m.findall(module, m.BinaryOperation()) if isinstance(node, cst.BinaryOperation)]
     used = [node for node in found if name in (_held_by(node.left), _held_by(node.right))]
     lines = syntax.lines_of(module, [since, *used])

@@ -20,7 +20,8 @@ _TORCH = re.compile(r"^\s*import torch\s*(,|#|$)", re.MULTILINE)
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
-    """All of them: the numbers are the same wherever the old form was finite. Shares that have a name get their logarithms a name too."""
+    """All of them: the numbers are the same wherever the old form was finite. Shares that have a name get their
+    logarithms a name too."""
     named = {
         name: call
         for name, call in _named(module).items()
@@ -43,7 +44,8 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
 
 
 class _Space:
-    """Rewrites expressions in shares as the same of their logarithms, and notes the lines that make the logarithms of named ones."""
+    """Rewrites expressions in shares as the same of their logarithms, and notes the lines that make the logarithms of
+    named ones."""
 
     def __init__(self, named: Mapping[str, cst.Call], torch: bool) -> None:
         self.named, self.torch = named, torch

@@ -1,4 +1,5 @@
-"""The batch size of every DataLoader: a number, or 'x2' to scale it; where a loop cuts its own batches, updates by the mean of several."""
+"""The batch size of every DataLoader: a number, or 'x2' to scale it; where a loop cuts its own batches, updates by the
+mean of several."""
 
 from __future__ import annotations
 
@@ -15,8 +16,9 @@ from traindx.trials.treatment import Treatment, parameters_of
 
 
 class BatchSize(Treatment):
-    """A loop without a loader of its own size gets the gradient of a larger batch from as many of its small ones: updates between are left
-    out, and the last is made with the mean of their gradients. What the script does with gradients in between stays as it is."""
+    """A loop without a loader of its own size gets the gradient of a larger batch from as many of its small ones:
+    updates between are left out, and the last is made with the mean of their gradients. What the script does with
+    gradients in between stays as it is."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)

@@ -62,7 +62,8 @@ class Kept(Dataset[Any]):
 
 
 def _same_again(dataset: Any) -> bool:
-    """Whether a sample that is read twice is the same: random augmentation must not be frozen. The random numbers are put back."""
+    """Whether a sample that is read twice is the same: random augmentation must not be frozen. The random numbers are
+    put back."""
     states = torch.get_rng_state(), random.getstate()
     try:
         first, second = dataset[0], dataset[0]

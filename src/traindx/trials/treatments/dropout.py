@@ -1,4 +1,5 @@
-"""The probability of every dropout: a number, or 'x0.3' to scale it; where there is none, before every linear layer but the first."""
+"""The probability of every dropout: a number, or 'x0.3' to scale it; where there is none, before every linear layer but
+the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Initialise the weights anew: 'default' as torch does, 'fan_in' by Kaiming or Xavier, 'small' with a deviation of 0.02."""
+"""Initialise the weights anew: 'default' as torch does, 'fan_in' by Kaiming or Xavier, 'small' with a deviation of
+0.02."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ TINY = 1e-7
 
 
 class Logits(Treatment):
-    """A softmax is taken back by a logarithm, a sigmoid by its inverse; raw scores are given the log-softmax they lack."""
+    """A softmax is taken back by a logarithm, a sigmoid by its inverse; raw scores are given the log-softmax they
+    lack."""
 
     def attach(self) -> None:
         self._given: dict[str, str] = {}  # what each loss is given in training: evaluation has no graph to see it

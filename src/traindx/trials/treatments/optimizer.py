@@ -14,7 +14,8 @@ from traindx.trials.treatment import Treatment
 
 
 class Another(Treatment):
-    """The names of torch's optimisers stand for the wanted one: what the script makes is that, and an instance of what it asked for."""
+    """The names of torch's optimisers stand for the wanted one: what the script makes is that, and an instance of what
+    it asked for."""
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)

@@ -13,7 +13,8 @@ from traindx.trials.treatment import Treatment
 HALF = (torch.float16, torch.bfloat16)
 # losses that take floating targets, which a script makes half as it does its model; some refuse two precisions at once
 WITH_FLOATS = (
-    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div",
+    "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "kl_div",
 )  # fmt: skip
 
 
