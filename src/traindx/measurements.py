@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -46,6 +46,52 @@ Kind = TypeVar("Kind", bound=Measurement)
 
 
 # --- numerics, memory and time ----------------------------------------------------------------------------------------
+
+
+class MemoryTrend(NamedTuple):
+    """The straight line through the readings of one memory, the first quarter of them left out as warm-up."""
+
+    readings: int  # so far, with those left out
+    updates: int  # between the first and the last on the line
+    first: float  # bytes, at the first on the line
+    last: float  # bytes
+    slope: float  # bytes an update
+    explained: float  # share of the variance that lies on the line
+
+
+class MemoryUse(Measurement, frozen=True, kw_only=True):
+    """How the memory of the training develops, and whether graphs of losses outlive their update."""
+
+    host: MemoryTrend | None = None  # resident memory of the process; None where the system does not say
+    device: MemoryTrend | None = None  # what tensors take on the GPU; None without one
+    graphs: int = 0  # of losses five updates old or older that were marked
+    graphs_alive: int = 0  # of those
+
+
+class WaitingLine(NamedTuple):
+    """A line that makes the host wait for the GPU."""
+
+    line: str  # file:line
+    code: str  # its source, shortened
+    waits: float  # in a step, median of the steps watched
+
+
+class HostWaits(Measurement, frozen=True, kw_only=True):
+    """How often the host waits for the GPU in a step, by the line of the script."""
+
+    steps: int  # watched from update to update
+    step_seconds: float  # from update to update, recording left out
+    waits: int  # in a step: the medians of the lines that wait in the median step, added up
+    lines: tuple[WaitingLine, ...]  # those that wait most often, first
+
+
+class BatchTransfers(Measurement, frozen=True, kw_only=True):
+    """The way of batches from the loader to the model on the GPU."""
+
+    seconds: tuple[float, ...]  # of each batch timed so far
+    step_seconds: float  # from update to update, recording left out
+    size: int  # bytes of the last batch
+    pinned: bool  # it lay in pinned memory
 
 
 # --- parameters, optimisers, updates ----------------------------------------------------------------------------------
