@@ -49,7 +49,8 @@ Kind = TypeVar("Kind", bound=Measurement)
 
 
 class Operation(NamedTuple):
-    """An operation that was given numbers at which its result or its gradient is not finite, or cannot be in its format."""
+    """An operation that was given numbers at which its result or its gradient is not finite, or cannot be in its
+    format."""
 
     name: (
         str  # log, division, sqrt, reciprocal, power, arc cosine, ...; as torch calls it where the model was run again
@@ -114,8 +115,8 @@ class GradientReach(NamedTuple):
 
 
 class FirstNonFinite(Measurement, frozen=True, kw_only=True):
-    """The first loss that is NaN or Inf (with a gradient scaler a later one), or the first gradients that are while the loss is
-    finite, with all that could be found out about them. `where` is the line of the loss."""
+    """The first loss that is NaN or Inf (with a gradient scaler a later one), or the first gradients that are while
+    the loss is finite, with all that could be found out about them. `where` is the line of the loss."""
 
     what: str  # loss or gradients
     update: int  # counted from 1

@@ -98,7 +98,8 @@ def operand_of(node: Any) -> Operand | None:
 
 
 def examine(operand: Operand, *, gradient: bool) -> Operation | None:
-    """The operation, where what it was given makes its result leave the finite numbers; with `gradient`, its gradient too."""
+    """The operation, where what it was given makes its result leave the finite numbers; with `gradient`, its gradient
+    too."""
     name, values = operand.operation, operand.tensor
     if name == "empty mean":
         return Operation(name)
@@ -112,9 +113,15 @@ def examine(operand: Operand, *, gradient: bool) -> Operation | None:
     if not singular and not steep:
         return None
     return Operation(
-        name=name, elements=values.numel(), singular=singular or steep, low=low, high=high, gradient=not singular,
-        exponent=operand.exponent, dtype=str(values.dtype).removeprefix("torch."),
-    )  # fmt: skip
+        name=name,
+        elements=values.numel(),
+        singular=singular or steep,
+        low=low,
+        high=high,
+        gradient=not singular,
+        exponent=operand.exponent,
+        dtype=str(values.dtype).removeprefix("torch."),
+    )
 
 
 def _at_result(operand: Operand) -> torch.Tensor:
@@ -134,10 +141,11 @@ def _at_result(operand: Operand) -> torch.Tensor:
 
 
 def _overflows(values: torch.Tensor, exponent: float) -> torch.Tensor:
-    """Powers beyond the range of float16, which ends so early that ordinary numbers reach it."""
-    if values.dtype != torch.float16:
-        return torch.zeros_like(values, dtype=torch.bool)
-    return values.isfinite() & ~(values.double().abs() ** exponent <= HALF_MAX)
+    """Powers beyond the range of float16, of numbers within it: it ends so early that ordinary ones leave it."""
+    sizes = values.double().abs()
+    powers = sizes**exponent
+    within = values.dtype == torch.float16 and bool(sizes.max() < HALF_MAX)
+    return (powers > HALF_MAX) & (within and bool(powers.flatten()[sizes.argmax()] > HALF_MAX))
 
 
 def _at_gradient(operand: Operand) -> torch.Tensor:

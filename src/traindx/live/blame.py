@@ -1,4 +1,5 @@
-"""Measures which parameters a gradient that is not finite has reached while the loss is finite, and what it passed on the way.
+"""Measures which parameters a gradient that is not finite has reached while the loss is finite, and what it passed on
+the way.
 
 A parameter whose gradient is finite vouches for every operation between it and the loss. What lies before only parameters
 with bad gradients is suspect, and among the suspects the one next to the loss came first.
@@ -41,9 +42,15 @@ def reach_of(loss: torch.Tensor, hub: Hub) -> GradientReach | None:
     if len(kinds) == 1 and line is None:
         line = line_of(min(kinds), hub.models.values())
     return GradientReach(
-        bad=tuple(hit[:MAX_NAMED]), bad_layers=len(hit), good=tuple(fine[:MAX_NAMED]), good_layers=len(fine),
-        suspects=tuple(sorted(kinds)), layer=layer, function=getattr(own, "__name__", ""), line=line or "",
-    )  # fmt: skip
+        bad=tuple(hit[:MAX_NAMED]),
+        bad_layers=len(hit),
+        good=tuple(fine[:MAX_NAMED]),
+        good_layers=len(fine),
+        suspects=tuple(sorted(kinds)),
+        layer=layer,
+        function=getattr(own, "__name__", ""),
+        line=line or "",
+    )
 
 
 def layer_name(node: Any, hub: Hub) -> str:

@@ -1,6 +1,6 @@
-"""Measures where NaN begins when the graph does not tell: in a part that torch.compile has compiled, which is one node there,
-or in arithmetic on data, which leaves no node. The model is run once more, eagerly, on a copy of it and of what it was
-given, and the first operation that makes NaN or Inf of finite numbers is noted.
+"""Measures where NaN begins when the graph does not tell: in a part that torch.compile has compiled, which is one
+node there, or in arithmetic on data, which leaves no node. The model is run once more, eagerly, on a copy of it and
+of what it was given, and the first operation that makes NaN or Inf of finite numbers is noted.
 
 Only models in host memory that are called with one tensor are run again, only once in a training, and none of several ranks.
 The copy takes the harm a second run does (running statistics), and torch's random numbers are put back.

@@ -77,9 +77,9 @@ SYMPTOM = Symptom(
 The memory of the process, or what tensors take on the GPU, climbs steadily after the training has warmed up.
 
 ## How it is measured
-Resident memory and allocated GPU memory four times a second. Present when a straight line through the last three quarters of
-the readings explains them (95 %) and climbs by at least 64 MB and a tenth; before 24 readings nothing is said. Whether graphs
-of earlier losses are still alive is seen by a marker that dies with them.
+Resident memory and allocated GPU memory four times a second. Present when a straight line through the last three
+quarters of the readings explains them (95 %) and climbs by at least 64 MB and a tenth; before 24 readings nothing is
+said. Whether graphs of earlier losses are still alive is seen by a marker that dies with them.
 
 ## Healthy range
 A level after the first steps; caches of workers and allocators fill up and stop.

@@ -48,4 +48,4 @@ recurrence without clipping.
         case("the data did it", "absent", recent=(1.4, 1e10), data=BadData("inputs", "NaN", 1, 128, (13,), 1)),
         *other_cases(ID),
     ),
-)  # fmt: skip
+)

@@ -37,25 +37,34 @@ A loss computed by hand on half-precision outputs: squares, sums or large units 
     detect=from_measurements(ID, partial(judged, ID)),
     cases=(
         case(
-            "squared millivolts in float16", "present",
+            "squared millivolts in float16",
+            "present",
             operations=(Operation("power", 32, 2, low=-1140.0, high=900.0, exponent=2.0, dtype="float16"),),
         ),
         case("an activation holds Inf", "present", path=PathToLoss(half=True, half_infinite="Mul")),
         case(
-            "so does it twenty times under a scaler", "present", scaled=True, nonfinite=20,
+            "so does it twenty times under a scaler",
+            "present",
+            scaled=True,
+            nonfinite=20,
             path=PathToLoss(half=True, half_infinite="Mul"),
         ),
         case(
-            "nineteen times: the scaler may still be at work", "unknown", scaled=True, nonfinite=19,
+            "nineteen times: the scaler may still be at work",
+            "unknown",
+            scaled=True,
+            nonfinite=19,
             path=PathToLoss(half=True, half_infinite="Mul"),
         ),
         case("there is no float16", "absent", path=PathToLoss(half=False)),
         case("somewhere is a float16, all of them finite", "unknown", path=PathToLoss(half=True)),
         case(
-            "the weights were bad before", "unknown", weights_finite=False,
+            "the weights were bad before",
+            "unknown",
+            weights_finite=False,
             path=PathToLoss(half=True, half_infinite="Mul"),
         ),
         case("data came so", "absent", data=BadData("inputs", "NaN", 1, 128, (13,), 1)),
         *other_cases(ID),
     ),
-)  # fmt: skip
+)

@@ -16,9 +16,10 @@ INPUTS, LOG, DIVISION = "nonfinite-inputs", "nan-from-log", "nan-from-division"
 HALF, GROWTH = "nan-from-half-overflow", "nan-from-growth"
 
 SKIPPED = Threshold(
-    20, "losses that are not finite, with a gradient scaler",
+    20,
+    "losses that are not finite, with a gradient scaler",
     "torch's scaler begins at 2^16 and halves: after 16 updates that it skips, the scale is 1 and was not the reason",
-)  # fmt: skip
+)
 LOSSES = Threshold(3, "losses, all of them finite", "fewer are over before anything could go wrong")
 TWO_LOSSES = Threshold(2, "finite losses before", "growth lies between two")
 GROWN = fitted(f"{GROWTH}.grown", 1e3, unit="times the smallest of the first losses")
@@ -88,7 +89,7 @@ def origin_of(first: FirstNonFinite) -> Origin | None:
     return _of_graph(first) or _of_rerun(first)
 
 
-# --- data ---------------------------------------------------------------------------------------------------------------
+# --- data -------------------------------------------------------------------------------------------------------------
 
 
 def _of_data(data: BadData) -> Origin:
@@ -124,7 +125,7 @@ def _listed(word: str, indices: Sequence[int], count: int) -> str:
     return f"{word}{'s' if count > 1 else ''} {shown}"
 
 
-# --- growth -------------------------------------------------------------------------------------------------------------
+# --- growth -----------------------------------------------------------------------------------------------------------
 
 
 def _growth(first: Sequence[float], recent: Sequence[float]) -> str:
@@ -138,11 +139,12 @@ def _growth(first: Sequence[float], recent: Sequence[float]) -> str:
     return f"the loss had grown from {start:.3g} to {last:.3g}" if rising and grown else ""
 
 
-# --- operations ---------------------------------------------------------------------------------------------------------
+# --- operations -------------------------------------------------------------------------------------------------------
 
 
 def _of_graph(first: FirstNonFinite) -> Origin | None:
-    """The operation farthest from the loss came first; but a float16 that holds Inf comes before what it does to others."""
+    """The operation farthest from the loss came first; but a float16 that holds Inf comes before what it does to
+    others."""
     sound = first.path if first.weights_finite is not False else None
     origins = [_of_operation(one) for one in first.operations]
     if sound is not None and sound.half_infinite and not any(origin.symptom == HALF for origin in origins):
@@ -190,7 +192,7 @@ def _explained(one: Operation) -> tuple[str, str]:
 
 def _of_power(one: Operation) -> tuple[str, str]:
     top = max(abs(one.low), abs(one.high))
-    if one.dtype == "float16" and not FLOAT16.reached(top) and FLOAT16.reached(_power(top, one.exponent)):
+    if one.dtype == "float16" and top > 0 and not FLOAT16.reached(top) and FLOAT16.reached(_power(top, one.exponent)):
         return HALF, f"values up to {top:.3g} to the power {one.exponent:g} in float16, which ends at 65504"
     if one.exponent < 0:
         return DIVISION, f"zero to the power {one.exponent:g}"
@@ -202,12 +204,12 @@ def _of_power(one: Operation) -> tuple[str, str]:
 
 def _power(base: float, exponent: float) -> float:
     try:
-        return base**exponent
-    except (OverflowError, ZeroDivisionError):
+        return float(base**exponent)
+    except OverflowError:
         return math.inf
 
 
-# --- gradients and models that were run again ---------------------------------------------------------------------------
+# --- gradients and models that were run again -------------------------------------------------------------------------
 
 
 def _of_gradients(first: FirstNonFinite) -> Origin | None:
@@ -217,8 +219,8 @@ def _of_gradients(first: FirstNonFinite) -> Origin | None:
 
 
 def _of_reach(reach: GradientReach) -> Origin:
-    """A parameter with a finite gradient vouches for every operation between it and the loss: where only one kind of operation
-    is left, it did it."""
+    """A parameter with a finite gradient vouches for every operation between it and the loss: where only one kind of
+    operation is left, it did it."""
     good = f", those of {_named(reach.good, reach.good_layers)} are" if reach.good else ""
     text = f"the loss is finite and the gradients of {_named(reach.bad, reach.bad_layers)} are not{good}"
     if len(reach.suspects) != 1:
@@ -249,15 +251,21 @@ def _of_rerun(first: FirstNonFinite) -> Origin | None:
     return Origin(symptom, f"{one.name}{given}, found by running the model again", one.line, rerun=True)
 
 
-# --- cases of the symptoms ----------------------------------------------------------------------------------------------
+# --- cases of the symptoms --------------------------------------------------------------------------------------------
 
 
 def case(story: str, state: State, **found: Any) -> Case:
     """A loss that was not finite at update 12 and had not grown before, and what else was found about it."""
     known: dict[str, Any] = {
-        "what": "loss", "update": 12, "nonfinite": 1, "scaled": False, "first": (1.5, 1.4, 1.3), "recent": (1.3, 1.2, 1.1),
-        "where": "train.py:40", "step": 11,
-    }  # fmt: skip
+        "what": "loss",
+        "update": 12,
+        "nonfinite": 1,
+        "scaled": False,
+        "first": (1.5, 1.4, 1.3),
+        "recent": (1.3, 1.2, 1.1),
+        "where": "train.py:40",
+        "step": 11,
+    }
     return Case(story, state, measured=(FirstNonFinite(**{**known, **found}),))
 
 

@@ -67,8 +67,9 @@ are counters of them and the messages of NaN detectors. The series that is hit a
 logged first among equals: in a forward pass NaN travels from the first broken layer to the loss, so the first place is
 the cause and the rest is damage. A lone NaN in the first row is not counted.
 
-A recording runs the model once more on a copy, where the first loss that is not finite is explained by neither data, weights,
-growth nor the graph of the loss, and names the first operation that leaves the finite numbers. In a checkpoint, running statistics of BatchNorm that are not finite show that an activation was not.
+A recording runs the model once more on a copy, where the first loss that is not finite is explained by neither data,
+weights, growth nor the graph of the loss, and names the first operation that leaves the finite numbers. In a
+checkpoint, running statistics of BatchNorm that are not finite show that an activation was not.
 
 ## Healthy range
 None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden states on its way there is the warning.

@@ -84,8 +84,8 @@ fairseq say in words. Present when the norm ends non-finite (three rows, or for 
 steps after start-up are; plain from 30 %. The layer that is hit first is named where norms are logged by layer. A lone
 NaN in the first row is a logger that has not measured yet.
 
-A recording looks at the gradients of two parameters far from the loss. Present where they are not finite, the loss is, and
-no scaler is at work; which parameters the bad gradients have reached then names the operation.
+A recording looks at the gradients of two parameters far from the loss. Present where they are not finite, the loss
+is, and no scaler is at work; which parameters the bad gradients have reached then names the operation.
 
 ## Healthy range
 Inf at the first steps of fp16 training is calibration: the loss scaler begins at 2^16 (torch) or 2^32 (Megatron,

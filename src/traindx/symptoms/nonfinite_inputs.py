@@ -24,9 +24,10 @@ SYMPTOM = Symptom(
 The first loss that is not finite was computed from a batch that already held NaN or Inf, in its inputs or its targets.
 
 ## How it is measured
-When a loss is not finite for the first time, the inputs that entered its graph and the targets of the loss function are
-searched. The evidence names rows and columns; the batch is kept in the recording, under `batches/`. Data that were finite
-when the loader gave them out, or that a line of the script is seen to have spoilt, count as that line's doing.
+When a loss is not finite for the first time, the inputs that entered its graph and the targets of the loss function
+are searched. The evidence names rows and columns; the batch is kept in the recording, under `batches/`. Data that
+were finite when the loader gave them out, or that a line of the script is seen to have spoilt, count as that line's
+doing.
 
 ## Healthy range
 No value that is not finite, in any batch.
@@ -37,18 +38,18 @@ Missing values, a feature without variance divided by its deviation, a logarithm
     detect=from_measurements(ID, partial(judged, ID)),
     cases=(
         case(
-            "an empty cell of a table", "present",
+            "an empty cell of a table",
+            "present",
             data=BadData("inputs", "NaN", 1, 128, (13,), 1, columns=(2,), columns_bad=1),
         ),
         case(
-            "a line of the script made it", "absent",
+            "a line of the script made it",
+            "absent",
             data=BadData("inputs", "NaN", 1, 128, made_by=PreparingLine("log", "train.py:7", "x = x.log()")),
         ),
-        case(
-            "the loader gave out finite numbers", "absent", data=BadData("inputs", "NaN", 1, 128, batch_finite=True)
-        ),
+        case("the loader gave out finite numbers", "absent", data=BadData("inputs", "NaN", 1, 128, batch_finite=True)),
         case("the logarithm did it", "absent", operations=(Operation("log", elements=640, singular=3),)),
         case("inputs and targets are finite, the rest is not known", "absent", searched=True),
         *other_cases(ID),
     ),
-)  # fmt: skip
+)

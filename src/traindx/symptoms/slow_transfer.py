@@ -58,11 +58,12 @@ SYMPTOM = Symptom(
 Between the loader and the model the batch is copied to the GPU, and the loop waits for the copy.
 
 ## How it is measured
-On a few steps that a recording looks at closely: the time from the moment the loader hands out a batch in host memory to the
-call of the model with a tensor of the same shape and type on the GPU. The GPU is idle when the clock starts, so that earlier
-work is not waited for by the copy, and the recorder's own time is left out. Present when the median of these times is a tenth
-of a step or more, and a millisecond at least; absent below a twentieth of a step. Code of the loop between the two counts too:
-it stands between the batch and the GPU like the copy. Before three batches, or without CUDA, it is unknown.
+On a few steps that a recording looks at closely: the time from the moment the loader hands out a batch in host memory
+to the call of the model with a tensor of the same shape and type on the GPU. The GPU is idle when the clock starts,
+so that earlier work is not waited for by the copy, and the recorder's own time is left out. Present when the median
+of these times is a tenth of a step or more, and a millisecond at least; absent below a twentieth of a step. Code of
+the loop between the two counts too: it stands between the batch and the GPU like the copy. Before three batches, or
+without CUDA, it is unknown.
 
 ## Healthy range
 Below a few per cent. From pinned memory a GPU takes 10 to 50 GB/s, from other memory a few GB/s.

@@ -9,7 +9,8 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import fitted
 
 ID = "waits-for-device"
-# What waiting once costs: 148 calls of `.item()` made a step of GPT-2 124M on an H200 longer by 8 ms (docs/benchmarks.md)
+# What waiting once costs: 148 calls of `.item()` made a step of GPT-2 124M on an H200 longer by 8 ms
+# (docs/benchmarks.md)
 WAIT_SECONDS = 5e-5
 STEPS = fitted(f"{ID}.steps", 5, unit="steps watched")
 WAITS = fitted(f"{ID}.waits", 8, unit="waits in a step")
@@ -64,10 +65,10 @@ a condition on a tensor. The GPU then idles until Python has queued the next ker
 
 ## How it is measured
 On the few steps that a recording looks at closely, torch's sync debug mode names every operation that waits; they are
-counted by file and line from one update to the next, and the median step counts, so that a validation in between does not.
-Waits of the recorder itself are left out. One wait costs about 50 µs beside a GPU (148 of them made a step of GPT-2 124M on an
-H200 longer by 8 ms). Present from eight waits and a tenth of the step on, absent below eight or below a twentieth; nothing is
-said before five steps, or without CUDA.
+counted by file and line from one update to the next, and the median step counts, so that a validation in between does
+not. Waits of the recorder itself are left out. One wait costs about 50 µs beside a GPU (148 of them made a step of
+GPT-2 124M on an H200 longer by 8 ms). Present from eight waits and a tenth of the step on, absent below eight or
+below a twentieth; nothing is said before five steps, or without CUDA.
 
 ## Healthy range
 A few in a step: one for the logged loss, one for a gradient scaler, one for a batch that is copied without

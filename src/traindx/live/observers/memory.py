@@ -1,4 +1,5 @@
-"""Measures how the memory of the process and of the GPU develops, and whether the graphs of earlier losses are still alive."""
+"""Measures how the memory of the process and of the GPU develops, and whether the graphs of earlier losses are still
+alive."""
 
 from __future__ import annotations
 

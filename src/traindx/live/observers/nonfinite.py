@@ -1,5 +1,5 @@
-"""Measures the first loss or gradient that is NaN or Inf: the data, the operations before it and what they were given, the
-weights, and the losses before.
+"""Measures the first loss or gradient that is NaN or Inf: the data, the operations before it and what they were
+given, the weights, and the losses before.
 
 In host memory the loss is looked at before its backward pass, while the graph still holds what every operation was given, and
 the gradients of a few parameters far from the loss after it. On a GPU the news comes a step later; what was held of the last
@@ -257,8 +257,16 @@ class NonFinite(Observer):
             rerun = self._rerun.origin(step.batch)
             compiled = self._rerun.compiled(loss)
         self._measure(
-            step, inputs, what="loss", data=data, weights_finite=sound, operations=operations, path=path, rerun=rerun, compiled=compiled
-        )  # fmt: skip
+            step,
+            inputs,
+            what="loss",
+            data=data,
+            weights_finite=sound,
+            operations=operations,
+            path=path,
+            rerun=rerun,
+            compiled=compiled,
+        )
 
     def _died_in_backward(self, step: HeldStep, loss: torch.Tensor) -> None:
         """The loss is finite and the gradients are not."""
@@ -288,8 +296,9 @@ class NonFinite(Observer):
         self._steps.append(HeldStep(0))
 
     def _operations(self, step: HeldStep, loss: torch.Tensor | None, sound: bool | None) -> tuple[Operation, ...]:
-        """Of the graph, or of what was held of the step; where nothing is found, or weights that are bad before the loss is
-        computed were spoilt by the update before, of the step before. When the news comes late, weights are bad in any case."""
+        """Of the graph, or of what was held of the step; where nothing is found, or weights that are bad before the
+        loss is computed were spoilt by the update before, of the step before. When the news comes late, weights are
+        bad in any case."""
         if sound is not False:
             if loss is not None:
                 return self._examined(list(autopsy.risky(loss)), gradient=False)

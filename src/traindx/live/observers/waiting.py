@@ -1,6 +1,6 @@
-"""Measures which lines make the host wait for the GPU (`.item()`, `.cpu()`, `bool(tensor)`, `print(loss)`), and what moving a
-batch there takes. Both are looked at on deep steps only, and only once the training uses CUDA: without it nothing is there
-to wait for."""
+"""Measures which lines make the host wait for the GPU (`.item()`, `.cpu()`, `bool(tensor)`, `print(loss)`), and what
+moving a batch there takes. Both are looked at on deep steps only, and only once the training uses CUDA: without it
+nothing is there to wait for."""
 
 from __future__ import annotations
 
@@ -91,26 +91,20 @@ class Waiting(Observer):
         step = self._step_seconds()
         if step is None:
             return
-        lines = {where for window in self._windows for where in window}
-        usual = {where: median(window[where] for window in self._windows) for where in lines}
+        places = {where for window in self._windows for where in window}
+        usual = {where: median(window[where] for window in self._windows) for where in places}
         ranked = sorted((-count, where) for where, count in usual.items() if count >= 1)
-        self.hub.measure(
-            HostWaits(
-                steps=len(self._windows),
-                step_seconds=step,
-                waits=int(-sum(count for count, _ in ranked)),
-                lines=tuple(
-                    WaitingLine(line=where, code=self._code[where], waits=float(-count)) for count, where in ranked[:MAX_LINES]
-                ),
-            )
-        )
+        waits = int(-sum(count for count, _ in ranked))
+        lines = tuple(WaitingLine(where, self._code[where], float(-count)) for count, where in ranked[:MAX_LINES])
+        self.hub.measure(HostWaits(steps=len(self._windows), step_seconds=step, waits=waits, lines=lines))
 
     # --- the way of a batch -------------------------------------------------------------------------------------------
 
     @on_deep_steps
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         self._batch = None
-        if len(self._moves) >= MAX_MOVES or self.hub.step == 0 or not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        uses_cuda = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
+        if len(self._moves) >= MAX_MOVES or self.hub.step == 0 or not uses_cuda:
             return
         held = {(t.shape, t.dtype): t for t in tensors_in(batch) if t.is_cpu and t.numel()}
         if held:
