@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -47,6 +47,146 @@ Kind = TypeVar("Kind", bound=Measurement)
 
 
 # --- numerics, memory and time ----------------------------------------------------------------------------------------
+
+
+class Operation(NamedTuple):
+    """An operation that was given numbers at which its result or its gradient is not finite, or cannot be in its
+    format."""
+
+    name: (
+        str  # log, division, sqrt, reciprocal, power, arc cosine, ...; as torch calls it where the model was run again
+    )
+    elements: int = 0  # of what it was given; of what it gave for sqrt and reciprocal
+    singular: int = 0  # of those, at which it is not finite
+    low: float = 0.0  # the smallest of them
+    high: float = 0.0  # the largest
+    gradient: bool = False  # the result is finite and only the gradient is not
+    exponent: float = 1.0  # of a power
+    dtype: str = ""  # of the elements, or of what the operation gave where the model was run again
+    infinite: bool = False  # it gave Inf, where the model was run again
+    layer: str = ""  # whose output it works on
+    line: str = ""  # file:line where it stands, if only one can be meant
+
+
+class PreparingLine(NamedTuple):
+    """A line of the user's code that made NaN or Inf of finite numbers before the model got them."""
+
+    operation: str  # log or division
+    line: str  # file:line
+    code: str  # its source
+    zero: str = ""  # the variable it divides by, where that was found to hold zeros
+
+
+class BadData(NamedTuple):
+    """NaN or Inf in what the model or the loss was given."""
+
+    of: str  # inputs or targets
+    kind: str  # NaN or Inf
+    bad: int  # elements that are not finite
+    elements: int  # of that tensor
+    rows: tuple[int, ...] = ()  # the first few with such elements
+    rows_bad: int = 0  # all of them
+    samples: tuple[int, ...] = ()  # which of the data set those rows are, where the sampler tells
+    columns: tuple[int, ...] = ()  # the first few with such elements, in a table that has others
+    columns_bad: int = 0  # all of them
+    batch_finite: bool = False  # the batch was finite when the loader gave it out
+    made_by: PreparingLine | None = None  # where one line can be named
+
+
+class PathToLoss(NamedTuple):
+    """The numbers that the graph of a loss holds, from the inputs to the loss."""
+
+    half: bool | None = None  # some are float16; None where a compiled part hides them
+    half_infinite: str = ""  # the operation next to the loss that holds a float16 Inf
+    infinite: bool = False  # other numbers are Inf
+    largest: float = 0.0  # size of the largest finite number that is no float16
+
+
+class GradientReach(NamedTuple):
+    """Which parameters got gradients that are not finite, and what lies between them and the loss."""
+
+    bad: tuple[str, ...]  # layers with such gradients, next to the loss first; the first few
+    bad_layers: int  # all of them
+    good: tuple[str, ...]  # layers whose gradients are finite; the first few
+    good_layers: int  # all of them
+    suspects: tuple[str, ...]  # kinds of operations that lead to bad gradients only; '' is a function of the user
+    layer: str = ""  # whose output the one next to the loss works on
+    function: str = ""  # its name, where it is a function of the user
+    line: str = ""  # file:line where it stands, if only one can be meant
+
+
+class FirstNonFinite(Measurement, frozen=True, kw_only=True):
+    """The first loss that is NaN or Inf (with a gradient scaler a later one), or the first gradients that are while
+    the loss is finite, with all that could be found out about them. `where` is the line of the loss."""
+
+    what: str  # loss or gradients
+    update: int  # counted from 1
+    nonfinite: int  # losses that are not finite so far
+    scaled: bool  # a gradient scaler is at work, which skips such updates
+    first: tuple[float, ...]  # size of the first losses, as far as they are finite
+    recent: tuple[float, ...]  # size of the last losses that were finite, oldest first
+    data: BadData | None = None
+    searched: bool = False  # inputs and targets were at hand to be searched
+    weights_finite: bool | None = None  # before the loss was computed; None where the news came too late to know
+    operations: tuple[Operation, ...] = ()  # of this update or the one before, the one next to the inputs last
+    path: PathToLoss | None = None  # None where there is no graph to read
+    rerun: Operation | None = None  # the first that made NaN or Inf of finite numbers when the model was run again
+    compiled: str = ""  # the class of a compiled model that hides its operations
+    reach: GradientReach | None = None  # of gradients that are not finite
+    batch: str = ""  # the file in the recording that holds the batch
+
+
+class LossesSeen(Measurement, frozen=True, kw_only=True):
+    """All losses of a training that came to its end."""
+
+    losses: int  # looked at, 50 at most
+    nonfinite: int  # NaN or Inf
+
+
+class MemoryTrend(NamedTuple):
+    """The straight line through the readings of one memory, the first quarter of them left out as warm-up."""
+
+    readings: int  # so far, with those left out
+    updates: int  # between the first and the last on the line
+    first: float  # bytes, at the first on the line
+    last: float  # bytes
+    slope: float  # bytes an update
+    explained: float  # share of the variance that lies on the line
+
+
+class MemoryUse(Measurement, frozen=True, kw_only=True):
+    """How the memory of the training develops, and whether graphs of losses outlive their update."""
+
+    host: MemoryTrend | None = None  # resident memory of the process; None where the system does not say
+    device: MemoryTrend | None = None  # what tensors take on the GPU; None without one
+    graphs: int = 0  # of losses five updates old or older that were marked
+    graphs_alive: int = 0  # of those
+
+
+class WaitingLine(NamedTuple):
+    """A line that makes the host wait for the GPU."""
+
+    line: str  # file:line
+    code: str  # its source, shortened
+    waits: float  # in a step, median of the steps watched
+
+
+class HostWaits(Measurement, frozen=True, kw_only=True):
+    """How often the host waits for the GPU in a step, by the line of the script."""
+
+    steps: int  # watched from update to update
+    step_seconds: float  # from update to update, recording left out
+    waits: int  # in a step: the medians of the lines that wait in the median step, added up
+    lines: tuple[WaitingLine, ...]  # those that wait most often, first
+
+
+class BatchTransfers(Measurement, frozen=True, kw_only=True):
+    """The way of batches from the loader to the model on the GPU."""
+
+    seconds: tuple[float, ...]  # of each batch timed so far
+    step_seconds: float  # from update to update, recording left out
+    size: int  # bytes of the last batch
+    pinned: bool  # it lay in pinned memory
 
 
 # --- parameters, optimisers, updates ----------------------------------------------------------------------------------

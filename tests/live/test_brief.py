@@ -19,6 +19,8 @@ from traindx.live.store import Store
 from traindx.live.values import Number, Values
 from traindx.readers.find import find_runs
 from traindx.run import Run
+from traindx.signals import Signals
+from traindx.symptoms import nonfinite_inputs
 
 RESTS_FROM = 10
 
@@ -92,16 +94,16 @@ def test_a_nan_is_told_at_once_with_its_batch(tmp_path: Path) -> None:
         optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
         for x, y in DataLoader(data, batch_size=4):
             functional.mse_loss(model(x), y).backward()
-            if not died and "nonfinite-inputs" in hub.found:
+            if not died and (hub.store.folder / "batches").exists():
                 died.append(hub.step)
             optimizer.step()
             optimizer.zero_grad()
 
     run = recorded(tmp_path, train)
     assert died == [37]
-    fact = run.facts["nonfinite-inputs"]
-    assert fact.present
-    assert fact.step == 37
+    fact = nonfinite_inputs.SYMPTOM.detect(Signals(run))
+    assert fact.state == "present"
+    assert fact.steps == (37, 37)
     assert "sample 150 of the data set" in fact.evidence
 
 
@@ -161,8 +163,8 @@ def test_a_nan_that_is_heard_of_later_is_traced_to_its_batch(tmp_path: Path) -> 
             optimizer.step()
             optimizer.zero_grad()
 
-    fact = recorded(tmp_path, train).facts["nonfinite-inputs"]
-    assert fact.present
+    fact = nonfinite_inputs.SYMPTOM.detect(Signals(recorded(tmp_path, train)))
+    assert fact.state == "present"
     assert fact.evidence.startswith("The loss of update 38 is not finite")
     assert "sample 150 of the data set" in fact.evidence
 

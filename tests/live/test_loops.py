@@ -11,10 +11,11 @@ import torch
 from live_scripts import facts_of, present, run
 
 from traindx.live.hub import Hub
-from traindx.live.observers.memory import READINGS, Memory
+from traindx.live.observers.memory import EVERY_READINGS, Memory
+from traindx.measurements import Measured, Measurement
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
-from traindx.symptoms import symptoms
+from traindx.symptoms import memory_growth, symptoms
 
 GAN = """
 G = nn.Sequential(nn.Linear(4, 16), nn.LeakyReLU(0.2), nn.Linear(16, 2)); D = nn.Sequential(nn.Linear(2, 16), nn.LeakyReLU(0.2), nn.Linear(16, 1))
@@ -145,43 +146,45 @@ def test_a_decay_of_epochs_in_batches_is_told_by_when_the_rate_is_gone(
     assert not fact["present"] or fact.get("clarity", 1.0) == clarity
 
 
-class _Told:
+class _Hub:
     """As much of a hub as an observer of memory needs."""
 
     def __init__(self) -> None:
         self.step = 0
-        self.facts: dict[str, tuple[bool, str]] = {}
+        self.measured = Measured()
 
-    def fact(self, identifier: str, present: bool, evidence: str) -> None:
-        self.facts[identifier] = (present, evidence)
+    def measure(self, measurement: Measurement) -> None:
+        self.measured.add(measurement)
 
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_memory_that_climbs_and_why(kept: bool) -> None:
-    hub = _Told()
+    hub = _Hub()
     memory = Memory(cast(Hub, hub))
     weight, held = torch.ones(3, requires_grad=True), []
-    for reading in range(2 * READINGS):
+    for reading in range(2 * EVERY_READINGS):
         hub.step = 100 * reading
         loss: Any = (weight * 2).sum()
         memory._next_mark = 0.0
         memory.on_backward(loss)
         held += [loss] if kept else []
         del loss
-        memory._note("host", 1e9 + 8e6 * reading)
+        memory._note(memory._host, 1e9 + 8e6 * reading)
     gc.collect()
-    memory._told = None
-    memory._judge()
-    found, evidence = hub.facts["memory-growth"]
-    assert found
-    assert "80 kB with every update" in evidence
-    assert ("graphs of earlier losses are still alive" in evidence) == kept
+    memory.on_end()
+    found = memory_growth.judge(hub.measured)
+    assert found is not None
+    assert found.state == "present"
+    assert "80 kB with every update" in found.evidence
+    assert ("graphs of earlier losses are still alive" in found.evidence) == kept
 
 
 def test_memory_that_fills_up_and_stays() -> None:
-    hub = _Told()
+    hub = _Hub()
     memory = Memory(cast(Hub, hub))
-    for reading in range(2 * READINGS):
+    for reading in range(2 * EVERY_READINGS):
         hub.step = 100 * reading
-        memory._note("host", 1e9 + 2e8 * min(reading, READINGS // 3))
-    assert hub.facts["memory-growth"][0] is False
+        memory._note(memory._host, 1e9 + 2e8 * min(reading, EVERY_READINGS // 3))
+    found = memory_growth.judge(hub.measured)
+    assert found is not None
+    assert found.state == "absent"

@@ -13,6 +13,8 @@ from live_scripts import facts_of, present
 
 from traindx.readers.find import find_runs
 from traindx.run import Run
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
 
 MODEL = """
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -59,8 +61,9 @@ def recorded(folder: Path, source: str) -> Run:
     ids=["in the loss", "in the gradient alone"],
 )  # fmt: skip
 def test_line_layer_range_and_batch(tmp_path: Path, operation: str, identifier: str, said: tuple[str, ...]) -> None:
-    fact = recorded(tmp_path, MODEL.format(operation=operation)).facts[identifier]
-    assert fact.present
+    run = recorded(tmp_path, MODEL.format(operation=operation))
+    fact = symptoms()[identifier].detect(Signals(run))
+    assert fact.state == "present"
     assert all(part in fact.evidence for part in (*said, "batches/step-4.pt")), fact.evidence
     assert fact.where is not None
     assert fact.where.endswith("train.py:10")

@@ -13,13 +13,17 @@ import pytest
 import torch
 
 from live_watch import batch, mlp, watch
+from traindx.diagnosis import Observation
 from traindx.live import syncs
 from traindx.live.hub import Hub
 from traindx.live.observers.timing import Timing
 from traindx.live.observers.waiting import Waiting
 from traindx.live.store import Store
 from traindx.live.syncs import Syncs
+from traindx.measurements import BatchTransfers, HostWaits, Measured
 from traindx.run import Run
+from traindx.signals import Signals
+from traindx.symptoms import slow_transfer, waits_for_device
 
 TEXT = "called a synchronizing CUDA operation (Triggered internally at CUDAFunctions.cpp:149.)"
 
@@ -57,6 +61,10 @@ def device() -> Iterator[Device]:
         yield device
 
 
+def waits(run: Run) -> Observation:
+    return waits_for_device.SYMPTOM.detect(Signals(run))
+
+
 def train(device: Device, waits: int, steps: int = 10) -> None:
     model = mlp()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -74,8 +82,8 @@ def test_lines_that_wait_are_counted_and_named(device: Device, tmp_path: Path) -
         warnings.simplefilter("default")
         run = watch(tmp_path, lambda: train(device, 200), Waiting)
         assert syncs._ALWAYS not in warnings.filters
-    fact = run.facts["waits-for-device"]
-    assert fact.present
+    fact = waits(run)
+    assert fact.state == "present"
     assert "200 times in every step" in fact.evidence
     assert "`warnings.warn(TEXT, stacklevel=2)`" in fact.evidence
     assert fact.where is not None
@@ -85,8 +93,8 @@ def test_lines_that_wait_are_counted_and_named(device: Device, tmp_path: Path) -
 
 
 def test_one_wait_a_step_is_no_fault(device: Device, tmp_path: Path) -> None:
-    fact = watch(tmp_path, lambda: train(device, 1), Waiting).facts["waits-for-device"]
-    assert not fact.present
+    fact = waits(watch(tmp_path, lambda: train(device, 1), Waiting))
+    assert fact.state == "absent"
     assert "1 time in a step" in fact.evidence
 
 
@@ -95,8 +103,8 @@ def test_what_the_recorder_waits_for_itself_is_not_counted(device: Device, tmp_p
         def on_backward(self, loss: torch.Tensor) -> None:
             device.item()
 
-    fact = watch(tmp_path, lambda: train(device, 0), Asking).facts["waits-for-device"]
-    assert not fact.present
+    fact = waits(watch(tmp_path, lambda: train(device, 0), Asking))
+    assert fact.state == "absent"
     assert fact.evidence.startswith("No line")
 
 
@@ -106,7 +114,7 @@ def test_warnings_that_are_errors_are_never_provoked(device: Device, tmp_path: P
             warnings.simplefilter("error")
             train(device, 20)
 
-    assert "waits-for-device" not in watch(tmp_path, strict, Waiting).facts
+    assert waits(watch(tmp_path, strict, Waiting)).state == "unknown"
 
 
 def test_a_filter_that_makes_errors_ends_the_look(device: Device) -> None:
@@ -170,16 +178,17 @@ def test_a_user_who_sets_the_mode_has_it(device: Device, tmp_path: Path) -> None
 
 def test_without_cuda_nothing_is_switched_on(tmp_path: Path) -> None:
     with mock.patch.object(syncs, "_set_mode") as set_mode:
-        facts = watch(tmp_path, lambda: train(Device(), 1, steps=6), Waiting).facts
+        run = watch(tmp_path, lambda: train(Device(), 1, steps=6), Waiting)
     assert not set_mode.called
-    assert not {"waits-for-device", "slow-transfer"} & set(facts)
+    assert not run.measured[0].all(HostWaits)
+    assert not run.measured[0].all(BatchTransfers)
 
 
 @contextmanager
 def moving(seconds: float) -> Iterator[Waiting]:
     """The observer alone, with a clock of our own: each look at it takes no time but what a copy takes."""
     hub = SimpleNamespace(
-        step=1, spent=0.0, patch=mock.Mock(), patches=mock.Mock(), record=mock.Mock(), fact=mock.Mock()
+        step=1, spent=0.0, patch=mock.Mock(), patches=mock.Mock(), record=mock.Mock(), measure=mock.Mock()
     )
     waiting = Waiting(hub)  # type: ignore[arg-type]
     with mock.patch("traindx.live.observers.waiting.time.perf_counter", return_value=100.0) as clock:
@@ -200,9 +209,11 @@ def moving(seconds: float) -> Iterator[Waiting]:
 @pytest.mark.parametrize(("seconds", "slow"), [(0.02, True), (0.0001, False)])
 def test_copies_that_the_loop_waits_for(device: Device, seconds: float, slow: bool) -> None:
     with moving(seconds) as waiting:
-        facts = {call.args[0]: call.args for call in waiting.hub.fact.call_args_list}  # type: ignore[attr-defined]
-    assert facts["slow-transfer"][1] is slow
-    assert ("not pinned" in facts["slow-transfer"][2]) is slow
+        calls = waiting.hub.measure.call_args_list  # type: ignore[attr-defined]
+    found = slow_transfer.judge(Measured(call.args[0] for call in calls))
+    assert found is not None
+    assert (found.state == "present") is slow
+    assert ("not pinned" in found.evidence) is slow
 
 
 def test_where_the_time_of_a_step_goes(tmp_path: Path) -> None:
@@ -251,11 +262,10 @@ def test_on_a_gpu(tmp_path: Path) -> None:
         run = watch(tmp_path, lambda: watched.extend(loop(True)), Waiting, Timing)
     assert not [one for one in shown if syncs.TEXT.match(str(one.message))]
     assert torch.cuda.get_sync_debug_mode() == 0
-    fact = run.facts["waits-for-device"]
-    assert fact.present
+    fact = waits(run)
+    assert fact.state == "present"
     assert "parameter.grad.norm().item()" in fact.evidence
     assert "60 times" in fact.evidence
     assert "transfer_time" in run.series
     assert all(torch.equal(one, other) for one, other in zip(bare, watched, strict=True))
-    calm = watch(tmp_path / "calm", lambda: loop(False), Waiting)
-    assert not calm.facts["waits-for-device"].present
+    assert waits(watch(tmp_path / "calm", lambda: loop(False), Waiting)).state == "absent"

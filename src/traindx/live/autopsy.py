@@ -1,4 +1,4 @@
-"""Reads off the autograd graph of a loss that is not finite where that began, without computing anything again.
+"""Measures what the autograd graph of a loss holds, without computing anything again: for a loss that is not finite.
 
 The graph keeps what each operation needs for its gradient: the operand of a logarithm, the divisor of a division, the input
 of a layer. The operation whose operands are finite and whose result is not is where it began.
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
+
+from traindx.measurements import Operation, PathToLoss
 
 MOST_NODES = 4000
 NEAR_LOSS = 40  # nodes within which the user's own arithmetic of the loss stands
 HALF_MAX = 65504.0
-IMMENSE = 1e18  # its square ends the range of single precision
 SMALL = 4 << 20  # bytes of an operand that may be held for a step
 HELD = 16 << 20  # and of all operands of a step together
-Origin = Literal["log", "division", "half", "empty-mean"]
 
 LOGS = {"LogBackward0": "log", "Log2Backward0": "log2", "Log10Backward0": "log10"}
 ARCS = {"AcosBackward0": "arc cosine", "AsinBackward0": "arc sine"}  # infinitely steep at their ends
@@ -53,12 +53,6 @@ class Operand:
     operation: str
     tensor: torch.Tensor
     exponent: float = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    origin: Origin
-    evidence: str
 
 
 def nodes(start: Any, most: int) -> Iterator[Any]:
@@ -103,98 +97,87 @@ def operand_of(node: Any) -> Operand | None:
     return None
 
 
-def judge(operand: Operand, *, gradient: bool) -> Verdict | None:
-    """What this operation did to its operand; with `gradient`, what it does to the gradient while the result is finite."""
+def examine(operand: Operand, *, gradient: bool) -> Operation | None:
+    """The operation, where what it was given makes its result leave the finite numbers; with `gradient`, its gradient
+    too."""
     name, values = operand.operation, operand.tensor
     if name == "empty mean":
-        return Verdict("empty-mean", "a mean over no elements")
+        return Operation(name)
     if not values.numel() or values.is_complex():
         return None
     low, high = (float(v) for v in torch.aminmax(values.float()))
-    if name in LOGS.values() and low <= 0:
-        zeros = int((values <= 0).sum())
-        return Verdict(
-            "log", f"{name} of {zeros} of {values.numel()} values that are zero or less (range {low:.3g} to {high:.3g})"
-        )
-    if name == "counted targets":
-        text = "cross-entropy over a batch in which every target is ignored: a mean over no elements"
-        return Verdict("empty-mean", text) if high == 0 else None
-    if name in ARCS.values() and gradient and max(-low, high) == 1:
-        ends = int((values.abs() == 1).sum())
-        return Verdict(
-            "division", f"{name} of {ends} of {values.numel()} values that are -1 or 1: its gradient divides by zero"
-        )
-    if name in ARCS.values() and not gradient and max(-low, high) > 1:
-        return Verdict("log", f"{name} of values from {low:.3g} to {high:.3g}; it is defined from -1 to 1")
-    if name == "division" and bool((values == 0).any()):
-        return Verdict(
-            "division",
-            f"division by zero ({int((values == 0).sum())} of {values.numel()} divisors, range {low:.3g} to {high:.3g})",
-        )
-    if name == "sqrt" and low != low:
-        return Verdict("log", "square root of a negative number")
-    if name == "sqrt" and low == 0 and gradient:
-        return Verdict(
-            "division",
-            f"square root of zero ({int((values == 0).sum())} of {values.numel()} values): its gradient divides by zero",
-        )
-    if name == "reciprocal" and high == float("inf"):
-        return Verdict("division", "one over zero")
-    if values.dtype == torch.float16:
-        top = max(abs(low), abs(high))
-        if name == "power" and top < HALF_MAX and top**operand.exponent > HALF_MAX:
-            return Verdict(
-                "half", f"values up to {top:.3g} to the power {operand.exponent:g} in float16, which ends at 65504"
-            )
-    if name == "power" and operand.exponent < 0 and bool((values == 0).any()):
-        return Verdict("division", f"zero to the power {operand.exponent:g}")
-    if name == "power" and 0 < operand.exponent < 1:
-        if low < 0:
-            return Verdict(
-                "log", f"values down to {low:.3g} to the power {operand.exponent:g}: a root of a negative number"
-            )
-        if gradient and low == 0:
-            zeros = int((values == 0).sum())
-            return Verdict(
-                "division",
-                f"zero to the power {operand.exponent:g} ({zeros} of {values.numel()} values): its gradient divides by zero",
-            )
-    return None
-
-
-def half_overflow(loss: torch.Tensor) -> str | None:
-    """A float16 tensor on the way to the loss that holds Inf."""
-    for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
-        for value in saved(node):
-            if value.dtype == torch.float16 and bool(torch.isinf(value).any()):
-                return f"a float16 tensor in {node.name().removesuffix('Backward0')} holds Inf; float16 ends at 65504"
-    if loss.dtype == torch.float16 and bool(torch.isinf(loss).any()):
-        return "the loss is a float16 number that passed 65504"
-    return None
-
-
-def outgrown(loss: torch.Tensor) -> str | None:
-    """Finite numbers on the way to the loss that are larger than any network means, beside others that have passed the end."""
-    most, passed = 0.0, False
-    for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
-        for value in saved(node):
-            if value.is_floating_point() and value.dtype != torch.float16:
-                sizes = value.detach().abs().double()
-                passed = passed or bool(torch.isinf(sizes).any())
-                most = max(most, float(torch.where(torch.isfinite(sizes), sizes, 0.0).max()))
-    if not passed or most < IMMENSE:
+    if low != low and name not in ("division", "sqrt") and operand.exponent >= 0:
+        return None  # NaN came to it from elsewhere
+    singular = int(_at_result(operand).sum())
+    steep = int(_at_gradient(operand).sum()) if gradient and not singular else 0
+    if not singular and not steep:
         return None
-    return f"from finite inputs and weights, numbers on the way through the model grow to {most:.3g} and past the end of their range"
+    return Operation(
+        name=name,
+        elements=values.numel(),
+        singular=singular or steep,
+        low=low,
+        high=high,
+        gradient=not singular,
+        exponent=operand.exponent,
+        dtype=str(values.dtype).removeprefix("torch."),
+    )
 
 
-def in_half(loss: torch.Tensor) -> bool | None:
-    """Whether any number on the way to the loss is a float16; None where the way cannot be seen."""
+def _at_result(operand: Operand) -> torch.Tensor:
+    """Elements at which the result is not finite. Of a root and of one over something, the result is what is known."""
+    name, values, exponent = operand.operation, operand.tensor, operand.exponent
+    if name in LOGS.values():
+        return values <= 0
+    if name in ("division", "counted targets"):
+        return values == 0
+    if name in ARCS.values():
+        return values.abs() > 1
+    if name == "sqrt":
+        return values.isnan()
+    if name == "reciprocal":
+        return values == torch.inf
+    return _overflows(values, exponent) | ((values < 0) if 0 < exponent < 1 else (values == 0) & (exponent < 0))
+
+
+def _overflows(values: torch.Tensor, exponent: float) -> torch.Tensor:
+    """Powers beyond the range of float16, of numbers within it: it ends so early that ordinary ones leave it."""
+    sizes = values.double().abs()
+    powers = sizes**exponent
+    within = values.dtype == torch.float16 and bool(sizes.max() < HALF_MAX)
+    return (powers > HALF_MAX) & (within and bool(powers.flatten()[sizes.argmax()] > HALF_MAX))
+
+
+def _at_gradient(operand: Operand) -> torch.Tensor:
+    """Elements at which the gradient is not finite and the result is."""
+    name, values = operand.operation, operand.tensor
+    if name in ARCS.values():
+        return values.abs() == 1
+    if name == "sqrt" or (name == "power" and 0 < operand.exponent < 1):
+        return values == 0
+    return torch.zeros_like(values, dtype=torch.bool)
+
+
+def path_to(loss: torch.Tensor) -> PathToLoss:
+    """What kinds of numbers, and how large ones, stand on the way to the loss."""
     seen: set[torch.dtype] = set()
+    hidden, half_infinite, infinite, largest = False, "", False, 0.0
     for node in nodes(loss.grad_fn, MOST_NODES) if loss.grad_fn is not None else ():
-        if "Compiled" in node.name():
-            return None
-        seen |= {value.dtype for value in saved(node)} | {made.dtype for made in getattr(node, "_input_metadata", ())}
-    return torch.float16 in seen if seen else None
+        hidden = hidden or "Compiled" in node.name()
+        seen |= {made.dtype for made in getattr(node, "_input_metadata", ())}
+        for value in saved(node):
+            seen.add(value.dtype)
+            if value.dtype == torch.float16:
+                if not half_infinite and bool(value.isinf().any()):
+                    half_infinite = node.name().removesuffix("Backward0")
+            elif value.is_floating_point():
+                sizes = value.detach().abs().double()
+                infinite = infinite or bool(sizes.isinf().any())
+                largest = max(largest, float(torch.where(sizes.isfinite(), sizes, 0.0).max()))
+    if loss.dtype == torch.float16 and not half_infinite and bool(loss.isinf().any()):
+        half_infinite = "loss"
+    half = None if hidden or not seen else torch.float16 in seen
+    return PathToLoss(half=half, half_infinite=half_infinite, infinite=infinite, largest=largest)
 
 
 def data_in(loss: torch.Tensor) -> list[torch.Tensor]:

@@ -1,4 +1,5 @@
-"""Who is to blame for a gradient that is not finite while the loss is: told from which parameters it reached.
+"""Measures which parameters a gradient that is not finite has reached while the loss is finite, and what it passed on
+the way.
 
 A parameter whose gradient is finite vouches for every operation between it and the loss. What lies before only parameters
 with bad gradients is suspect, and among the suspects the one next to the loss came first.
@@ -8,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,40 +16,41 @@ import torch
 from traindx.live.autopsy import MOST_NODES, STEEP, nodes
 from traindx.live.graph import nearest_leaf
 from traindx.live.hub import Hub
-from traindx.live.naming import layer_of, listed, model_parameters
+from traindx.live.naming import layer_of, model_parameters
 from traindx.live.places import place
+from traindx.live.source import line_of
+from traindx.measurements import GradientReach
+
+MAX_NAMED = 4  # layers of each kind
+MAX_LEAVES = 64  # whose names are looked up
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
-    """`operation` as it is called in sentences ('' for a function of the user's own), and where it stands."""
-
-    operation: str
-    evidence: str
-    where: str | None = None
-
-
-def suspect_of(loss: torch.Tensor, hub: Hub) -> Suspect | None:
-    """The operation that broke the gradients, where exactly one kind of operation is in question."""
+def reach_of(loss: torch.Tensor, hub: Hub) -> GradientReach | None:
+    """The layers with and without finite gradients, and the operations that only the former lie behind."""
     good, bad = _reached(loss)
     if not bad or len(bad) + len(good) > MOST_NODES:
         return None
     named = {identity: name for identity, (name, _) in model_parameters(hub).items()}
-    hit = listed(layer_of(named.get(id(leaf), "a parameter without a name")) for leaf in bad[:64])
-    fine = listed(dict.fromkeys(layer_of(named[id(leaf)]) for leaf in good[:64] if id(leaf) in named))
+    nameless = "a parameter without a name"
+    hit = list(dict.fromkeys(layer_of(named.get(id(leaf), nameless)) for leaf in bad[:MAX_LEAVES]))
+    fine = list(dict.fromkeys(layer_of(named[id(leaf)]) for leaf in good[:MAX_LEAVES] if id(leaf) in named))
     found = list(_suspects(loss, {id(leaf) for leaf in good}))
-    text = f"the loss is finite and the gradients of {hit} are not" + (f", those of {fine} are" if fine else "")
     kinds = {_kind(node) for node in found}
-    if len(kinds) != 1:
-        return Suspect("", text)
-    node, kind = found[0], kinds.pop()
-    layer = layer_name(node, hub)
-    after = f" after layer {layer}" if layer else ""
-    if kind:
-        return Suspect(kind, f"{text}; the {kind}{after} lies before all of them")
-    own = getattr(type(node), "_forward_cls", None)
-    name = getattr(own, "__name__", "a custom function")
-    return Suspect("", f"{text}: the backward of {name}{after} returned them", _line_of_backward(own))
+    layer = layer_name(found[0], hub) if found else ""
+    own = getattr(type(found[0]), "_forward_cls", None) if kinds == {""} else None
+    line = _line_of_backward(own) if own is not None else None
+    if len(kinds) == 1 and line is None:
+        line = line_of(min(kinds), hub.models.values())
+    return GradientReach(
+        bad=tuple(hit[:MAX_NAMED]),
+        bad_layers=len(hit),
+        good=tuple(fine[:MAX_NAMED]),
+        good_layers=len(fine),
+        suspects=tuple(sorted(kinds)),
+        layer=layer,
+        function=getattr(own, "__name__", ""),
+        line=line or "",
+    )
 
 
 def layer_name(node: Any, hub: Hub) -> str:

@@ -1,4 +1,5 @@
-"""Which line of the user's code spoilt the data before the model got it: a column divided by its spread of zero, a logarithm.
+"""Measures which line of the user's code spoilt the data before the model got it: a column divided by its spread of
+zero, a logarithm.
 
 Such arithmetic leaves no trace in a graph. But what it was given and what it made are often still variables of the functions that
 are running, and the source says how one came from the other. Nothing is run; only once in a training is this asked.
@@ -20,6 +21,7 @@ import torch
 from traindx.live.places import outer, place, user_frame
 from traindx.live.rows import watchable
 from traindx.live.tensors import tensors_in
+from traindx.measurements import PreparingLine
 
 FRAMES = 8  # of the user, from the call of `backward` outwards
 MOST_BYTES = 1 << 28  # of a variable that is looked through
@@ -31,15 +33,13 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """A line that made NaN or Inf of finite numbers. `sure` where its operands were seen to be finite, or its divisor zero."""
+    """`sure` where the operands of the line were seen to be finite, or its divisor zero."""
 
-    symptom: str
-    text: str
-    where: str
+    line: PreparingLine
     sure: bool
 
 
-def maker_of(columns: bool, finite_before: bool, dataset: Any) -> Maker | None:
+def maker_of(columns: bool, finite_before: bool, dataset: Any) -> PreparingLine | None:
     """The one line that can have spoilt the data. `columns`: whole columns are spoilt, as a spread of zero does it;
     `finite_before`: what the loader gave out was finite."""
     guesses: list[Maker] = []
@@ -49,15 +49,15 @@ def maker_of(columns: bool, finite_before: bool, dataset: Any) -> Maker | None:
             break
         for maker in _in_frame(frame):
             if maker.sure or finite_before:
-                return maker
+                return maker.line
             guesses.append(maker)
         frame = outer(frame)
     if dataset is not None and not finite_before:
         makers = list(_in_class(type(dataset)))
         if len(makers) == 1 and (columns or _holds_finite(dataset)):
-            return makers[0]
+            return makers[0].line
         guesses += makers
-    return guesses[0] if len({guess.where for guess in guesses}) == 1 and columns else None
+    return guesses[0].line if len({guess.line.line for guess in guesses}) == 1 and columns else None
 
 
 def is_finite(batch: Any) -> bool:
@@ -95,8 +95,7 @@ def _in_frame(frame: FrameType) -> Iterator[Maker]:
         for kind, line, source, divisor in _risky(statement, value, names, path):
             finite.discard(target)
             zero = _is_zero(names.get(divisor)) if divisor else False
-            why = f", where {divisor} is 0" if zero else ""
-            found.append(Maker(kind, f"`{source}`{why}", place(line[0], line[1]), proven or zero))
+            found.append(Maker(PreparingLine(kind, place(*line), source, divisor if zero else ""), proven or zero))
     yield from reversed(found)
 
 
@@ -105,7 +104,7 @@ def _in_class(kind: type) -> Iterator[Maker]:
         method = vars(kind).get(name)
         if isinstance(method, FunctionType):
             yield from (
-                Maker(symptom, f"`{source}`", place(*line), True) for symptom, line, source, _ in _in_function(method)
+                Maker(PreparingLine(kind, place(*line), source), True) for kind, line, source, _ in _in_function(method)
             )
 
 
@@ -123,12 +122,12 @@ def _risky(
         isinstance(statement, ast.AugAssign) and isinstance(statement.op, ast.Div) and not _harmless(statement.value)
     )
     if divided:
-        yield "nan-from-division", (path, statement.lineno), _source(path, statement.lineno), _name(value)
+        yield "division", (path, statement.lineno), _source(path, statement.lineno), _name(value)
         return
     operations = [found for node in ast.walk(value) if (found := _operation(node))]
     if operations:
-        symptom, divisor = operations[0]
-        yield symptom, (path, statement.lineno), _source(path, statement.lineno), divisor
+        kind, divisor = operations[0]
+        yield kind, (path, statement.lineno), _source(path, statement.lineno), divisor
         return
     for node in ast.walk(value):
         called = names.get(node.func.id) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
@@ -147,21 +146,21 @@ def _in_function(function: FunctionType) -> Iterator[tuple[str, tuple[str, int],
             if isinstance(node, ast.expr) and (operation := _operation(node)):
                 found.setdefault(node.lineno, operation[0])
     if len(found) == 1:  # one of several could have been any
-        line, symptom = found.popitem()
-        yield symptom, (path, line), _source(path, line), ""
+        line, kind = found.popitem()
+        yield kind, (path, line), _source(path, line), ""
 
 
 def _operation(node: ast.AST) -> tuple[str, str] | None:
     """What an expression may do to finite numbers, and the name of what it divides by."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and not _harmless(node.right):
-        return "nan-from-division", _name(node.right)
+        return "division", _name(node.right)
     if isinstance(node, ast.Call):
         function = node.func
         called = function.attr if isinstance(function, ast.Attribute) else _name(function)
         if called in LOGS and not any(map(_harmless, node.args[:1])):
-            return "nan-from-log", ""
+            return "log", ""
         if called in DIVISIONS:
-            return "nan-from-division", ""
+            return "division", ""
     return None
 
 

@@ -47,24 +47,3 @@ def names_of(indices: Sequence[int], limit: int = 4) -> str:
     if len(indices) > limit:
         return f"{', '.join(shown)} and {len(indices) - limit} more"
     return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else ""
-
-
-def spoilt_values(tensor: torch.Tensor, indices: Sequence[int] | None) -> str | None:
-    """'NaN in row 3, column 2' of a tensor, and which samples of the data set those rows are."""
-    if not tensor.is_floating_point() or not tensor.numel() or bool(torch.isfinite(tensor).all()):
-        return None
-    bad = ~torch.isfinite(tensor)
-    kind = "NaN" if bool(torch.isnan(tensor).any()) else "Inf"
-    places = bad.nonzero()
-    rows = sorted({int(row) for row in places[:200, 0]}) if tensor.dim() else []
-    text = f"{kind} in {int(bad.sum())} of {tensor.numel()} values"
-    if tensor.dim() and len(rows) < 50:
-        text += f", row{'s' if len(rows) > 1 else ''} {names_of(rows)}"
-    if indices is not None and rows and rows[-1] < len(indices) == tensor.shape[0]:
-        text += f" (sample{'s' if len(rows) > 1 else ''} {names_of([indices[row] for row in rows])} of the data set)"
-    if tensor.dim() == 2 and tensor.shape[1] > 1:
-        several = sorted({int(column) for column in places[:200, 1]})
-        text += (
-            f", column{'s' if len(several) > 1 else ''} {names_of(several)}" if len(several) < tensor.shape[1] else ""
-        )
-    return text

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
-from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from functools import partial
+
+from traindx.measurements import BadData, Operation, PathToLoss, PreparingLine
+from traindx.symptoms.base import Symptom
+from traindx.symptoms.nan_origin import case, judged, other_cases
+from traindx.symptoms.observed import from_measurements
 
 ID = "nan-from-division"
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -22,7 +26,9 @@ at zero.
 
 ## How it is measured
 Read off the graph of the loss, which holds the divisors; for gradients, off the graph of the step before the weights
-became NaN.
+became NaN. Data that are NaN are traced to the line that made them of finite numbers. Where the graph shows nothing,
+the model is run once more on a copy, and its first operation that leaves the finite numbers counts. Data that came
+so, growth of the loss and Inf in a float16 exclude it.
 
 ## Healthy range
 Divisors with a small constant added, means over masks that are never empty.
@@ -30,13 +36,39 @@ Divisors with a small constant added, means over masks that are never empty.
 ## What it usually means
 A batch without a single valid element, a norm or a variance of zero, a distance of a point to itself.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, partial(judged, ID)),
     cases=(
-        Case(
-            "an empty mask", "present",
-            facts=(Fact(ID, True, "The loss of update 12 is not finite: division by zero (1 of 32 divisors, range 0 to 7).", "train.py:40"),),
+        case("a mask is empty", "present", operations=(Operation("division", elements=32, singular=1, high=7.0),)),
+        case("a mean over nothing", "present", operations=(Operation("empty mean"),)),
+        case(
+            "the gradient of a root at zero",
+            "present",
+            what="gradients",
+            operations=(Operation("sqrt", elements=32, singular=1, gradient=True),),
         ),
-        Case("the loss grew first", "absent", facts=(Fact(ID, False, "The first loss that is not finite has another origin: the loss had grown from 1.5 to 7e+34."),)),
-        Case("a log alone", "unknown"),
+        case(
+            "a column without spread is divided by it",
+            "present",
+            data=BadData(
+                "inputs",
+                "NaN",
+                16,
+                64,
+                (0, 1, 2, 3),
+                16,
+                columns=(2,),
+                columns_bad=1,
+                made_by=PreparingLine("division", "train.py:7", "X = (X - mu) / sd", "sd"),
+            ),
+        ),
+        case("data came so", "absent", data=BadData("inputs", "NaN", 1, 128, (13,), 1)),
+        case("the loss grew first", "absent", recent=(1e10, 1e20, 7e34), operations=(Operation("division", 32, 1),)),
+        case(
+            "a float16 that holds Inf comes first",
+            "absent",
+            path=PathToLoss(half=True, half_infinite="Mul"),
+            operations=(Operation("division", 32, 1),),
+        ),
+        *other_cases(ID),
     ),
-)  # fmt: skip
+)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
-from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from functools import partial
+
+from traindx.measurements import BadData, Operation, PathToLoss
+from traindx.symptoms.base import Symptom
+from traindx.symptoms.nan_origin import case, judged, other_cases
+from traindx.symptoms.observed import from_measurements
 
 ID = "nan-from-half-overflow"
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -30,13 +34,37 @@ Loss and reductions in float32 (autocast does so for torch's own loss functions)
 ## What it usually means
 A loss computed by hand on half-precision outputs: squares, sums or large units overflow.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, partial(judged, ID)),
     cases=(
-        Case(
-            "squared millivolts in float16", "present",
-            facts=(Fact(ID, True, "The loss of update 1 is not finite: values up to 1.14e+03 to the power 2 in float16, which ends at 65504.", "train.py:21"),),
+        case(
+            "squared millivolts in float16",
+            "present",
+            operations=(Operation("power", 32, 2, low=-1140.0, high=900.0, exponent=2.0, dtype="float16"),),
         ),
-        Case("the data did it", "absent", facts=(Fact(ID, False, "The first loss that is not finite has another origin: NaN in 1 of 128 values."),)),
-        Case("a log alone", "unknown"),
+        case("an activation holds Inf", "present", path=PathToLoss(half=True, half_infinite="Mul")),
+        case(
+            "so does it twenty times under a scaler",
+            "present",
+            scaled=True,
+            nonfinite=20,
+            path=PathToLoss(half=True, half_infinite="Mul"),
+        ),
+        case(
+            "nineteen times: the scaler may still be at work",
+            "unknown",
+            scaled=True,
+            nonfinite=19,
+            path=PathToLoss(half=True, half_infinite="Mul"),
+        ),
+        case("there is no float16", "absent", path=PathToLoss(half=False)),
+        case("somewhere is a float16, all of them finite", "unknown", path=PathToLoss(half=True)),
+        case(
+            "the weights were bad before",
+            "unknown",
+            weights_finite=False,
+            path=PathToLoss(half=True, half_infinite="Mul"),
+        ),
+        case("data came so", "absent", data=BadData("inputs", "NaN", 1, 128, (13,), 1)),
+        *other_cases(ID),
     ),
-)  # fmt: skip
+)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from traindx.diagnosis import Observation
+from traindx.measurements import Measured, Operation
 from traindx.signals import Signals
 from traindx.signals.inside import nonfinite
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.nan_origin import case, examined, headline, origin_of
+from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling, flat, put
 from traindx.symptoms.reported import counted, counters, said
 
@@ -18,6 +20,15 @@ _MESSAGE = re.compile(
     r"(?:nan|inf|nan/inf) (?:detected|found) in (?:the )?(?:output|activations?|forward)(?: of)?:?\s*[`']?([\w./-]*)",
     re.IGNORECASE,
 )
+
+
+def judge(measured: Measured) -> Observation | None:
+    """What running the model again has shown, where nothing else explains a loss that is not finite."""
+    first = examined(measured)
+    origin = origin_of(first) if first is not None else None
+    if first is None or origin is None or not origin.rerun:
+        return None
+    return seen(ID, True, f"{headline(first)}: {origin.evidence}.", at=first, where=origin.line)
 
 
 def detect(signals: Signals) -> Observation:
@@ -56,7 +67,9 @@ are counters of them and the messages of NaN detectors. The series that is hit a
 logged first among equals: in a forward pass NaN travels from the first broken layer to the loss, so the first place is
 the cause and the rest is damage. A lone NaN in the first row is not counted.
 
-In a checkpoint, running statistics of BatchNorm that are not finite show that an activation was not.
+A recording runs the model once more on a copy, where the first loss that is not finite is explained by neither data,
+weights, growth nor the graph of the loss, and names the first operation that leaves the finite numbers. In a
+checkpoint, running statistics of BatchNorm that are not finite show that an activation was not.
 
 ## Healthy range
 None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden states on its way there is the warning.
@@ -65,7 +78,7 @@ None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden 
 fp16 overflow in attention scores or in a residual stream that grows with depth, NaN in the input batch (then the very
 first layer is hit), a division or logarithm inside the model, or weights that are NaN already.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
         Case("one layer overflows and the next follow", "present",
              lambda: {"activations/block3_max": put(flat(50, 800.0), 30, *[INF] * 20),
@@ -73,6 +86,9 @@ first layer is hit), a division or logarithm inside the model, or weights that a
         Case("a counter says so", "present", lambda: {"activations/nan_count": put(flat(50, 0.0), 45, 12.0, 40.0)}),
         Case("growing but finite", "absent", lambda: {"activations/block3_max": 1 / falling(50, 1.0, 1e-4)}),
         Case("only the first row is NaN", "absent", lambda: {"act_norm/fc1": put(flat(50, 3.0), 0, NAN)}),
+        case("a logarithm in a compiled model", "present", rerun=Operation("log", elements=8, line="train.py:11")),
+        case("a compiled model that cannot be run again", "present", compiled="Net"),
+        case("the loss grew first", "unknown", recent=(1.0, 1e20), rerun=Operation("mm", elements=8)),
         Case("not logged", "unknown", lambda: {"loss": put(falling(50, 2.3, 0.4), 40, *[NAN] * 10)}),
     ),
 )  # fmt: skip

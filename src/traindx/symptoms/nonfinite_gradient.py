@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from traindx.diagnosis import Observation
+from traindx.measurements import GradientReach, Measured
 from traindx.signals import Signals
 from traindx.signals.inside import Nonfinite, nonfinite, scaler_in_use
 from traindx.symptoms.base import Case, Symptom, clarity, percent
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.nan_origin import case, examined, headline, origin_of
+from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling, flat, put, then
 from traindx.symptoms.reported import counted, counters, said
 
@@ -23,6 +25,15 @@ _MESSAGE = re.compile(
     r"|nan detected in .{0,80}backward",
     re.IGNORECASE,
 )
+
+
+def judge(measured: Measured) -> Observation | None:
+    """Gradients of a finite loss that are not finite, where a reason was found."""
+    first = examined(measured)
+    origin = origin_of(first) if first is not None and first.what == "gradients" else None
+    if first is None or origin is None:
+        return None
+    return seen(ID, True, f"{headline(first)}: {origin.evidence}.", at=first, where=origin.line)
 
 
 def detect(signals: Signals) -> Observation:
@@ -73,6 +84,9 @@ fairseq say in words. Present when the norm ends non-finite (three rows, or for 
 steps after start-up are; plain from 30 %. The layer that is hit first is named where norms are logged by layer. A lone
 NaN in the first row is a logger that has not measured yet.
 
+A recording looks at the gradients of two parameters far from the loss. Present where they are not finite, the loss
+is, and no scaler is at work; which parameters the bad gradients have reached then names the operation.
+
 ## Healthy range
 Inf at the first steps of fp16 training is calibration: the loss scaler begins at 2^16 (torch) or 2^32 (Megatron,
 DeepSpeed), halves the scale at each overflow and skips the step, up to 18 times in a row; later it tries a doubled
@@ -84,7 +98,7 @@ Overflow in half precision, log of zero or division by zero in the loss, a root 
 gradients that exploded before. Where the loss is finite and the gradient is not, look at the backward of sqrt, norm,
 log and where: they produce NaN at points the forward pass survives.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
         Case("NaN for good", "present", lambda: {"grad_norm": put(flat(100, 1.0, 0.2), 70, *[NAN] * 30)}),
         Case("one layer goes first", "present",
@@ -96,6 +110,12 @@ log and where: they produce NaN at points the forward pass survives.
         Case("one Inf that the step guard skipped", "absent",
              lambda: {"grad_norm": put(flat(300, 1.0, 0.3), 200, INF), "loss": falling(300, 2.3, 0.5)}),
         Case("ordinary norms", "absent", lambda: {"grad_norm": flat(100, 2.0, 0.5)}),
+        case(
+            "a custom backward divides by zero", "present", what="gradients",
+            reach=GradientReach(("enc",), 1, ("head",), 1, suspects=("",), function="Broken", line="train.py:9"),
+        ),
+        case("no reason was found", "unknown", what="gradients"),
+        case("the loss itself is not finite", "unknown"),
         Case("no norm logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.5)}),
     ),
 )  # fmt: skip

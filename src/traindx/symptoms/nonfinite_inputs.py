@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
-from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from functools import partial
+
+from traindx.measurements import BadData, Operation, PreparingLine
+from traindx.symptoms.base import Symptom
+from traindx.symptoms.nan_origin import case, judged, other_cases
+from traindx.symptoms.observed import from_measurements
 
 ID = "nonfinite-inputs"
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -20,8 +24,10 @@ SYMPTOM = Symptom(
 The first loss that is not finite was computed from a batch that already held NaN or Inf, in its inputs or its targets.
 
 ## How it is measured
-When a loss is not finite for the first time, the inputs that entered its graph and the targets of the loss function are
-searched. The evidence names rows and columns; the batch is kept in the recording, under `batches/`.
+When a loss is not finite for the first time, the inputs that entered its graph and the targets of the loss function
+are searched. The evidence names rows and columns; the batch is kept in the recording, under `batches/`. Data that
+were finite when the loader gave them out, or that a line of the script is seen to have spoilt, count as that line's
+doing.
 
 ## Healthy range
 No value that is not finite, in any batch.
@@ -29,13 +35,21 @@ No value that is not finite, in any batch.
 ## What it usually means
 Missing values, a feature without variance divided by its deviation, a logarithm in the preprocessing, a failed decode.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, partial(judged, ID)),
     cases=(
-        Case(
-            "an empty cell of a table", "present",
-            facts=(Fact(ID, True, "The loss of update 4 is not finite: NaN in 1 of 128 values, row 13, column 2 of the inputs.", "train.py:51"),),
+        case(
+            "an empty cell of a table",
+            "present",
+            data=BadData("inputs", "NaN", 1, 128, (13,), 1, columns=(2,), columns_bad=1),
         ),
-        Case("the logarithm did it", "absent", facts=(Fact(ID, False, "The first loss that is not finite has another origin: log of 3 of 640 values that are zero or less."),)),
-        Case("a log alone", "unknown"),
+        case(
+            "a line of the script made it",
+            "absent",
+            data=BadData("inputs", "NaN", 1, 128, made_by=PreparingLine("log", "train.py:7", "x = x.log()")),
+        ),
+        case("the loader gave out finite numbers", "absent", data=BadData("inputs", "NaN", 1, 128, batch_finite=True)),
+        case("the logarithm did it", "absent", operations=(Operation("log", elements=640, singular=3),)),
+        case("inputs and targets are finite, the rest is not known", "absent", searched=True),
+        *other_cases(ID),
     ),
-)  # fmt: skip
+)

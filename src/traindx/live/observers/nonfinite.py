@@ -1,5 +1,5 @@
-"""The post-mortem of the first loss or gradient that is NaN or Inf: data, logarithm, division, the range of float16, or
-growth before.
+"""Measures the first loss or gradient that is NaN or Inf: the data, the operations before it and what they were
+given, the weights, and the losses before.
 
 In host memory the loss is looked at before its backward pass, while the graph still holds what every operation was given, and
 the gradients of a few parameters far from the loss after it. On a GPU the news comes a step later; what was held of the last
@@ -17,10 +17,9 @@ from typing import Any
 import torch
 
 from traindx.live import autopsy
-from traindx.live.autopsy import Operand, Verdict
-from traindx.live.blame import layer_name, suspect_of
+from traindx.live.autopsy import Operand
+from traindx.live.blame import layer_name, reach_of
 from traindx.live.brief import BriefStep
-from traindx.live.findings import Finding, Findings
 from traindx.live.held import HeldStep
 from traindx.live.hub import Hub, user_line
 from traindx.live.keeping import drawn, keep_batch, users_tensors
@@ -32,36 +31,28 @@ from traindx.live.rerun import Rerun
 from traindx.live.routes import Routes
 from traindx.live.rows import watchable
 from traindx.live.source import line_of
-from traindx.live.tensors import spoilt_values, tensors_in
+from traindx.live.tensors import tensors_in
 from traindx.live.values import Number
+from traindx.measurements import BadData, FirstNonFinite, LossesSeen, Operation
 
-STEPS = 96  # held until the news of their loss has come, as far as SAVED goes
-LOSSES = 50
-GROWTH = 1e3  # times the loss before, and
-HUGE = 1e12  # or this large outright: no loss of a working training is
-SAVED = 50 << 20  # bytes of an offending batch that is kept
+MAX_STEPS = 96  # held until the news of their loss has come, as far as MAX_BYTES goes
+MAX_LOSSES = 50  # before, that are kept
+FIRST_LOSSES = 3
+MAX_BYTES = 50 << 20  # of an offending batch that is kept
+MAX_OPERATIONS = 8  # the farthest from the loss
+MAX_INDICES = 4  # of rows, samples and columns that are named
 FIRST_LOOKS = 3  # steps at which the arithmetic of the loss is looked for
 SPARE = 0.5  # of the budget: below it, operations far from the loss are held as well
 SENTINELS = 2  # parameters far from the loss whose gradients are looked at
 SENTINEL_SIZE = 1 << 14
-OPERATIONS = {"sqrt": "nan-from-division", "division": "nan-from-division", "power": "nan-from-division", "arc": "nan-from-division",
-              "log": "nan-from-log"}  # fmt: skip
-PATIENCE = 20  # steps that a gradient scaler may skip before its overflow is a fault
-ORIGINS = {
-    "log": "nan-from-log",
-    "division": "nan-from-division",
-    "empty-mean": "nan-from-division",
-    "half": "nan-from-half-overflow",
-}
-ALL = ("nonfinite-inputs", "nan-from-log", "nan-from-division", "nan-from-half-overflow", "nan-from-growth")
+EXAMINED_WITH_SCALER = 20  # which loss is examined there: only one is, and the first ones are the search for a scale
 
 
 class NonFinite(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
-        self._steps: deque[HeldStep] = deque([HeldStep(0)], maxlen=STEPS)
-        self._losses: deque[Number] = deque(maxlen=LOSSES)
+        self._steps: deque[HeldStep] = deque([HeldStep(0)], maxlen=MAX_STEPS)
+        self._losses: deque[Number] = deque(maxlen=MAX_LOSSES)
         self._first_losses: list[Number] = []
         self._sites: dict[str, set[str]] = {}  # file:line by loss function
         self._optimizers: weakref.WeakValueDictionary[int, torch.optim.Optimizer] = weakref.WeakValueDictionary()
@@ -94,7 +85,7 @@ class NonFinite(Observer):
 
     @on_every_step
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if not self._done and sum(t.nbytes for t in tensors_in(batch)) < SAVED // 2:
+        if not self._done and sum(t.nbytes for t in tensors_in(batch)) < MAX_BYTES // 2:
             if self._steps[-1].number < self.hub.step:  # its end was told briefly, or will be
                 self._turn(self.hub.step)
             self._steps[-1].batch = batch
@@ -129,7 +120,7 @@ class NonFinite(Observer):
             return
         step = self._steps[-1]
         self._losses.append(number)
-        if len(self._first_losses) < 5:
+        if len(self._first_losses) < FIRST_LOSSES:
             self._first_losses.append(number)
         if number.value is None:
             self._late = True
@@ -221,9 +212,8 @@ class NonFinite(Observer):
     def on_end(self) -> None:
         self.hub.values.poll(wait=True)
         self._hear()
-        if not self._done and not self._bad and len(self._losses) >= FIRST_LOOKS:
-            for identifier in ALL[:-1]:  # growth may stop short of NaN
-                self._findings.add(Finding(identifier, False, "No loss was NaN or Inf."))
+        if not self._done and self._losses:
+            self.hub.measure(LossesSeen(losses=len(self._losses), nonfinite=self._bad))
 
     def _hear(self) -> None:
         """The losses that have arrived from a device since the last step."""
@@ -237,112 +227,112 @@ class NonFinite(Observer):
         self._steps[-1].bytes = self._steps[-1].size()
         self._bytes += self._steps[-1].bytes
         for step in self._steps:
-            if self._bytes <= SAVED:
+            if self._bytes <= MAX_BYTES:
                 break
             self._bytes -= step.bytes
             step.forget()
-        if len(self._steps) == STEPS:
+        if len(self._steps) == MAX_STEPS:
             self._bytes -= self._steps[0].bytes
 
     # --- the post-mortem ----------------------------------------------------------------------------------------------
 
     def _died(self, step: HeldStep, loss: torch.Tensor | None) -> None:
-        """The first loss that is not finite; with a graph to read when the loss itself is given."""
+        """A loss that is not finite; with a graph to read when the loss itself is given."""
         if self._done:
             return
         self._bad += 1
-        if self._scaled and self._bad < PATIENCE:
-            return  # the scaler skips such a step and lowers its scale: that is its purpose
+        if self._scaled and self._bad < EXAMINED_WITH_SCALER:
+            return
         graph = loss if loss is not None and not self._packing.seen else None
         inputs = self._inputs(step, graph)
-        identifier, evidence, where = self._explain(step, graph, inputs)
-        head = f"The loss of update {step.number + 1} is not finite"
-        if identifier is None and loss is not None and not self._weights_are_bad():
-            origin = self._rerun.origin(loss, step.batch)
-            if origin is not None:
-                identifier, evidence, where = origin.symptom, origin.evidence, origin.where
-                self.hub.fact("nonfinite-activation", True, f"{head}: {evidence}.", where=where)
-        if identifier is None and graph is not None and autopsy.in_half(graph) is False:
-            told = f"{head}, but no number on the way to it is a float16."
-            self._findings.add(Finding("nan-from-half-overflow", False, told))
-        self._tell(step, inputs, identifier, evidence, where, head)
+        data = self._bad_data(step, inputs)
+        if data is not None:
+            data = self._with_origin(data, step, inputs)
+        sound = None if loss is None else not self._weights_are_bad()
+        operations = self._operations(step, graph, sound)
+        path = autopsy.path_to(graph) if graph is not None else None
+        rerun, compiled = None, ""
+        unexplained = data is None and not operations and not (path is not None and path.half_infinite)
+        if unexplained and loss is not None and sound:  # only then: it runs the user's code
+            rerun = self._rerun.origin(step.batch)
+            compiled = self._rerun.compiled(loss)
+        self._measure(
+            step,
+            inputs,
+            what="loss",
+            data=data,
+            weights_finite=sound,
+            operations=operations,
+            path=path,
+            rerun=rerun,
+            compiled=compiled,
+        )
 
     def _died_in_backward(self, step: HeldStep, loss: torch.Tensor) -> None:
         """The loss is finite and the gradients are not."""
         inputs = self._inputs(step, None)
-        identifier, evidence, where = self._spoilt_data(step, inputs), "", None
-        growth = self._growth()
-        verdicts = self._verdicts(step.operands, gradient=True)
-        if identifier is not None:
-            identifier, evidence = "nonfinite-inputs", identifier
-        elif growth:
-            identifier, evidence = "nan-from-growth", growth
-        elif verdicts:
-            identifier, evidence = ORIGINS[verdicts[-1][1].origin], verdicts[-1][1].evidence
-            where = self._line(verdicts[-1][0])
-        else:
-            suspect = suspect_of(loss, self.hub)
-            if suspect is not None:
-                identifier, evidence = OPERATIONS.get(suspect.operation), suspect.evidence
-                where = suspect.where or line_of(suspect.operation, self.hub.models.values())
-        head = f"The gradients of update {step.number + 1} are not finite"
-        if evidence:
-            self.hub.fact("nonfinite-gradient", True, f"{head}: {evidence}.", where=where or step.where or user_line())
-        self._tell(step, inputs, identifier, evidence, where, head)
+        operations = self._examined([(None, operand) for operand in step.operands], gradient=True)
+        reach = None if operations else reach_of(loss, self.hub)
+        self._measure(
+            step, inputs, what="gradients", data=self._bad_data(step, inputs), operations=operations, reach=reach
+        )
 
-    def _tell(
-        self, step: HeldStep, inputs: list[torch.Tensor], identifier: str | None, evidence: str, where: str | None, head: str
-    ) -> None:  # fmt: skip
+    def _measure(self, step: HeldStep, inputs: list[torch.Tensor], **found: Any) -> None:
         self._done = True
-        where = where or next((place for _, _, place in step.calls if place), step.where) or user_line()
-        saved = self._save(step, inputs)
-        if identifier is not None:
-            kept = f" The batch is in {saved} of the recording." if saved else ""
-            self._findings.add(Finding(identifier, True, f"{head}: {evidence}.{kept}"), where)
-            for other in ALL:
-                self._findings.add(Finding(other, False, f"{head} for another reason: {evidence}."))
-        elif inputs and step.calls:
-            self._findings.add(Finding("nonfinite-inputs", False, f"{head}, but inputs and targets are."))
+        self.hub.measure(
+            FirstNonFinite(
+                update=step.number + 1,
+                nonfinite=self._bad,
+                scaled=self._scaled,
+                first=_finite_sizes(self._first_losses),
+                recent=_finite_sizes(self._losses),
+                searched=bool(inputs and step.calls),
+                batch=self._save(step, inputs) or "",
+                where=next((place for _, _, place in step.calls if place), step.where) or user_line(),
+                **found,
+            )
+        )
         self._steps.clear()
         self._steps.append(HeldStep(0))
 
-    def _explain(
-        self, step: HeldStep, loss: torch.Tensor | None, inputs: list[torch.Tensor]
-    ) -> tuple[str | None, str, str | None]:
-        """The symptom, a sentence, and the line where the operation stands."""
-        spoilt = self._spoilt_data(step, inputs)
-        if spoilt:
-            return self._spoilt_by(spoilt, step, inputs)
-        growth = self._growth()
-        if growth:
-            return "nan-from-growth", growth, None
-        # weights that are bad before the loss is computed were spoilt by the update before it; when the news comes late,
-        # they are bad in any case
-        poisoned = loss is not None and self._weights_are_bad()
-        pairs = list(autopsy.risky(loss)) if loss is not None else []
-        given = (
-            [operand for _, operand in pairs]
-            if loss is not None
-            else [held for held in step.operands if not held.tensor.isnan().any()]
-        )
-        verdicts = [] if poisoned else self._verdicts(given, gradient=False)
-        if poisoned or (loss is None and not verdicts):
-            earlier = [held for held in self._steps if held.number == step.number - 1]
-            operands = [operand for held in earlier for operand in held.operands if not operand.tensor.isnan().any()]
-            verdicts = self._verdicts(operands, gradient=True)
-        if loss is not None and not poisoned and not any(verdict.origin == "half" for _, verdict in verdicts):
-            overflow = autopsy.half_overflow(loss)
-            if overflow:
-                return "nan-from-half-overflow", overflow, None
-        if not verdicts:
-            grown = autopsy.outgrown(loss) if loss is not None and not poisoned else None
-            return ("nan-from-growth", grown, None) if grown else (None, "", None)
-        operand, verdict = verdicts[-1]  # the one farthest from the loss came first
-        layer = next((layer_name(node, self.hub) for node, one in pairs if one is operand), "")
-        after = f", after layer {layer}" if layer else ""
-        return ORIGINS[verdict.origin], f"{verdict.evidence}{after}", self._line(operand)
+    def _operations(self, step: HeldStep, loss: torch.Tensor | None, sound: bool | None) -> tuple[Operation, ...]:
+        """Of the graph, or of what was held of the step; where nothing is found, or weights that are bad before the
+        loss is computed were spoilt by the update before, of the step before. When the news comes late, weights are
+        bad in any case."""
+        if sound is not False:
+            if loss is not None:
+                return self._examined(list(autopsy.risky(loss)), gradient=False)
+            found = self._examined(_unspoilt(step.operands), gradient=False)
+            if found:
+                return found
+        earlier = [operand for held in self._steps if held.number == step.number - 1 for operand in held.operands]
+        return self._examined(_unspoilt(earlier), gradient=True)
 
-    def _spoilt_by(self, spoilt: str, step: HeldStep, inputs: list[torch.Tensor]) -> tuple[str | None, str, str | None]:
+    def _examined(self, pairs: list[tuple[Any, Operand]], *, gradient: bool) -> tuple[Operation, ...]:
+        """The operations that leave the finite numbers, with their nodes where there is a graph; the farthest last."""
+        found = [
+            (node, operation)
+            for node, operand in pairs
+            if (operation := autopsy.examine(operand, gradient=gradient)) is not None
+        ]
+        return tuple(
+            operation._replace(layer=layer_name(node, self.hub) if node is not None else "", line=self._line(operation))
+            for node, operation in found[-MAX_OPERATIONS:]
+        )
+
+    def _line(self, operation: Operation) -> str:
+        word = operation.name
+        kind = "log" if word in autopsy.LOGS.values() else "arc" if word in autopsy.ARCS.values() else word
+        return line_of("division" if kind == "reciprocal" else kind, self.hub.models.values()) or ""
+
+    def _bad_data(self, step: HeldStep, inputs: list[torch.Tensor]) -> BadData | None:
+        for of, tensors in (("inputs", inputs), ("targets", [target for _, target, _ in step.calls])):
+            for tensor in tensors:
+                if tensor.is_floating_point() and tensor.numel() and not bool(torch.isfinite(tensor).all()):
+                    return _described(of, tensor, step.indices)
+        return None
+
+    def _with_origin(self, data: BadData, step: HeldStep, inputs: list[torch.Tensor]) -> BadData:
         """Data that came as they are, or that the user's code made so on their way to the model."""
         finite = is_finite(step.batch)
         maker = None
@@ -350,42 +340,7 @@ class NonFinite(Observer):
             loader = self._loader() if self._loader is not None else None
             dataset = getattr(loader, "dataset", None)
             maker = maker_of(whole_columns(inputs), finite, getattr(dataset, "dataset", dataset))
-        if maker is not None:
-            return maker.symptom, f"{spoilt}, which {maker.text} made of finite numbers", maker.where
-        if finite:
-            made = "the batch that the loader gave out is finite, so the code between loader and model made it"
-            return "nan-from-division", f"{spoilt}; {made} (normalised by a spread of zero?)", None
-        return "nonfinite-inputs", spoilt, None
-
-    def _line(self, operand: Operand) -> str | None:
-        word = operand.operation
-        kind = "log" if word in autopsy.LOGS.values() else "arc" if word in autopsy.ARCS.values() else word
-        return line_of("division" if kind == "reciprocal" else kind, self.hub.models.values())
-
-    def _spoilt_data(self, step: HeldStep, inputs: list[torch.Tensor]) -> str | None:
-        for kind, tensors in (("input", inputs), ("target", [target for _, target, _ in step.calls])):
-            for tensor in tensors:
-                spoilt = spoilt_values(tensor, step.indices)
-                if spoilt:
-                    return f"{spoilt} of the {kind}s"
-        return None
-
-    def _verdicts(self, operands: list[Operand], *, gradient: bool) -> list[tuple[Operand, Verdict]]:
-        judged = ((operand, autopsy.judge(operand, gradient=gradient)) for operand in operands)
-        return [(operand, verdict) for operand, verdict in judged if verdict is not None]
-
-    def _growth(self) -> str | None:
-        """The loss had grown by orders of magnitude before it left the numbers."""
-        finite = _finite_sizes(self._losses)
-        first = _finite_sizes(self._first_losses[:3])
-        if len(finite) < 2 or not first:
-            return None
-        last, start = finite[-1], max(min(first), 1e-6)
-        usual = sorted(finite)[len(finite) // 2]
-        rising = len(finite) < 3 or finite[-1] > finite[-2] or finite[-2] > finite[-3]
-        if rising and (last > GROWTH * start or (last > HUGE and last > 10 * usual)):
-            return f"the loss had grown from {start:.3g} to {last:.3g}"
-        return None
+        return data._replace(batch_finite=finite, made_by=maker)
 
     def _weights_are_bad(self) -> bool:
         weights = optimized(self._optimizers.values()).values()
@@ -414,8 +369,33 @@ class NonFinite(Observer):
         return keep_batch(self.hub, f"step-{step.number + 1}", contents)
 
 
-def _finite_sizes(losses: Iterable[Number]) -> list[float]:
-    return [abs(loss.value) for loss in losses if loss.value is not None and math.isfinite(loss.value)]
+def _finite_sizes(losses: Iterable[Number]) -> tuple[float, ...]:
+    return tuple(abs(loss.value) for loss in losses if loss.value is not None and math.isfinite(loss.value))
+
+
+def _unspoilt(operands: list[Operand]) -> list[tuple[Any, Operand]]:
+    return [(None, operand) for operand in operands if not bool(operand.tensor.isnan().any())]
+
+
+def _described(of: str, tensor: torch.Tensor, indices: Sequence[int] | None) -> BadData:
+    """Where a tensor that holds NaN or Inf does so, and which samples of the data set those rows are."""
+    bad = ~torch.isfinite(tensor)
+    rows = bad.reshape(len(bad), -1).any(1).nonzero().flatten().tolist() if tensor.dim() else []
+    known = indices if indices is not None and tensor.dim() and len(indices) == tensor.shape[0] else None
+    columns = bad.any(0).nonzero().flatten().tolist() if tensor.dim() == 2 else []
+    if tensor.dim() == 2 and len(columns) == tensor.shape[1]:
+        columns = []
+    return BadData(
+        of=of,
+        kind="NaN" if bool(tensor.isnan().any()) else "Inf",
+        bad=int(bad.sum()),
+        elements=tensor.numel(),
+        rows=tuple(rows[:MAX_INDICES]),
+        rows_bad=len(rows),
+        samples=tuple(int(known[row]) for row in rows[:MAX_INDICES]) if known is not None else (),
+        columns=tuple(columns[:MAX_INDICES]),
+        columns_bad=len(columns),
+    )
 
 
 OBSERVER = NonFinite
