@@ -147,7 +147,8 @@ class Losses:
         """Softmaxes and subtractions in a loss that no function of torch made."""
         for node in above(loss, ELEMENTWISE | PICKING):
             kind, shape = kind_of(node), shape_of(node)
-            given, given_by = (), ""
+            given: tuple[int, ...] = ()
+            given_by = ""
             if kind in ("Sub", "Rsub"):
                 parts = inputs(node)
                 given = shape_of(*parts[0]) if len(parts) == 1 else shape
