@@ -40,6 +40,89 @@ Kind = TypeVar("Kind", bound=Measurement)
 # --- losses and outputs -----------------------------------------------------------------------------------------------
 
 
+class LossCall(Measurement, frozen=True, kw_only=True):
+    """What one call of a loss function in training was given. `where` is the line of the call."""
+
+    loss: str  # its name in torch.nn.functional; 'the squared error' or 'the absolute error' where it is written out
+    input_shape: tuple[int, ...] = ()  # sizes of its dimensions
+    target_shape: tuple[int, ...] = ()  # the same of the target
+    input_type: str = "float32"  # of torch
+    target_whole: bool = False  # the targets have an integer type
+    made_by: str = ""  # operation that made the input, seen through reshapes, as autograd calls it; '': not to be seen
+    made_shape: tuple[int, ...] = ()  # of its result
+    made_dim: int | None = None  # dimension that a softmax ran over, counted from the front
+    made_uncut: bool = True  # nothing was cut out of its result on the way to the loss
+    rows: int = 0  # rows of one number a class that were looked at; 0 where the loss is not one over classes
+    classes: int = 0  # numbers in a row
+    probability_rows: float = 0.0  # share of the rows without a negative number that sum to 1
+    log_probability_rows: float = 0.0  # share of the rows whose exp sums to 1
+    log_sum: float = 0.0  # median over the rows of the natural logarithm of the summed exp
+    # the next two only where the loss is binary_cross_entropy_with_logits and made_by is ''
+    unit_calls: int = 0  # calls at this place in a row, this one the last, with all inputs from 0 to 1
+    unit_numbers: int = 0  # inputs in those calls
+
+
+class RegressionTargets(Measurement, frozen=True, kw_only=True):
+    """The targets of a regression loss, over the calls at one place so far. `where` is the line of the call."""
+
+    loss: str  # as in LossCall
+    made_by: str = ""  # as in LossCall, for the latest call
+    low: float | None = None  # smallest number that this operation can put out; None: no limit
+    high: float | None = None  # largest number
+    looks: int = 0  # calls on steps that were looked at closely
+    targets: int = 0  # compared with that range
+    below: int = 0  # of them under the range by more than 0.02
+    above: int = 0  # and over it
+    lowest: float = 0.0  # of them, in their unit
+    highest: float = 0.0  # the same
+    one_hot: float | None = None  # share of the target rows that are one-hot; None: no rows like the outputs
+    hot_classes: int = 0  # columns of those rows that hold more than one value
+    codes: tuple[int, ...] = ()  # how often 0, 1, 2, … up to 20 occurred, in calls that held nothing else, one a sample
+    most_codes: int = 0  # different ones in one such call, at most
+    uncoded: int = 0  # calls with one target a sample that held something else
+
+
+class LossOperation(Measurement, frozen=True, kw_only=True):
+    """An operation in the graph of a loss: a softmax, or a subtraction whose result has another shape than the one
+    input that is learnt. Those between the output and the loss are measured where no loss function of torch was called.
+    `where` is the line of the loss function, where there is one."""
+
+    operation: str  # 'Softmax', 'LogSoftmax', 'Sub' or 'Rsub', as autograd calls it
+    shape: tuple[int, ...]  # of its result
+    dim: int | None = None  # dimension that a softmax ran over, counted from the front
+    given: tuple[int, ...] = ()  # shape of what a subtraction takes
+    given_by: str = ""  # operation that made that
+    samples: int = 0  # in the batch that the model was called with last
+    inside: bool = False  # found anywhere behind the loss, the model included; else between the output and the loss
+
+
+class LossReduction(Measurement, frozen=True, kw_only=True):
+    """How the loss that `backward` got sums over samples. Of a sum, the rate and the samples are those with the largest
+    product so far. `where` is the line of the loss function."""
+
+    loss: str = ""  # the loss function; '' for a sum that is written out
+    form: str  # 'mean', 'sum', 'scaled sum' (a factor follows) or 'added sum' (a term beside others)
+    samples: int = 0  # summed without a division; 0 for a mean and for a scaled sum
+    rate: float = 0.0  # the largest learning rate of the optimiser
+    optimizer: str = ""  # its class
+    passes: int = 0  # backward passes looked at so far
+
+
+class LossDirection(Measurement, frozen=True, kw_only=True):
+    """Whether updates make the error smaller: the sign of the loss that `backward` got, and the way of the updates.
+    `where` is the line of the loss function, or of `backward` where the loss is written out."""
+
+    passes: int  # backward passes looked at so far
+    turned: int  # of them in a row, up to the latest, on a loss that falls where the error grows
+    upright: int  # of them on a loss that falls where the error does
+    error: str = ""  # what is turned: the loss function, 'likelihood' or 'errors', the two written out
+    value: float = 0.0  # of the loss at the latest pass that was turned
+    error_value: float = 0.0  # what the loss function had returned then
+    optimizers: int = 1  # that have made an update so far
+    maximize: bool = False  # the optimiser was asked to go along the gradient
+    cosines: tuple[float, ...] = ()  # of the first updates with the gradients they were made from
+
+
 # --- evaluation, predictions, reconstruction --------------------------------------------------------------------------
 
 

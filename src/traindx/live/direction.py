@@ -1,19 +1,16 @@
-"""Which way updates go: against the gradient of the loss, or along it. Told by a few numbers of each weight just before and
-just after an update, so that it holds for optimisers of any kind, those of the user among them."""
+"""Measures which way updates go: against the gradient of the loss, or along it. A few numbers of each weight are
+compared just before and just after an update, so that it holds for optimisers of any kind, those of the user among
+them."""
 
 from __future__ import annotations
-
-from statistics import fmean
 
 import torch
 
 from traindx.live.later import Later
 from traindx.live.rows import watchable
 
-LOOKS = 3  # updates that all go along the gradient, the first ones of the training among them
-ALONG = (
-    0.3  # their mean cosine: momentum and weight decay may turn an update, but hardly the first ones, and not so far
-)
+MAX_LOOKS = 3  # updates, the first ones of the training: momentum and weight decay may turn later ones
+ALONG = 0.3  # cosine from which a change of the weights counts as an update that is made by hand
 WEIGHTS = 16
 SAMPLE = 1024  # numbers of each
 
@@ -25,23 +22,11 @@ class Direction:
         self._later = Later()
         self._before: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []  # weight, some values, their gradients
         self._asked = 0
-        self._cosines: list[float] = []
-
-    @property
-    def climbs(self) -> bool:
-        """Every one of the first updates went along the gradient: they make what `backward` was called on larger."""
-        return len(self._cosines) >= LOOKS and min(self._cosines) > 0 and fmean(self._cosines) > ALONG
-
-    @property
-    def text(self) -> str:
-        return (
-            f"The updates go along the gradient of the loss instead of against it (their cosine is {fmean(self._cosines):.2f} in "
-            f"{len(self._cosines)} looks): each one makes the loss larger."
-        )
+        self.cosines: list[float] = []
 
     def before(self, optimizer: torch.optim.Optimizer) -> None:
         self._before.clear()
-        if self._asked >= LOOKS:
+        if self._asked >= MAX_LOOKS:
             return
         held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         self._before = [
@@ -60,7 +45,7 @@ class Direction:
     def _take(self, gradient: torch.Tensor, change: torch.Tensor) -> None:
         sizes = float(gradient.norm() * change.norm())
         if sizes > 0:
-            self._cosines.append(float((gradient * change).sum()) / sizes)
+            self.cosines.append(float((gradient * change).sum()) / sizes)
 
 
 def _few(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,8 @@
-"""A regression loss that is written out, `((p - y) ** 2).mean()`: the call of a loss function that torch never sees.
+"""Measures a regression loss that is written out, `((p - y) ** 2).mean()`, as the call of a loss function that torch
+never sees.
 
-The graph keeps the difference for its gradient, and the prediction is what an activation saved or what the model gave back; the
-target is what is left between the two.
-"""
+The graph keeps the difference for its gradient, and the prediction is what an activation saved or what the model gave
+back; the target is what is left between the two."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from traindx.live.nodes import RESHAPES, Node, above, inputs, kind_of
 from traindx.live.observer import Criterion
 from traindx.live.places import user_line
 from traindx.live.source import line_of
+from traindx.loss_functions import ABSOLUTE, SQUARED
 
-SQUARED, ABSOLUTE = "the squared error", "the absolute error"
 THROUGH = frozenset(("Mean", "Sum", "Mul", "Div", "Add", "View", "Squeeze", "ToCopy", "Sqrt", "Clone"))
 KEEP_RESULT = frozenset(("Softmax", "Sigmoid", "Tanh", "Relu"))  # activations that save what they put out
 _REACH = 8  # reshapes between the model's output and the difference
@@ -21,7 +21,8 @@ WHOLE = 1e-5  # how far rounding moves a target of 0 or 1 when prediction and di
 
 
 def written_out(loss: torch.Tensor, output: torch.Tensor | None) -> Criterion | None:
-    """The first squared or absolute difference behind a loss, as a call; None where there is none or it cannot be read."""
+    """The first squared or absolute difference behind a loss, as a call; None where there is none or it cannot be
+    read."""
     for node in above(loss, THROUGH):
         name = _measures(node)
         before = inputs(node)
@@ -45,7 +46,8 @@ def written_out(loss: torch.Tensor, output: torch.Tensor | None) -> Criterion | 
 
 
 def is_error(node: Node) -> bool:
-    """Whether an operation squares what lies between a prediction and something that is not learnt, or takes its size."""
+    """Whether an operation squares what lies between a prediction and something that is not learnt, or takes its
+    size."""
     if not _measures(node):
         return False
     difference = inputs(node)[0][0]

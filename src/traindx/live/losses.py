@@ -1,78 +1,65 @@
-"""The loss that `backward` is called on: how it was made from the loss function's result, or by hand from the outputs.
+"""Measures the loss that `backward` is called on: how it was made from the loss function's result, or by hand from the
+outputs.
 
-A criterion that is summed and never divided scales the step with the batch; one with its sign turned is maximised; two shapes
-that broadcast leave their trace in the graph of a loss that was written by hand.
-"""
+How many samples it sums up, whether its sign is that of the error, which way the updates go, and in a loss that is
+written out the operations that change shapes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+import msgspec
 import torch
 
 from traindx.live.direction import Direction
-from traindx.live.findings import Finding
 from traindx.live.handmade import is_error
-from traindx.live.margins import margin_of_codes
-from traindx.live.nodes import above, chain, dim_of, inputs, kind_of, shape_of, written
+from traindx.live.nodes import Node, above, chain, dim_of, inputs, kind_of, shape_of
 from traindx.live.observer import Criterion
-from traindx.live.outputs import SOFTMAXES
 from traindx.live.places import user_line
 from traindx.live.signs import sign_of_error
+from traindx.loss_functions import MINIMISED
+from traindx.measurements import LossDirection, LossOperation, LossReduction
 
-# Losses that are at least 0 and are there to be made small.
-MINIMISED = frozenset((
-    "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-))  # fmt: skip
-SCALING = frozenset(
-    ("Mul", "Div", "Neg", "ToCopy", "View", "Squeeze", "Clone")
-)  # between a criterion's result and `backward`
+# Operations between a criterion's result and `backward`.
+SCALING = frozenset(("Mul", "Div", "Neg", "ToCopy", "View", "Squeeze", "Clone"))
 TERMS = frozenset(("Add", "View", "Squeeze", "ToCopy", "Clone"))
 PICKING = SCALING | frozenset(("Mean", "Sum", "Index", "Gather", "Select", "Unsqueeze", "NllLoss", "NllLoss2D"))
-ELEMENTWISE = SCALING | frozenset(
-    (
-        "Mean",
-        "Sum",
-        "Add",
-        "Sub",
-        "Rsub",
-        "Pow",
-        "Abs",
-        "Sqrt",
-        "Log",
-        "Exp",
-        "Where",
-        "Clamp",
-        "Maximum",
-        "Minimum",
-        "Square",
-        "Norm",
-    )
+ELEMENTWISE = frozenset(
+    ("Add", "Sub", "Rsub", "Pow", "Abs", "Sqrt", "Log", "Exp", "Where", "Clamp", "Maximum", "Minimum", "Square", "Norm")
 )
-NOT_SCALE_FREE = ("SGD", "ASGD")  # Adam and its kin divide the gradient by its own size
-STEEP = 0.5  # rate times summed samples: above every usual rate for SGD on a mean loss
-SUSPECT = 0.1
-AGREEING = 3  # backward calls in a row that tell the same story
-SMALL_BATCH = 4
-
+SOFTMAXES = ("Softmax", "LogSoftmax")
+MAX_CALLS = 16  # of loss functions between two backward passes that are remembered
+MAX_PLACES = 32  # for which the largest step on a sum is kept
 
 Made = dict[int, tuple[Criterion, torch.Tensor]]
 
 
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """The operations from the loss upwards, and the first result of a loss function among them: its place, its call and
+    what it returned."""
+
+    nodes: list[Node]
+    kinds: list[str]
+    place: int = 0
+    call: Criterion | None = None
+    value: torch.Tensor | None = None
+
+
 class Losses:
-    """Follows the loss from the loss function to the step."""
+    """Follows the loss from the loss function to the update."""
 
     def __init__(self) -> None:
         self.batch = 0  # samples the model was last called with
         self.where = ""
-        self._made: Made = {}  # criterion results since the last step, by graph node
-        self._summed = 0  # samples summed without a division in the last backward
-        self._how = ""
-        self._upside_down = self._upright = self._backwards = 0
-        self._sign = ""
-        self._optimizers: set[int] = set()
         self.direction = Direction()
+        self._made: Made = {}  # criterion results since the last step, by graph node
+        self._reduced: tuple[str, str, int] | None = None  # loss, form and samples summed in the last backward pass
+        self._steepest: dict[tuple[str, str], LossReduction] = {}  # by place and optimiser
+        self._passes = self._turned = self._upright = 0
+        self._error: tuple[str, float, float] = ("", 0.0, 0.0)  # of the latest pass that was turned
+        self._optimizers: set[int] = set()
 
     @property
     def made(self) -> bool:
@@ -80,136 +67,145 @@ class Losses:
         return bool(self._made)
 
     def criterion(self, call: Criterion) -> None:
-        if call.output.grad_fn is not None and len(self._made) < 16:
+        if call.output.grad_fn is not None and len(self._made) < MAX_CALLS:
             self._made[call.output.grad_fn._sequence_nr()] = (call, call.output.detach())
 
-    def backward(self, loss: torch.Tensor, *, readable: bool) -> Iterator[Finding]:
+    def backward(self, loss: torch.Tensor, *, readable: bool) -> None:
         """`readable` says that no hooks of the user pack what the graph keeps."""
         made, self._made = self._made, {}
-        nodes = list(chain(loss, PICKING))
-        found = next(((i, made[n._sequence_nr()]) for i, n in enumerate(nodes) if n._sequence_nr() in made), None)
-        self.where = found[1][0].where if found is not None else next((call.where for call, _ in made.values()), "")
-        self._backwards += 1
-        kinds = [kind_of(node) for node in nodes]
-        self._size(loss, found, made, kinds, nodes)
+        route = _route(loss, made)
+        call = route.call
+        self.where = call.where if call is not None else next((one.where for one, _ in made.values()), "")
+        self._passes += 1
+        self._reduced = self._reduction(loss, route, made)
         sign = sign_of_error(loss, is_error) if readable and not made else 0
-        turned = self._turned(loss, found, kinds) if sign >= 0 else True
         if sign < 0:
             self.where = user_line()
-            self._sign = "The errors of the outputs count with a minus in the loss that is written out: training makes them larger."
-        self._upside_down = self._upside_down + 1 if turned else 0
-        self._upright += (found is not None or sign > 0) and not turned
-        if not made:
-            yield from self._by_hand(loss)
-            margin = margin_of_codes(loss) if readable else None
-            if margin is not None:
-                yield margin
+        error = ("errors", 0.0, 0.0) if sign < 0 else _turned(loss, route)
+        if error is not None:
+            self._turned += 1
+            self._error = error
+        else:
+            self._turned = 0
+            self._upright += call is not None or sign > 0
 
-    def step(self, optimizer: torch.optim.Optimizer, step: int) -> Iterator[Finding]:
-        kind = type(optimizer).__name__
+    def step(self, optimizer: torch.optim.Optimizer) -> LossReduction | None:
+        """How the loss of this update is reduced; None where it cannot be seen."""
+        if self._reduced is None:
+            return None
+        loss, form, samples = self._reduced
         rate = max(
             (float(group["lr"]) for group in optimizer.param_groups if isinstance(group.get("lr"), float)), default=0.0
         )
-        if self._backwards < 2 or not self._how:
-            return
-        if not self._summed:
-            yield Finding("loss-summed", False, self._how)
-        elif self._summed >= SMALL_BATCH and kind in NOT_SCALE_FREE and rate * self._summed >= SUSPECT:
-            sure = 1.0 if rate * self._summed >= STEEP else 0.6
-            text = f"{self._how} With {kind} this multiplies the learning rate of {rate:g} by {self._summed}."
-            yield Finding("loss-summed", True, text, sure)
+        kind = type(optimizer).__name__
+        now = LossReduction(
+            loss=loss, form=form, samples=samples, rate=rate, optimizer=kind, passes=self._passes, where=self.where
+        )
+        if not samples:
+            return now
+        key = (self.where, kind)
+        before = self._steepest.get(key, now)
+        if before.rate * before.samples > rate * samples:
+            now = msgspec.structs.replace(before, passes=self._passes)
+        if key in self._steepest or len(self._steepest) < MAX_PLACES:
+            self._steepest[key] = now
+        return now
 
-    def updated(self, optimizer: torch.optim.Optimizer) -> Iterator[Finding]:
-        """Whether the update that was just made makes the error smaller or larger."""
+    def updated(self, optimizer: torch.optim.Optimizer) -> LossDirection:
+        """Whether the updates so far, with the one just made, make the error smaller or larger."""
         self._optimizers.add(id(optimizer))
         self.direction.after()
-        alone = len(self._optimizers) == 1  # several may pull in turns, as adversaries do
-        upright = self._upright >= AGREEING and not self._upside_down
-        turned = self._upside_down >= AGREEING and self._upside_down == self._backwards
-        if turned and alone and not any(group.get("maximize") for group in optimizer.param_groups):
-            yield Finding("loss-maximised", True, self._sign)
-        elif upright and alone and self.direction.climbs:
-            yield Finding("loss-maximised", True, self.direction.text)
-        elif upright:
-            yield Finding("loss-maximised", False, "The loss given to backward has the sign of the error.")
+        error, value, error_value = self._error
+        return LossDirection(
+            passes=self._passes,
+            turned=self._turned,
+            upright=self._upright,
+            error=error,
+            value=value,
+            error_value=error_value,
+            optimizers=len(self._optimizers),
+            maximize=any(bool(group.get("maximize")) for group in optimizer.param_groups),
+            cosines=tuple(self.direction.cosines),
+            where=self.where,
+        )
 
-    def _size(
-        self,
-        loss: torch.Tensor,
-        found: tuple[int, tuple[Criterion, torch.Tensor]] | None,
-        made: Made,
-        kinds: list[str],
-        nodes: list[object],
-    ) -> None:
-        """How many samples the loss sums up without dividing."""
-        self._summed, self._how = 0, ""
-        if found is not None:
-            place, (call, value) = found
-            if call.options.get("reduction") != "sum":
-                if value.numel() == 1:
-                    self._how = f"{call.name} is averaged over the batch."
-            elif "Div" in kinds[:place] or "Mul" in kinds[:place]:
-                self._how = f"{call.name} is summed and then scaled."
-            else:
-                self._summed = call.target.shape[0] if call.target.dim() else 1
-                self._how = f"{call.name} is called with reduction='sum' over {self._summed} samples and never divided."
-        elif (term := _added(loss, made)) is not None:
-            self._summed = term.target.shape[0] if term.target.dim() else 1
-            self._how = f"{term.name} is called with reduction='sum' over {self._summed} samples, added to the loss and never divided."
+    def _reduction(self, loss: torch.Tensor, route: _Route, made: Made) -> tuple[str, str, int] | None:
+        """The loss function, the form of the reduction, and how many samples are summed without a division."""
+        if route.call is not None and route.value is not None:
+            return _reduction_of(route.call, route.value, route.kinds[: route.place])
+        term = _added(loss, made)
+        if term is not None:
             self.where = term.where
-        elif kinds and kinds[0] == "Sum":
-            sizes = tuple(int(size) for size in getattr(nodes[0], "_saved_self_sym_sizes", ()))
+            return term.name, "added sum", _samples(term)
+        if route.kinds and route.kinds[0] == "Sum":
+            sizes = tuple(int(size) for size in getattr(route.nodes[0], "_saved_self_sym_sizes", ()))
             if sizes and sizes[0] == self.batch > 1:
-                self._summed = sizes[0]
-                self._how = f"The loss is a sum over {self._summed} samples and is never divided."
+                return "", "sum", sizes[0]
+        return None
 
-    def _turned(
-        self, loss: torch.Tensor, found: tuple[int, tuple[Criterion, torch.Tensor]] | None, kinds: list[str]
-    ) -> bool:
-        """Whether minimising this loss makes a criterion, or the negative log-likelihood, large."""
-        if found is not None:
-            place, (call, value) = found
-            if call.name not in MINIMISED or value.numel() != 1 or not set(kinds[:place]) <= SCALING or not place:
-                return False
-            if not {"Neg", "Mul", "Div"} & set(kinds[:place]):
-                return False
-            now, was = torch.stack([loss.detach().double().reshape(()), value.double().reshape(())]).tolist()
-            self._sign = f"backward is called on minus {call.name} ({now:.4g} where {call.name} gave {was:.4g}): training makes it worse."
-            return bool(now * was < 0)
-        if kinds and kinds[-1] == "LogSoftmax" and {"Gather", "Index"} & set(kinds) and "Mul" not in kinds:
-            picked = any(kind.startswith("NllLoss") for kind in kinds)
-            self._sign = "The loss is the mean log-probability of the right classes without a minus sign: training makes them less likely."
-            return not picked and kinds.count("Neg") % 2 == 0 and float(loss.detach()) < 0
-        return False
-
-    def _by_hand(self, loss: torch.Tensor) -> Iterator[Finding]:
-        """A loss that no function of torch made."""
+    def written_out(self, loss: torch.Tensor) -> Iterator[LossOperation]:
+        """Softmaxes and subtractions in a loss that no function of torch made."""
         for node in above(loss, ELEMENTWISE | PICKING):
             kind, shape = kind_of(node), shape_of(node)
-            if kind in ("Sub", "Rsub") and len(shape) == 2 and shape[0] == shape[1] > 1:
+            given: tuple[int, ...] = ()
+            given_by = ""
+            if kind in ("Sub", "Rsub"):
                 parts = inputs(node)
-                given = shape_of(*parts[0]) if len(parts) == 1 else ()
-                made_so = len(parts) == 1 and kind_of(parts[0][0]) in ("Unsqueeze", "Expand", "Index")
-                if given in ((shape[0], 1), (shape[0],)) and not made_so:
-                    yield Finding(
-                        "shapes-broadcast",
-                        True,
-                        f"The loss subtracts a target from an output of shape {written(given)} and gets {written(shape)}: they broadcast, every output against every target.",
-                    )
-            dim = dim_of(node, len(shape))
-            if kind in SOFTMAXES and dim is not None:
-                if shape[dim] == 1:
-                    yield Finding(
-                        "softmax-over-one-output",
-                        True,
-                        f"The loss uses a softmax over a dimension of size 1 of {written(shape)}: always 1, whatever the input.",
-                    )
-                elif dim == 0 and len(shape) == 2 and shape[0] == self.batch != shape[1]:
-                    yield Finding(
-                        "softmax-over-wrong-dim",
-                        True,
-                        f"The loss uses a softmax over dimension 0 of {written(shape)}, the batch.",
-                    )
+                given = shape_of(*parts[0]) if len(parts) == 1 else shape
+                given_by = kind_of(parts[0][0]) if parts else ""
+            elif kind not in SOFTMAXES:
+                continue
+            if kind in SOFTMAXES or given != shape:
+                dim = dim_of(node, len(shape))
+                yield LossOperation(
+                    operation=kind,
+                    shape=shape,
+                    dim=dim,
+                    given=given,
+                    given_by=given_by,
+                    samples=self.batch,
+                    where=self.where,
+                )
+
+
+def _route(loss: torch.Tensor, made: Made) -> _Route:
+    nodes = list(chain(loss, PICKING))
+    kinds = [kind_of(node) for node in nodes]
+    for place, node in enumerate(nodes):
+        if node._sequence_nr() in made:
+            return _Route(nodes, kinds, place, *made[node._sequence_nr()])
+    return _Route(nodes, kinds)
+
+
+def _reduction_of(call: Criterion, value: torch.Tensor, between: list[str]) -> tuple[str, str, int] | None:
+    """`between` are the operations from the result of a loss function to `backward`."""
+    if call.options.get("reduction") != "sum":
+        return (call.name, "mean", 0) if value.numel() == 1 else None
+    if "Div" in between or "Mul" in between:
+        return call.name, "scaled sum", 0
+    return call.name, "sum", _samples(call)
+
+
+def _samples(call: Criterion) -> int:
+    return call.target.shape[0] if call.target.dim() else 1
+
+
+def _turned(loss: torch.Tensor, route: _Route) -> tuple[str, float, float] | None:
+    """What minimising this loss makes large: a criterion, or the negative log-likelihood; with the loss and the
+    criterion."""
+    kinds = route.kinds
+    if route.call is not None and route.value is not None:
+        between = set(kinds[: route.place])
+        scaled = between <= SCALING and bool(between & {"Neg", "Mul", "Div"})
+        if route.call.name not in MINIMISED or route.value.numel() != 1 or not scaled:
+            return None
+        now, was = torch.stack([loss.detach().double().reshape(()), route.value.double().reshape(())]).tolist()
+        return (route.call.name, now, was) if now * was < 0 else None
+    if kinds and kinds[-1] == "LogSoftmax" and {"Gather", "Index"} & set(kinds) and "Mul" not in kinds:
+        picked = any(kind.startswith("NllLoss") for kind in kinds)
+        if not picked and kinds.count("Neg") % 2 == 0 and (now := float(loss.detach())) < 0:
+            return "likelihood", now, 0.0
+    return None
 
 
 def _added(loss: torch.Tensor, made: Made) -> Criterion | None:

@@ -1,357 +1,169 @@
-"""What a loss function is given: does the output fit what the loss expects, and can it reach the targets?
+"""Measures what a loss function is given: shapes, what made the output, what its rows sum to, and what the targets are.
 
-Each check looks at one call and yields what it found. What made the output is read off the autograd graph; where the graph
-cannot be seen (a compiled model), the numbers must speak for themselves.
-"""
+What made the output is read off the autograd graph; where the graph cannot be seen (a compiled model), its numbers are
+counted."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 
-from traindx.live.findings import Finding
-from traindx.live.handmade import ABSOLUTE, SQUARED
-from traindx.live.nodes import Ending, ending, written
+from traindx.live.nodes import Ending
 from traindx.live.observer import Criterion
-from traindx.live.rows import Rows, measure, near
-
-REGRESSION = frozenset({"mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", SQUARED, ABSOLUTE})
-CLASSIFYING = frozenset({"cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits"})
-USUAL = REGRESSION | CLASSIFYING
-ONLY_IN = {
-    "scores-as-log-probabilities": frozenset({"nll_loss"}),
-    "sigmoid-as-logits": frozenset({"cross_entropy", "binary_cross_entropy_with_logits"}),
-    "probabilities-as-logits": frozenset({"cross_entropy", "binary_cross_entropy_with_logits"}),
-    "classes-regressed": REGRESSION,
-    "shapes-broadcast": REGRESSION,
-    "targets-unscaled": REGRESSION,
-}
-SOFTMAXES = ("Softmax", "LogSoftmax")
-NEARLY_ALL = 0.999
-NO_LOG_PROBABILITY = {torch.float16: 0.2, torch.bfloat16: 0.2}  # log of the summed exp; 0.05 in single precision
-OPAQUE_CALLS, OPAQUE_NUMBERS = 5, 500  # numbers all in [0, 1] before they are called probabilities without a graph
+from traindx.live.rows import measure, near
+from traindx.loss_functions import BINARY_LOGITS, OVER_CLASSES
+from traindx.loss_functions import REGRESSION as REGRESSION
+from traindx.measurements import LossCall, RegressionTargets
 
 # The range of what an activation puts out; None has no limit.
 RANGES: dict[str, tuple[float | None, float | None]] = {
-    "Sigmoid": (0.0, 1.0), "Hardsigmoid": (0.0, 1.0), "Softmax": (0.0, 1.0), "Tanh": (-1.0, 1.0), "Relu": (0.0, None),
-    "Softplus": (0.0, None), "Exp": (0.0, None), "Elu": (-1.0, None), "Gelu": (-0.17, None), "Silu": (-0.28, None),
-}  # fmt: skip
+    "Sigmoid": (0.0, 1.0),
+    "Hardsigmoid": (0.0, 1.0),
+    "Softmax": (0.0, 1.0),
+    "Tanh": (-1.0, 1.0),
+    "Relu": (0.0, None),
+    "Softplus": (0.0, None),
+    "Exp": (0.0, None),
+    "Elu": (-1.0, None),
+    "Gelu": (-0.17, None),
+    "Silu": (-0.28, None),
+}
 SLACK = 0.02  # beyond the range, for rounding and label smoothing
-OUT_OF_REACH = 0.05  # of the targets, so that a single odd sample is no fault
-LEAST_TARGETS = 16
-MOST_CLASSES = 20  # whole numbers with more values than this are counts
-LEAST_CODED = 8  # targets in a call
-CODED_SAMPLES = 50  # targets seen before whole numbers are called class codes
-SHARE_OF_A_CLASS = 0.4  # of an equal share: classes are roughly balanced, counts are not
+MAX_ROWS = 4096  # targets of a call that are looked at for class codes
+MAX_CODE = 20  # the largest whole number that is counted
+MIN_CODED = 8  # targets in a call: a toy such as the four rows of XOR says nothing
+MIN_ONE_HOT = 4  # rows in a call
+MAX_CODED = 50  # codes counted off the steps that are looked at closely
 
 
 @dataclass
 class Site:
-    """One place in the user's code that calls a loss function, and what was seen there so far."""
+    """One place in the user's code that calls a loss function, and what was counted there so far."""
 
     looks: int = 0
-    between: int = 0  # calls in a row whose inputs all lay in [0, 1]
-    numbers: int = 0
+    unit_calls: int = 0  # in a row whose inputs all lay in [0, 1]
+    unit_numbers: int = 0
     targets: int = 0
-    below: float = 0.0  # targets under the reach of the output, and above it
-    over: float = 0.0
+    below: int = 0  # targets under the range of the output, and above it
+    above: int = 0
     lowest: float = float("inf")
     highest: float = float("-inf")
-    codes: list[float] = field(default_factory=lambda: [0.0] * (MOST_CLASSES + 1))
-    mixed: bool = False  # one call held more than one code
-    open: bool = False  # all targets were codes so far, but too few to say so
+    codes: list[int] = field(default_factory=lambda: [0] * (MAX_CODE + 1))
+    most_codes: int = 0
+    uncoded: int = 0
+    open: bool = False  # the latest targets were codes, and few were counted so far
 
 
-def check(call: Criterion, site: Site) -> Iterator[Finding]:
-    """All that one training call shows."""
-    end = ending(call.input)
-    yield from _single_output(call, end)
-    yield from _of_other_losses(call)
-    if call.name in ("cross_entropy", "nll_loss", "kl_div"):
-        dim = 1 if call.name != "kl_div" and call.input.dim() > 1 else -1
-        if call.input.dim() and call.input.shape[dim if call.input.dim() > 1 else 0] > 1:
-            rows = measure(call.input, dim)
-            yield from _wrong_dim(call, end, rows)
-            yield from (_logits if call.name == "cross_entropy" else _log_probabilities)(call, end, rows)
-    elif call.name == "binary_cross_entropy_with_logits":
-        yield from _binary_logits(call, end, site)
-    if call.name in REGRESSION or call.name == "binary_cross_entropy":
-        yield from _normalised_over_batch(call, end)
-    if call.name in REGRESSION:
-        yield from _shapes(call)
-        yield from _reach(call, end, site)
-        yield from _class_codes(call, end, site)
-
-
-def _of_other_losses(call: Criterion) -> Iterator[Finding]:
-    """Faults that only another loss function can have. One that is found at another place outweighs this."""
-    for name, losses in ONLY_IN.items():
-        if call.name in USUAL and call.name not in losses:
-            yield Finding(name, False, f"The loss is {call.name}.")
-
-
-def _single_output(call: Criterion, end: Ending) -> Iterator[Finding]:
-    name = "softmax-over-one-output"
-    if end.kind in SOFTMAXES and end.width == 1:
-        yield Finding(
-            name,
-            True,
-            f"The output given to {call.name} is a softmax over a dimension of size 1 of {written(end.shape)}: always 1, whatever the input.",
-        )
-    elif (
-        call.name == "cross_entropy"
-        and call.input.dim() == 2
-        and call.input.shape[1] == 1
-        and not call.target.is_floating_point()
-    ):
-        yield Finding(
-            name,
-            True,
-            f"cross_entropy is given one output a sample, {written(call.input.shape)}: its softmax over one output is always 1 and the loss always 0.",
-        )
-    elif not end.opaque:
-        yield Finding(name, False, f"The output given to {call.name} is no softmax over a single number.")
-
-
-def _wrong_dim(call: Criterion, end: Ending, rows: Rows) -> Iterator[Finding]:
-    name = "softmax-over-wrong-dim"
-    if end.kind in SOFTMAXES and end.whole and end.width != 1:
-        right = rows.probabilities if end.kind == "Softmax" else rows.log_probabilities
-        if right < 0.5:
-            yield Finding(
-                name,
-                True,
-                f"A {_spoken(end.kind)} over dimension {end.dim} of {written(end.shape)} goes into {call.name}, but the {rows.classes} classes lie in another dimension: what it normalises is not one sample's scores.",
-            )
-            return
-    if not end.opaque:
-        yield Finding(name, False, f"The input of {call.name} is not normalised over a wrong dimension.")
-
-
-def _logits(call: Criterion, end: Ending, rows: Rows) -> Iterator[Finding]:
-    name = "probabilities-as-logits"
-    if rows.probabilities > NEARLY_ALL and rows.count >= 2:
-        yield Finding(
-            name,
-            True,
-            f"cross_entropy is given probabilities: all {rows.count} rows sum to 1 over the {rows.classes} classes, but it applies softmax itself.",
-        )
-    else:
-        yield Finding(name, False, "The input of cross_entropy does not sum to 1 over the classes: these are logits.")
-    yield from _squeezed(call, end)
-
-
-def _log_probabilities(call: Criterion, end: Ending, rows: Rows) -> Iterator[Finding]:
-    name = "scores-as-log-probabilities"
-    if end.kind == "LogSoftmax" and end.whole:
-        yield Finding(name, False, f"{call.name} is given the result of a log-softmax.")
-    elif rows.log_sum > NO_LOG_PROBABILITY.get(call.input.dtype, 0.05) and rows.log_probabilities < 0.1:
-        what = "probabilities, without their logarithm" if rows.probabilities > NEARLY_ALL else "raw scores"
-        yield Finding(
-            name,
-            True,
-            f"{call.name} is given {what}: exp of a row sums to {_number(rows.log_sum)} in the log (0 for log-probabilities).",
-        )
-    elif rows.log_probabilities > NEARLY_ALL:
-        yield Finding(name, False, f"{call.name} is given log-probabilities: exp of each row sums to 1.")
-
-
-def _binary_logits(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
-    name = "sigmoid-as-logits"
-    if end.kind in ("Sigmoid", "Hardsigmoid"):
-        yield Finding(
-            name,
-            True,
-            "binary_cross_entropy_with_logits is given the result of a sigmoid, but it applies sigmoid itself.",
-        )
-    elif end.kind == "Softmax" and end.width != 1:
-        yield Finding(
-            "probabilities-as-logits",
-            True,
-            f"binary_cross_entropy_with_logits is given a softmax over {end.width} outputs, but it applies sigmoid itself.",
-        )
-    elif end.opaque:
+def loss_call(call: Criterion, end: Ending, site: Site) -> LossCall:
+    """All that one training call shows. `end` is what made its input."""
+    more: dict[str, Any] = {}
+    if call.name in OVER_CLASSES:
+        more = _class_rows(call)
+    elif call.name == BINARY_LOGITS and end.opaque:
         low, high = torch.stack(call.input.detach().aminmax()).tolist()
-        site.between = site.between + 1 if low >= 0 and high <= 1 else 0
-        site.numbers = site.numbers + call.input.numel() if site.between else 0
-        if site.between >= OPAQUE_CALLS and site.numbers >= OPAQUE_NUMBERS:
-            yield Finding(
-                name,
-                True,
-                f"All {site.numbers} inputs of binary_cross_entropy_with_logits in {site.between} calls lie between 0 and 1: a sigmoid was applied before.",
-                0.8,
-            )
-        elif not site.between:
-            yield Finding(name, False, "The inputs of binary_cross_entropy_with_logits leave the range 0 to 1.")
-    else:
-        yield Finding(name, False, "binary_cross_entropy_with_logits is given numbers that no sigmoid made.")
-        yield from _squeezed(call, end)
-
-
-def _squeezed(call: Criterion, end: Ending) -> Iterator[Finding]:
-    """An activation between the last layer and a loss that wants logits."""
-    if end.kind == "Relu":
-        sure = 1.0 if call.name == "binary_cross_entropy_with_logits" else 0.85
-        yield Finding(
-            "relu-cuts-output",
-            True,
-            f"The logits given to {call.name} come out of a ReLU: no class can get a score below 0.",
-            sure,
-        )
-    elif end.kind == "Tanh":
-        yield Finding(
-            "targets-beyond-output-range",
-            True,
-            f"The logits given to {call.name} come out of a tanh: they never leave -1 to 1, so no prediction can become certain.",
-            0.9,
-        )
-    elif end.kind == "Sigmoid":
-        yield Finding(
-            "sigmoid-as-logits",
-            True,
-            f"The logits given to {call.name} come out of a sigmoid: they never leave 0 to 1.",
-            0.9,
-        )
-    elif not end.opaque:
-        yield Finding("relu-cuts-output", False, f"The logits given to {call.name} do not come out of a ReLU.")
-        yield Finding("sigmoid-as-logits", False, f"The logits given to {call.name} do not come out of a sigmoid.")
-        yield Finding("targets-beyond-output-range", False, f"The logits given to {call.name} are not bounded.")
-
-
-def _normalised_over_batch(call: Criterion, end: Ending) -> Iterator[Finding]:
-    if (
-        end.kind in SOFTMAXES
-        and end.whole
-        and end.dim == 0
-        and len(end.shape) > 1
-        and end.shape[0] == call.target.shape[0] > 1
-    ):
-        yield Finding(
-            "softmax-over-wrong-dim",
-            True,
-            f"A {_spoken(end.kind)} over dimension 0 of {written(end.shape)}, the batch, goes into {call.name}.",
-        )
-
-
-def _shapes(call: Criterion) -> Iterator[Finding]:
-    name = "shapes-broadcast"
-    given, wanted = call.input.shape, call.target.shape
-    try:
-        together = torch.broadcast_shapes(given, wanted)  # type: ignore[no-untyped-call]
-    except RuntimeError:
-        return
-    if together.numel() > max(given.numel(), wanted.numel()):
-        yield Finding(
-            name,
-            True,
-            f"{call.name} compares an output of shape {written(given)} with a target of shape {written(wanted)}: they broadcast to {written(together)}, every output against every target.",
-        )
-    else:
-        yield Finding(
-            name,
-            False,
-            f"Output {written(given)} and target {written(wanted)} of {call.name} do not blow each other up.",
-        )
-
-
-def _reach(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
-    if end.opaque:
-        return
-    low, high = RANGES.get(end.kind, (None, None))
-    if low is None and high is None:
-        yield Finding("relu-cuts-output", False, f"The output given to {call.name} does not come out of a ReLU.")
-        yield Finding(
-            "targets-beyond-output-range", False, f"The output given to {call.name} has no activation that bounds it."
-        )
-        return
-    target = near(call.target).float()
-    below = (target < low - SLACK).float().mean() if low is not None else target.new_zeros(())
-    over = (target > high + SLACK).float().mean() if high is not None else target.new_zeros(())
-    lowest, highest = target.aminmax()
-    under, beyond, least, most = torch.stack([below, over, lowest, highest]).tolist()
-    count = target.numel()
-    site.below += under * count
-    site.over += beyond * count
-    site.targets += count
-    site.lowest, site.highest = min(site.lowest, least), max(site.highest, most)
-    share = (site.below + site.over) / site.targets
-    span = f"targets reach from {_number(site.lowest)} to {_number(site.highest)}"
-    if share < OUT_OF_REACH or site.targets < LEAST_TARGETS:
-        if site.looks >= 3:
-            yield Finding("relu-cuts-output", False, f"The output fits: {span}.")
-            yield Finding("targets-beyond-output-range", False, f"The output fits: {span}.")
-    elif end.kind == "Relu":
-        yield Finding(
-            "relu-cuts-output",
-            True,
-            f"The output given to {call.name} comes out of a ReLU, but {share:.0%} of the targets are negative ({span}).",
-        )
-    else:
-        limits = f"above {low:g}" if high is None else f"between {low:g} and {high:g}"
-        yield Finding(
-            "targets-beyond-output-range",
-            True,
-            f"The output given to {call.name} comes out of a {_spoken(end.kind)} and stays {limits}, but {share:.0%} of the targets lie outside ({span}).",
-        )
-
-
-def codes_again(call: Criterion, site: Site) -> Iterator[Finding]:
-    """One more look at targets that may be class codes."""
-    return _class_codes(call, ending(call.input), site)
-
-
-def _class_codes(call: Criterion, end: Ending, site: Site) -> Iterator[Finding]:
-    """A regression loss on class numbers or on one-hot rows."""
-    name = "classes-regressed"
-    target = call.target.detach()
-    if target.dim() == 2 and target.shape == call.input.shape and target.shape[1] > 1 and target.shape[0] >= 4:
-        target = target[:4096].cpu()
-        marks = (
-            ((target == 0) | (target == 1)).all() & (target.sum(1) == 1).all() & (target.amax(0) > target.amin(0)).any()
-        )
-        if bool(marks):
-            yield Finding(
-                name,
-                True,
-                f"The targets of {call.name} are one-hot rows of {target.shape[1]} classes: a classification trained with a regression loss.",
-            )
-        else:
-            yield Finding(name, False, f"The targets of {call.name} are no class codes.")
-        return
-    single = target.dim() > 0 and target.numel() == target.shape[0] == call.input.numel()
-    if not single or target.numel() < LEAST_CODED:  # a toy such as the four rows of XOR says nothing
-        return
-    target = target.reshape(-1)[:4096].cpu()
-    found = (target.unsqueeze(1) == torch.arange(MOST_CLASSES + 1)).sum(0).tolist()
-    if sum(found) < target.numel():
-        site.open = False
-        yield Finding(name, False, f"The targets of {call.name} are no class codes.")
-        return
-    site.open = sum(site.codes) + sum(found) < CODED_SAMPLES
-    site.mixed = site.mixed or sum(count > 0 for count in found) > 1
-    site.codes = [old + new for old, new in zip(site.codes, found, strict=True)]
-    total, classes = sum(site.codes), sum(count > 0 for count in site.codes)
-    coded = classes >= 2 and all(site.codes[:classes]) and classes <= MOST_CLASSES and site.mixed
-    if (
-        not coded
-        or total < CODED_SAMPLES
-        or (classes > 2 and min(site.codes[:classes]) < SHARE_OF_A_CLASS * total / classes)
-    ):
-        return
-    sure = 0.9 if end.kind == "Sigmoid" and classes == 2 else 0.8 if classes > 2 else 0.75
-    yield Finding(
-        name,
-        True,
-        f"The targets of {call.name} are class numbers, 0 to {classes - 1} and nothing else in {total:g} samples: a classification trained with a regression loss.",
-        sure,
+        site.unit_calls = site.unit_calls + 1 if low >= 0 and high <= 1 else 0
+        site.unit_numbers = site.unit_numbers + call.input.numel() if site.unit_calls else 0
+        more = {"unit_calls": site.unit_calls, "unit_numbers": site.unit_numbers}
+    return LossCall(
+        loss=call.name,
+        input_shape=tuple(call.input.shape),
+        target_shape=tuple(call.target.shape),
+        input_type=str(call.input.dtype).removeprefix("torch."),
+        target_whole=not call.target.is_floating_point(),
+        made_by=end.kind,
+        made_shape=end.shape,
+        made_dim=end.dim,
+        made_uncut=end.whole,
+        where=call.where,
+        **more,
     )
 
 
-def _spoken(kind: str) -> str:
-    return {"LogSoftmax": "log-softmax", "Relu": "ReLU"}.get(kind, kind.lower())
+def _class_rows(call: Criterion) -> dict[str, Any]:
+    dimensions = call.input.dim()
+    dim = 1 if call.name != "kl_div" and dimensions > 1 else -1
+    if not dimensions or call.input.shape[dim] <= 1:
+        return {}
+    rows = measure(call.input, dim)
+    return {
+        "rows": rows.count,
+        "classes": rows.classes,
+        "probability_rows": rows.probabilities,
+        "log_probability_rows": rows.log_probabilities,
+        "log_sum": rows.log_sum,
+    }
 
 
-def _number(value: float) -> str:
-    return f"{value:.4g}"
+def regression_targets(call: Criterion, end: Ending, site: Site) -> RegressionTargets:
+    """The targets of a call on a step that is looked at closely, with those before."""
+    low, high = RANGES.get(end.kind, (None, None))
+    if low is not None or high is not None:
+        _count_outside(call.target, low, high, site)
+    return class_codes(call, end, site)
+
+
+def _count_outside(target: torch.Tensor, low: float | None, high: float | None, site: Site) -> None:
+    target = near(target).float()
+    none = target.new_zeros(())
+    below = (target < low - SLACK).sum() if low is not None else none
+    above = (target > high + SLACK).sum() if high is not None else none
+    under, over, least, most = torch.stack([one.double() for one in (below, above, *target.aminmax())]).tolist()
+    site.targets += target.numel()
+    site.below += int(under)
+    site.above += int(over)
+    site.lowest, site.highest = min(site.lowest, least), max(site.highest, most)
+
+
+def class_codes(call: Criterion, end: Ending, site: Site) -> RegressionTargets:
+    """The same without the range: whether the targets are one-hot rows or class numbers."""
+    one_hot, hot_classes = _one_hot(call)
+    if one_hot is None:
+        _count_codes(call, site)
+    low, high = RANGES.get(end.kind, (None, None))
+    return RegressionTargets(
+        loss=call.name,
+        made_by=end.kind,
+        low=low,
+        high=high,
+        looks=site.looks,
+        targets=site.targets,
+        below=site.below,
+        above=site.above,
+        lowest=site.lowest if site.targets else 0.0,
+        highest=site.highest if site.targets else 0.0,
+        one_hot=one_hot,
+        hot_classes=hot_classes,
+        codes=tuple(site.codes[: max((code + 1 for code, count in enumerate(site.codes) if count), default=0)]),
+        most_codes=site.most_codes,
+        uncoded=site.uncoded,
+        where=call.where,
+    )
+
+
+def _one_hot(call: Criterion) -> tuple[float | None, int]:
+    """The share of one-hot rows in the targets and how many of their columns vary; None where targets are no rows."""
+    target = call.target.detach()
+    if target.dim() != 2 or target.shape != call.input.shape or target.shape[1] <= 1 or len(target) < MIN_ONE_HOT:
+        return None, 0
+    target = target[:MAX_ROWS].cpu()
+    hot = ((target == 0) | (target == 1)).all(1) & (target.sum(1) == 1)
+    share, varying = torch.stack([hot.double().mean(), (target.amax(0) > target.amin(0)).sum().double()]).tolist()
+    return share, int(varying)
+
+
+def _count_codes(call: Criterion, site: Site) -> None:
+    target = call.target.detach()
+    single = target.dim() > 0 and target.numel() == target.shape[0] == call.input.numel()
+    if not single or target.numel() < MIN_CODED:
+        return
+    target = target.reshape(-1)[:MAX_ROWS].cpu()
+    found: list[int] = (target.unsqueeze(1) == torch.arange(MAX_CODE + 1)).sum(0).tolist()
+    if sum(found) < target.numel():
+        site.open = False
+        site.uncoded += 1
+        return
+    site.codes = [old + new for old, new in zip(site.codes, found, strict=True)]
+    site.open = sum(site.codes) < MAX_CODED
+    site.most_codes = max(site.most_codes, sum(count > 0 for count in found))

@@ -1,4 +1,5 @@
-"""Which way a loss that is written out turns the error: does making the one small make the other small or large?"""
+"""Measures which way a loss that is written out turns the error: whether making the one small makes the other small
+or large."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ _LIMIT = 48  # nodes between a loss and the errors in it
 
 
 def sign_of_error(loss: torch.Tensor, measures: Callable[[Node], bool]) -> int:
-    """1 where every error behind this loss counts with a plus, -1 where every one counts with a minus, 0 where there is none, they
-    differ or it cannot be seen. `measures` knows the operation that makes an error."""
+    """1 where every error behind this loss counts with a plus, -1 where every one counts with a minus, 0 where there is
+    none, they differ or it cannot be seen. `measures` knows the operation that makes an error."""
     waiting: list[tuple[Node, float]] = [(loss.grad_fn, 1.0)] if loss.grad_fn is not None else []
     signs: set[float] = set()
     seen = 0
@@ -30,7 +31,8 @@ def sign_of_error(loss: torch.Tensor, measures: Callable[[Node], bool]) -> int:
 
 
 def _factors(node: Node) -> list[tuple[Node, float]]:
-    """What goes into an operation that only scales, turns or adds, each with the sign that it gives it; nothing for others."""
+    """What goes into an operation that only scales, turns or adds, each with the sign that it gives it; nothing for
+    others."""
     kind, before = kind_of(node), inputs(node)
     if kind in KEEP:
         return [(one, 1.0) for one, _ in before]

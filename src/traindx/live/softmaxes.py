@@ -1,28 +1,26 @@
-"""A softmax inside the network that runs over the samples of the batch: attention that mixes what has nothing in common."""
+"""Measures the softmaxes inside a network: what they run over."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import torch
 
 from traindx.live.autopsy import nodes
-from traindx.live.findings import Finding
-from traindx.live.nodes import dim_of, kind_of, shape_of, written
+from traindx.live.nodes import dim_of, kind_of, shape_of
+from traindx.measurements import LossOperation
 
-MOST_NODES = 4000
-LEAST_SAMPLES = 4
+MAX_NODES = 4000
+MAX_KINDS = 12  # softmaxes of different shapes
 
 
-def over_samples(loss: torch.Tensor, samples: int) -> Finding | None:
-    """The first softmax over the first dimension of weights between positions, where that dimension counts the samples and nothing
-    else does: in data that has time first, the weights of a sequence are not square behind it."""
-    if loss.grad_fn is None or samples < LEAST_SAMPLES:
-        return None
-    for node in nodes(loss.grad_fn, MOST_NODES):
-        if kind_of(node) != "Softmax":
+def softmaxes_inside(loss: torch.Tensor, samples: int, where: str) -> Iterator[LossOperation]:
+    """The different softmaxes behind a loss. `samples` are those of the batch."""
+    found: set[tuple[tuple[int, ...], int | None]] = set()
+    for node in nodes(loss.grad_fn, MAX_NODES) if loss.grad_fn is not None else ():
+        if kind_of(node) != "Softmax" or len(found) >= MAX_KINDS:
             continue
         shape = shape_of(node)
-        square = len(shape) >= 3 and shape[-1] == shape[-2] > 1
-        if square and dim_of(node, len(shape)) == 0 and shape[0] == samples and samples not in shape[1:]:
-            text = f"A softmax inside the model runs over dimension 0 of {written(shape)}, the {samples} samples of the batch: it weighs them against each other."
-            return Finding("softmax-over-wrong-dim", True, text)
-    return None
+        found.add((shape, dim_of(node, len(shape))))
+    for shape, dim in sorted(found, key=lambda one: (one[1] or 0, one[0])):
+        yield LossOperation(operation="Softmax", shape=shape, dim=dim, samples=samples, inside=True, where=where)

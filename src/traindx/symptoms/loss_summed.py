@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from traindx.diagnosis import Observation
+from traindx.measurements import LossReduction, Measured
+from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.loss_calls import clearest
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold, fitted
 
 ID = "loss-summed"
+PASSES = Threshold(2, "backward passes", "the first one may be a trial of the code")
+SAMPLES = fitted(f"{ID}.samples", 4, unit="samples summed")
+STEP = fitted(f"{ID}.step", 0.1, unit="learning rate times summed samples", strong=0.5)
+NOT_SCALE_FREE = ("SGD", "ASGD")  # Adam and its kin divide the gradient by its own size
+DOUBTFUL = 0.6  # clarity of a rate that could still be one for a mean
+
+
+def judge(measured: Measured) -> Observation | None:
+    return clearest(_judge_loss(one) for one in measured.all(LossReduction) if PASSES.reached(one.passes))
+
+
+def _judge_loss(one: LossReduction) -> Observation | None:
+    if not one.samples:
+        how = "averaged over the batch" if one.form == "mean" else "summed and then scaled"
+        return seen(ID, False, f"{one.loss} is {how}.", at=one)
+    step = one.rate * one.samples
+    if one.optimizer not in NOT_SCALE_FREE or not SAMPLES.reached(one.samples) or not STEP.reached(step):
+        return None
+    text = f"{_how(one)} With {one.optimizer} this multiplies the learning rate of {num(one.rate)} by {one.samples}."
+    return seen(ID, True, text, at=one, clarity=max(DOUBTFUL, STEP.clarity(step)))
+
+
+def _how(one: LossReduction) -> str:
+    if not one.loss:
+        return f"The loss is a sum over {one.samples} samples and is never divided."
+    added = "added to the loss and " if one.form == "added sum" else ""
+    joint = ", " if added else " and "
+    return f"{one.loss} is called with reduction='sum' over {one.samples} samples{joint}{added}never divided."
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -24,9 +57,9 @@ grow with the batch.
 
 ## How it is measured
 A recording follows the graph from the loss function's result (`reduction='sum'`), or from a `sum()` over the batch,
-to the loss that `backward` gets. A division or a factor on the way is a scaling, and it is absent. It counts for
-optimisers whose step grows with the gradient (SGD) when rate times samples reaches 0.1, plainly from 0.5 on; Adam and
-its kin divide the gradient by its own size.
+to the loss that `backward` gets, from the second pass on. A division or a factor on the way is a scaling, and it is
+absent. It counts for optimisers whose step grows with the gradient (SGD) when four samples or more are summed and
+rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size.
 
 ## Healthy range
 A mean, a sum that is divided by a count, a sum with a rate that was chosen for it, or any sum with an optimiser that
@@ -35,11 +68,58 @@ does not care.
 ## What it usually means
 `reduction='sum'` or `.sum()` with a learning rate that was meant for a mean.
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "cross_entropy is called with reduction='sum' over 64 samples and never divided. With SGD this "
-        "multiplies the learning rate of 0.05 by 64.",
-        "The loss is a mean.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case(
+            "a sum with a rate for a mean",
+            "present",
+            measured=(
+                LossReduction(
+                    loss="cross_entropy",
+                    form="sum",
+                    samples=64,
+                    rate=0.05,
+                    optimizer="SGD",
+                    passes=3,
+                    where="train.py:42",
+                ),
+            ),
+        ),
+        Case(
+            "a sum that is written out",
+            "present",
+            measured=(LossReduction(form="sum", samples=64, rate=0.002, optimizer="SGD", passes=3),),
+        ),
+        Case(
+            "a sum with a rate made for it",
+            "unknown",
+            measured=(LossReduction(loss="mse_loss", form="sum", samples=64, rate=0.0015, optimizer="SGD", passes=3),),
+        ),
+        Case(
+            "a sum with Adam",
+            "unknown",
+            measured=(LossReduction(loss="mse_loss", form="sum", samples=64, rate=0.05, optimizer="Adam", passes=3),),
+        ),
+        Case(
+            "a sum over three samples",
+            "unknown",
+            measured=(LossReduction(loss="mse_loss", form="sum", samples=3, rate=0.1, optimizer="SGD", passes=3),),
+        ),
+        Case(
+            "a mean",
+            "absent",
+            measured=(LossReduction(loss="mse_loss", form="mean", rate=0.1, optimizer="SGD", passes=2),),
+        ),
+        Case(
+            "a sum that is divided",
+            "absent",
+            measured=(LossReduction(loss="mse_loss", form="scaled sum", rate=0.1, optimizer="SGD", passes=2),),
+        ),
+        Case(
+            "one backward pass: too few to say",
+            "unknown",
+            measured=(LossReduction(loss="mse_loss", form="sum", samples=64, rate=0.1, optimizer="SGD", passes=1),),
+        ),
+        Case("a log alone", "unknown"),
     ),
 )

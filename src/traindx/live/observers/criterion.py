@@ -1,24 +1,30 @@
-"""Does what goes into the loss function fit it, and is the loss that `backward` gets the right way up and of the right size?"""
+"""Measures what goes into loss functions, and the loss that `backward` gets: its size, its sign, and which way
+updates go."""
 
 from __future__ import annotations
 
 import torch
 
-from traindx.live.findings import Findings
-from traindx.live.handmade import ABSOLUTE, SQUARED, written_out
+from traindx.live.findings import Finding, Findings
+from traindx.live.handmade import written_out
 from traindx.live.hub import Hub
 from traindx.live.losses import Losses
+from traindx.live.margins import margin_of_codes
+from traindx.live.nodes import ending
 from traindx.live.observer import Criterion, Observer, on_deep_steps
-from traindx.live.outputs import Site, check, codes_again
+from traindx.live.outputs import Site, class_codes, loss_call, regression_targets
 from traindx.live.packing import Packing
 from traindx.live.rows import watchable
-from traindx.live.softmaxes import over_samples
+from traindx.live.softmaxes import softmaxes_inside
 from traindx.live.tensors import tensors_in
+from traindx.loss_functions import ABSOLUTE, CLASSIFYING, REGRESSION, SQUARED
+from traindx.measurements import LossOperation
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
 NEW_LOOKS = 3  # at a loss function that was not met before, on whatever step
-MOST_SITES = 32
+MAX_SITES = 32
+MAX_OPERATIONS = 16  # different ones in the graphs of losses: as many as are written at once
 INNER_LOOKS = 3  # at what lies inside the model, which does not change
 
 
@@ -27,9 +33,10 @@ class OutputsAndLoss(Observer):
         super().__init__(hub)
         self._findings = Findings(hub)
         self._sites: dict[tuple[str, str], Site] = {}
-        self._open: set[tuple[str, str]] = set()  # sites that one more look may decide
+        self._open: set[tuple[str, str]] = set()  # sites whose class codes are still counted on every step
         self._looked: dict[str, int] = {}  # loss functions by name: a second phase may bring one that the first had not
         self._losses = Losses()
+        self._operations: set[LossOperation] = set()
         self._output: torch.Tensor | None = None  # what the model gave back last
         self._packing = Packing(hub)
         self._inner_looks = 0
@@ -55,14 +62,18 @@ class OutputsAndLoss(Observer):
         key = (call.name, call.where)
         site = self._sites.get(key)
         if site is None:
-            if len(self._sites) >= MOST_SITES:
+            if len(self._sites) >= MAX_SITES:
                 return
             site = self._sites[key] = Site()
         site.looks += 1
         if site.looks > FIRST_LOOKS and site.looks % LATER:
             return
-        for finding in check(call, site):
-            self._findings.add(finding, call.where)
+        end = ending(call.input)
+        self.hub.measure(loss_call(call, end, site))
+        if call.name in REGRESSION:
+            self.hub.measure(regression_targets(call, end, site))
+        elif call.name in CLASSIFYING:  # until the judge of this symptom asks the calls itself
+            self._findings.add(Finding("targets-unscaled", False, f"The loss is {call.name}."), call.where)
         again = site.open and call.target.is_cpu and call.name not in (SQUARED, ABSOLUTE)
         (self._open.add if again else self._open.discard)(key)
 
@@ -70,9 +81,9 @@ class OutputsAndLoss(Observer):
         """Small batches show too few targets on deep steps alone."""
         key = (call.name, call.where)
         if key in self._open and call.output.requires_grad and watchable(call.target):
-            for finding in codes_again(call, self._sites[key]):
-                self._findings.add(finding, call.where)
-            if not self._sites[key].open:
+            site = self._sites[key]
+            self.hub.measure(class_codes(call, ending(call.input), site))
+            if not site.open:
                 self._open.discard(key)
 
     def on_forward(
@@ -86,31 +97,45 @@ class OutputsAndLoss(Observer):
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         output, self._output = self._output, None
-        if self.hub.deep and watchable(loss) and loss.numel() == 1:
-            if not self._losses.made and not self._packing.seen:
-                call = written_out(loss, output)
-                if call is not None:
-                    self._look(call)
-            if self._inner_looks < INNER_LOOKS:
-                self._inner_looks += 1
-                inner = over_samples(loss, self._losses.batch)
-                if inner is not None:
-                    self._findings.add(inner, self._losses.where)
-            for finding in self._losses.backward(loss, readable=not self._packing.seen):
-                self._findings.add(finding, self._losses.where)
+        if not self.hub.deep or not watchable(loss) or loss.numel() != 1:
+            return
+        by_hand, readable = not self._losses.made, not self._packing.seen
+        if by_hand and readable:
+            call = written_out(loss, output)
+            if call is not None:
+                self._look(call)
+        self._losses.backward(loss, readable=readable)
+        if self._inner_looks < INNER_LOOKS:
+            self._inner_looks += 1
+            for inside in softmaxes_inside(loss, self._losses.batch, self._losses.where):
+                self._measure_operation(inside)
+        if by_hand:
+            self._measure_written_out(loss, readable=readable)
+
+    def _measure_written_out(self, loss: torch.Tensor, *, readable: bool) -> None:
+        for operation in self._losses.written_out(loss):
+            self._measure_operation(operation)
+        margin = margin_of_codes(loss) if readable else None
+        if margin is not None:
+            self._findings.add(margin, self._losses.where)
+
+    def _measure_operation(self, operation: LossOperation) -> None:
+        if operation not in self._operations and len(self._operations) < MAX_OPERATIONS:
+            self._operations.add(operation)
+            self.hub.measure(operation)
 
     @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:
-            for finding in self._losses.step(optimizer, self.hub.step):
-                self._findings.add(finding, self._losses.where)
+            reduction = self._losses.step(optimizer)
+            if reduction is not None:
+                self.hub.measure(reduction)
             self._losses.direction.before(optimizer)
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:
-            for finding in self._losses.updated(optimizer):
-                self._findings.add(finding, self._losses.where)
+            self.hub.measure(self._losses.updated(optimizer))
 
 
 OBSERVER = OutputsAndLoss
