@@ -325,6 +325,7 @@ def kinds() -> dict[str, type[Measurement]]:
 def as_line(measurement: Measurement, step: int) -> dict[str, Any]:
     """A measurement as the line of a recording that `from_line` reads."""
     fields = {name: _short(value) for name, value in msgspec.structs.asdict(measurement).items() if name != "step"}
+    assert "of" not in fields, "a field of this name would hide the kind"
     if not fields["where"]:
         del fields["where"]
     return {"of": type(measurement).__name__, "step": step, **fields}

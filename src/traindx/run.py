@@ -122,6 +122,11 @@ class Run:
     copies: list[str] = field(default_factory=list)  # other logs of this very training, which were left out
 
     @property
+    def seen_inside(self) -> bool:
+        """Somebody looked inside the training: a recorder, a probe, or whoever read its checkpoint."""
+        return any(self.measured) or bool(self.facts)
+
+    @property
     def died(self) -> Event | None:
         """The crash or kill that ended the run. Somebody who pressed Ctrl-C stopped it on purpose: that is none."""
         end = self.cut_off

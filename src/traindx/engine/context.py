@@ -243,7 +243,7 @@ def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hi
         yield Hint("low-precision-update-lost", -1.0, "the run does not train in fp16")
     elif signals.run.config.get("input_dtype") in ("float32", "float64") and "nan-from-half-overflow" not in seen:
         yield Hint("fp16-overflow", -2.0, "the inputs are in single precision and no loss scaling was seen")
-    elif half is None and not signals.run.facts and not seen.keys() & PRECISION_SEEN:
+    elif half is None and not signals.run.seen_inside and not seen.keys() & PRECISION_SEEN:
         yield Hint("fp16-overflow", -2.0, "nothing in the log speaks of half precision")
 
 

@@ -55,7 +55,7 @@ def _kinds() -> Iterator[str]:
     known = measurements.kinds()
     heading = ""
     for node in ast.parse(text).body:
-        if not isinstance(node, ast.ClassDef) or node.name not in known:
+        if not isinstance(node, ast.ClassDef) or not (node.name in known or _is_record(node)):
             continue
         nearest = headings[max(number for number in headings if number < node.lineno)]
         if nearest != heading:
@@ -63,6 +63,11 @@ def _kinds() -> Iterator[str]:
             name = heading.removeprefix(SECTION).rstrip("- ")
             yield f"## {name[0].upper()}{name[1:]}"
         yield _kind(node, lines)
+
+
+def _is_record(node: ast.ClassDef) -> bool:
+    """A part of a kind, written as a list of its fields."""
+    return any(isinstance(base, ast.Name) and base.id == "NamedTuple" for base in node.bases)
 
 
 def _kind(node: ast.ClassDef, lines: list[str]) -> str:

@@ -19,7 +19,7 @@ HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt
 def trained_before(signals: Signals) -> str:
     """A sentence where a recording's first losses, in training and in validation, lie far below what guessing gives."""
     train, val = signals.train, signals.val
-    if not signals.run.facts or train is None or val is None or train.initial <= 0 or val.initial <= 0:
+    if not signals.run.seen_inside or train is None or val is None or train.initial <= 0 or val.initial <= 0:
         return ""
     variance = variance_of_targets(signals)
     if variance is not None:

@@ -40,7 +40,7 @@ def _in_descent(signals: Signals) -> Observation:
     ended = any(event.kind == "finished" for event in signals.run.events)
     if (
         not ended
-        or not signals.run.facts
+        or not signals.run.seen_inside
         or train is None
         or not LEAST <= len(train) < FEW
         or train.series.axis != "step"

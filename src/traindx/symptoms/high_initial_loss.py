@@ -10,7 +10,7 @@ from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_fact, state_of
 from traindx.symptoms.recipes import falling, then
 
 ID = "high-initial-loss"
@@ -86,9 +86,9 @@ def _wide_answers(signals: Signals) -> float | None:
 
 def _reach(signals: Signals) -> float | None:
     """What the answer 0 costs at most in a regression by averaged squares, where a recording looked at the targets."""
-    variance, summed = variance_of_targets(signals), signals.run.facts.get("loss-summed")
+    variance = variance_of_targets(signals)
     ends = [signals.run.config.get(name) for name in ("target_min", "target_max")]
-    if variance is None or summed is None or summed.present:
+    if variance is None or state_of(signals, "loss-summed") != "absent":
         return None
     return max(variance, *(float(end) ** 2 for end in ends if isinstance(end, (int, float))))
 

@@ -9,6 +9,7 @@ from traindx.meaning import tokens_of
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.observed import state_of
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "negative-loss"
@@ -56,9 +57,10 @@ def detect(signals: Signals) -> Observation:
 def _other_terms(signals: Signals) -> bool:
     """A recording knows what loss functions return: where that stays above zero and none of their mistakes was seen, what is below zero
     is a sum with other terms, such as the logarithm of a variance that is learnt."""
-    facts, val = signals.run.facts, signals.val
-    mistaken = any(name in facts and facts[name].present for name in MISTAKES)
-    return bool(facts) and not mistaken and val is not None and len(val) > 1 and val.sign > 0 and float(val.y.min()) > 0
+    val = signals.val
+    if not signals.run.seen_inside or val is None or len(val) <= 1 or val.sign <= 0:
+        return False
+    return float(val.y.min()) > 0 and not any(state_of(signals, name) == "present" for name in MISTAKES)
 
 
 def _gathers_speed(values: np.ndarray) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
-from traindx.diagnosis import Observation
+from traindx.diagnosis import Observation, State
 from traindx.measurements import Measured, Measurement
 from traindx.run import Fact
 from traindx.signals import Signals
@@ -51,6 +51,13 @@ def from_measurements(
     identifier: str, judge: Judge, otherwise: Callable[[Signals], Observation] | None = None
 ) -> FromMeasurements:
     return FromMeasurements(identifier, judge, otherwise)
+
+
+def state_of(signals: Signals, identifier: str) -> State:
+    """What a look inside the training says of another symptom."""
+    from traindx.symptoms import symptoms
+
+    return symptoms()[identifier].detect(signals).state if signals.run.seen_inside else "unknown"
 
 
 def seen(

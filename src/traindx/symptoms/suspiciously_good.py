@@ -9,6 +9,7 @@ from traindx.run import Fact, Floats
 from traindx.signals import Signals, choose
 from traindx.signals.disguise import hidden_nan
 from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.observed import state_of
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "suspiciously-good"
@@ -31,7 +32,7 @@ def detect(signals: Signals) -> Observation:
         early = values[: max(2, int(len(values) * EARLY))]
         bounded = values.min() >= 0 and values.max() <= top
         perfect = bool(bounded and early.min() >= PERFECT * top)
-        if perfect and signals.run.facts and not any(_seen(signals, fact) for fact in LEAKS):
+        if perfect and signals.run.seen_inside and not any(state_of(signals, leak) == "present" for leak in LEAKS):
             return Observation(
                 ID, "unknown", f"{score.name} is perfect from the first evaluations on, and the recording saw no leak."
             )
@@ -68,11 +69,6 @@ def _falls_on(values: Floats) -> bool:
     """Whether what looks like nothing is still on its way down: a loss whose first values were far out of scale."""
     third = max(1, len(values) // 3)
     return float(np.median(values[:third])) > FALLS_ON * float(np.median(values[-third:])) > 0
-
-
-def _seen(signals: Signals, identifier: str) -> bool:
-    fact = signals.run.facts.get(identifier)
-    return fact is not None and fact.present
 
 
 def _test_disagrees(signals: Signals) -> Observation | None:
