@@ -20,6 +20,7 @@ from traindx.measurements import ClippedGradients
 
 SHARE = 0.2  # of the budget
 MAX_SAMPLES = 2000  # norms that are kept
+GROWTH = 4  # measured again when a fourth as many have come: sorting them takes time
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class _Clipping:
     limit: float = 0.0
     before: list[Number] = field(default_factory=list)  # norms
     after: list[Number] = field(default_factory=list)  # by value only: what clipping by norm leaves is known
+    due: int = 1  # norms before the next measurement
 
     def numbers(self) -> tuple[int, float, float] | None:
         """How many clippings are known, the share of them that cut, and the median norm by what is left of it."""
@@ -135,32 +137,37 @@ class Gradients(Observer):
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
-        self._measure()
+        for by, clipping in self._clippings.items():
+            known = len(clipping.before)
+            if known >= clipping.due:
+                clipping.due = known + max(1, known // GROWTH)
+                self._measure(by, clipping)
 
     def on_farewell(self) -> None:
         self._main = None
 
     def on_end(self) -> None:
         self.hub.values.poll(wait=True)
-        self._measure()
-
-    def _measure(self) -> None:
         for by, clipping in self._clippings.items():
-            numbers = clipping.numbers()
-            if numbers is not None:
-                looks, cut, times = numbers
-                self.hub.measure(
-                    ClippedGradients(
-                        by=by,
-                        limit=clipping.limit,
-                        looks=looks,
-                        cut=cut,
-                        times=times,
-                        sgd=self._sgd,
-                        rate=self._rate,
-                        where=clipping.where,
-                    )
-                )
+            self._measure(by, clipping)
+
+    def _measure(self, by: str, clipping: _Clipping) -> None:
+        numbers = clipping.numbers()
+        if numbers is None:
+            return
+        looks, cut, times = numbers
+        self.hub.measure(
+            ClippedGradients(
+                by=by,
+                limit=clipping.limit,
+                looks=looks,
+                cut=cut,
+                times=times,
+                sgd=self._sgd,
+                rate=self._rate,
+                where=clipping.where,
+            )
+        )
 
 
 OBSERVER = Gradients
