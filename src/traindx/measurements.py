@@ -34,8 +34,8 @@ Kind = TypeVar("Kind", bound=Measurement)
 
 
 class NetworkGraph(Measurement, frozen=True, kw_only=True):
-    """What lies between the parameters and the loss, read from the autograd graph of the first losses that have two layers
-    or more behind them."""
+    """What lies between the parameters and the loss, read from the autograd graph of the first losses that have two
+    layers or more behind them."""
 
     looks: int  # graphs so far in which activation functions were looked for
     functions: tuple[str, ...]  # activation functions met in them: relu, sigmoid, tanh
@@ -47,8 +47,9 @@ class NetworkGraph(Measurement, frozen=True, kw_only=True):
 
 
 class UnitsOn(Measurement, frozen=True, kw_only=True):
-    """How many units of a ReLU layer were above zero for any sample in the last looks (five at most). Made at the third look,
-    and again later for layers of which none was. Only the layers with the fewest such units are listed."""
+    """How many units of a ReLU layer were above zero for any sample in the last looks (five at most). Made at the
+    third look, and again later for layers of which none was. Only the layers with the fewest such units are
+    listed."""
 
     layers: tuple[str, ...]  # names, with the function
     on: tuple[int, ...]  # units above zero, one number a layer
@@ -56,8 +57,8 @@ class UnitsOn(Measurement, frozen=True, kw_only=True):
 
 
 class FlatOutputs(Measurement, frozen=True, kw_only=True):
-    """How much of what hidden sigmoid and tanh layers give out lies at the flat ends (|tanh| above 0.97, a sigmoid outside 0.03
-    to 0.97) in the first three looks. `where` is the layer with the largest share."""
+    """How much of what hidden sigmoid and tanh layers give out lies at the flat ends (|tanh| above 0.97, a sigmoid
+    outside 0.03 to 0.97) in the first three looks. `where` is the layer with the largest share."""
 
     layers: int  # looked at
     shares: tuple[float, ...]  # of the outputs, the least of the looks, one a layer; largest first; thinned evenly
@@ -76,16 +77,17 @@ class ClippedGradients(Measurement, frozen=True, kw_only=True):
 
 
 class FirstPass(Measurement, frozen=True, kw_only=True):
-    """How much the outputs of layers with weights vary with the sample in the first pass through the untrained model, in order
-    of execution; recurrent layers at a few moments of the sequence. `where` is the last output."""
+    """How much the outputs of layers with weights vary with the sample in the first pass through the untrained
+    model, in order of execution; recurrent layers at a few moments of the sequence. `where` is the last
+    output."""
 
     first: str  # name of the first output
     spreads: tuple[float, ...]  # standard deviation over the samples, mean over the features, one an output
 
 
 class InitialUnits(Measurement, frozen=True, kw_only=True):
-    """Whether the units of a hidden matrix differ before the first update. The last matrix is left out: its units differ by
-    their targets."""
+    """Whether the units of a hidden matrix differ before the first update. The last matrix is left out: its units
+    differ by their targets."""
 
     matrices: int  # hidden ones that were compared
     equal: int  # in which all units have the same weights
@@ -103,8 +105,8 @@ class InitialZeros(Measurement, frozen=True, kw_only=True):
 
 
 class InitialScales(Measurement, frozen=True, kw_only=True):
-    """The size of the weights before the first update: standard deviation times the square root of the fan-in, by matrix.
-    Matrices in which all units are equal have none."""
+    """The size of the weights before the first update: standard deviation times the square root of the fan-in, by
+    matrix. Matrices in which all units are equal have none."""
 
     layers: int  # matrices that have one
     scales: tuple[float, ...]  # in the order of the model; thinned evenly

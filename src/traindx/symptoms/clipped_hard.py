@@ -15,8 +15,8 @@ STEPS = Threshold(
 VALUE_STEPS = Threshold(3, "steps clipped by value", "clipping by value bends the gradients of every step alike")
 CUT = fitted(f"{ID}.cut", 0.95, unit="of the steps in which the norm is above the limit")
 TIMES = fitted(f"{ID}.times", 20.0, unit="times what clipping leaves of the median norm")
-# updates of SGD are as long as what is left, unless its rate makes up for it, as in language models with rates of 20 and
-# norms of 0.25
+# updates of SGD are as long as what is left, unless its rate makes up for it, as in language models with rates of 20
+# and norms of 0.25
 TIMES_SGD = fitted(
     f"{ID}.times-sgd", 6.0, unit="times what clipping leaves of the median norm, for SGD with a usual rate"
 )

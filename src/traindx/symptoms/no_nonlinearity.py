@@ -24,8 +24,8 @@ def judge(measured: Measured) -> Observation | None:
     return seen(
         ID,
         True,
-        f"{look.layers} layers with weights follow one another{named} and there is no activation function between any two "
-        "of them: together they are one linear layer.",
+        f"{look.layers} layers with weights follow one another{named} and there is no activation function between any "
+        "two of them: together they are one linear layer.",
         at=look,
         where=look.first,
         clarity=1.0 if LAYERS.reached(look.layers) else PAIR_CLARITY,
@@ -50,8 +50,8 @@ do no more than one linear layer.
 
 ## How it is measured
 The graph from the loss to the parameters: every operation between two multiplications by weights is linear (sums,
-views, constant factors, dropout, pooling, batch norm). Present when the first two graphs that could be read to their end
-are so, less clear for two layers than for more. Whatever comes after the last layer belongs to the loss.
+views, constant factors, dropout, pooling, batch norm). Present when the first two graphs that could be read to their
+end are so, less clear for two layers than for more. Whatever comes after the last layer belongs to the loss.
 
 ## Healthy range
 An activation function after every hidden layer. A single linear layer (logistic regression) has nothing between

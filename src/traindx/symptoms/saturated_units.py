@@ -30,12 +30,13 @@ def judge(measured: Measured) -> Observation | None:
     """Layers that start saturated. What comes later is judged on the series."""
     start = measured.last(FlatOutputs)
     flat = [share for share in start.shares if START.reached(share)] if start is not None else []
-    if start is not None and flat and START_LAYERS.reached(len(flat) / len(start.shares)):
+    layers = len(flat) / len(start.shares) if start is not None else 0.0
+    if start is not None and flat and START_LAYERS.reached(layers):
         return seen(
             ID,
             True,
-            f"From the first step, {start.where} has {percent(flat[0])} of its outputs at the flat ends of its function, "
-            f"and {percent(len(flat) / len(start.shares))} of the hidden layers have more than {percent(START.value)}.",
+            f"From the first step, {start.where} has {percent(flat[0])} of its outputs at the flat ends of its "
+            f"function, and {percent(layers)} of the hidden layers have more than {percent(START.value)}.",
             at=start,
             clarity=max(CLEAR, START.clarity(flat[0])),
         )
@@ -102,18 +103,39 @@ before the activation or a ReLU-like unit removes it; a smaller initialisation i
 """,
     detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
-        Case("hidden tanh saturates", "present", lambda: {"saturation/tanh1": ramp(60, 0.2, 0.95), "loss": flat(60, 0.69, 0.003)}),
+        Case(
+            "hidden tanh saturates",
+            "present",
+            lambda: {"saturation/tanh1": ramp(60, 0.2, 0.95), "loss": flat(60, 0.69, 0.003)},
+        ),
         Case("in percent, no loss", "present", lambda: {"saturated_frac": flat(30, 72.0)}),
         Case("low share", "absent", lambda: {"saturation/tanh1": flat(60, 0.12), "loss": flat(60, 0.69, 0.003)}),
-        Case("saturated but learned", "absent", lambda: {"saturation/tanh1": flat(60, 0.7), "loss": falling(60, 2.3, 0.1)}),
-        Case("only the output", "unknown", lambda: {"saturation/output": flat(60, 0.95), "loss": falling(60, 2.3, 0.1)}),
+        Case(
+            "saturated but learned",
+            "absent",
+            lambda: {"saturation/tanh1": flat(60, 0.7), "loss": falling(60, 2.3, 0.1)},
+        ),
+        Case(
+            "only the output", "unknown", lambda: {"saturation/output": flat(60, 0.95), "loss": falling(60, 2.3, 0.1)}
+        ),
         Case("not logged", "unknown", lambda: {"loss": falling(60, 2.3, 0.1)}),
-        Case("two of three layers start saturated", "present",
-             measured=(FlatOutputs(layers=3, shares=(0.9, 0.7, 0.1), where="fc1.tanh"),)),
-        Case("one of three layers does", "unknown",
-             measured=(FlatOutputs(layers=3, shares=(0.9, 0.5, 0.1), where="fc1.tanh"),)),
+        Case(
+            "two of three layers start saturated",
+            "present",
+            measured=(FlatOutputs(layers=3, shares=(0.9, 0.7, 0.1), where="fc1.tanh"),),
+        ),
+        Case(
+            "one of three layers does",
+            "unknown",
+            measured=(FlatOutputs(layers=3, shares=(0.9, 0.5, 0.1), where="fc1.tanh"),),
+        ),
         Case("just below", "unknown", measured=(FlatOutputs(layers=2, shares=(0.59, 0.58), where="fc1.tanh"),)),
-        Case("only ReLU", "absent", measured=(NetworkGraph(
-            looks=3, functions=("relu",), whole=3, linear=0, layers=3, first="fc1", last="fc3"),)),
+        Case(
+            "only ReLU",
+            "absent",
+            measured=(
+                NetworkGraph(looks=3, functions=("relu",), whole=3, linear=0, layers=3, first="fc1", last="fc3"),
+            ),
+        ),
     ),
-)  # fmt: skip
+)

@@ -1,7 +1,8 @@
-"""Measures what activation functions do: which of them lie between the layers, units that are zero for every sample, and
-outputs at the flat ends of a sigmoid or tanh.
+"""Measures what activation functions do: which of them lie between the layers, units that are zero for every sample,
+and outputs at the flat ends of a sigmoid or tanh.
 
-All of it is read from the autograd graph of the loss on deep steps, so that `F.relu`, `x.relu()` and `nn.ReLU` are the same.
+All of it is read from the autograd graph of the loss on deep steps, so that `F.relu`, `x.relu()` and `nn.ReLU` are the
+same.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ class Activations(Observer):
             self._ask_units([name for name, (on, _) in self._units.items() if not on and name in alive])
 
     def _take(self, activation: Activation, alive: dict[str, _On], flat: dict[str, list[torch.Tensor]]) -> None:
-        """One call of an activation function between two layers; gates and the inside of cells are meant to be shut or open."""
+        """One call of an activation function between two layers; gates and cells are meant to be shut or open."""
         leaf = nearest_leaf(activation.node)
         parameter = self._names.get(id(leaf)) if leaf is not None else None
         if not activation.hidden or activation.gate or leaf is None or parameter is None:
