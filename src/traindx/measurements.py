@@ -34,6 +34,90 @@ Kind = TypeVar("Kind", bound=Measurement)
 # --- layers: activations, gradients, signal strength, initialisation --------------------------------------------------
 
 
+class NetworkGraph(Measurement, frozen=True, kw_only=True):
+    """What lies between the parameters and the loss, read from the autograd graph of the first losses that have two
+    layers or more behind them."""
+
+    looks: int  # graphs so far in which activation functions were looked for
+    functions: tuple[str, ...]  # activation functions met in them: relu, sigmoid, tanh
+    whole: int  # graphs so far that were small enough to be read to their end
+    linear: int  # of those: graphs in which every operation between two layers is linear
+    layers: int  # multiplications by weights in the last of those
+    first: str  # its layer nearest to the input; empty where no module holds its weights
+    last: str  # its layer nearest to the loss
+
+
+class UnitsOn(Measurement, frozen=True, kw_only=True):
+    """How many units of a ReLU layer were above zero for any sample in the last looks (five at most). Made at the
+    third look, and again later for layers of which none was. Only the layers with the fewest such units are
+    listed."""
+
+    layers: tuple[str, ...]  # names, with the function
+    on: tuple[int, ...]  # units above zero, one number a layer
+    rows: tuple[int, ...]  # samples (and positions) looked at, one number a layer
+
+
+class FlatOutputs(Measurement, frozen=True, kw_only=True):
+    """How much of what hidden sigmoid and tanh layers give out lies at the flat ends (|tanh| above 0.97, a sigmoid
+    outside 0.03 to 0.97) in the first three looks. `where` is the layer with the largest share."""
+
+    layers: int  # looked at
+    shares: tuple[float, ...]  # of the outputs, the least of the looks, one a layer; largest first; thinned evenly
+
+
+class ClippedGradients(Measurement, frozen=True, kw_only=True):
+    """What clipping does to the norm of the gradient. `where` is the line that clips."""
+
+    by: str  # "norm" or "value"
+    limit: float  # the norm or the value that was asked for last
+    looks: int  # clippings whose norm is known
+    cut: float  # share of those that made the gradient shorter
+    times: float  # median norm before, by the limit (norm) or by the norm after it (value)
+    sgd: bool  # the optimiser is SGD: updates are in proportion to the gradient
+    rate: float | None  # its first learning rate; None where it is no plain number
+
+
+class FirstPass(Measurement, frozen=True, kw_only=True):
+    """How much the outputs of layers with weights vary with the sample in the first pass through the untrained
+    model, in order of execution; recurrent layers at a few moments of the sequence. `where` is the last
+    output."""
+
+    first: str  # name of the first output
+    spreads: tuple[float, ...]  # standard deviation over the samples, mean over the features, one an output
+
+
+class InitialUnits(Measurement, frozen=True, kw_only=True):
+    """Whether the units of a hidden matrix differ before the first update. The last matrix is left out: its units
+    differ by their targets."""
+
+    matrices: int  # hidden ones that were compared
+    equal: int  # in which all units have the same weights
+    nonzero: int  # of those: ones that do not hold zeros only
+    names: tuple[str, ...]  # the first of the equal ones
+    by_unit: bool  # False: which side the units are on is not known, and equal is one number everywhere
+
+
+class InitialZeros(Measurement, frozen=True, kw_only=True):
+    """Matrices that hold zeros only before the first update and get a gradient of exactly zero."""
+
+    matrices: int  # looked at: those with a gradient
+    zero: int  # weights and gradient zero
+    names: tuple[str, ...]  # the first of those
+
+
+class InitialScales(Measurement, frozen=True, kw_only=True):
+    """The size of the weights before the first update: standard deviation times the square root of the fan-in, by
+    matrix. Matrices in which all units are equal have none."""
+
+    layers: int  # matrices that have one
+    scales: tuple[float, ...]  # in the order of the model; thinned evenly
+    loop: float  # the largest one of a recurrent matrix; 0 without any
+    loop_name: str  # of that matrix
+    widest: str  # matrix with the largest standard deviation
+    first: str  # first matrix of the model
+    normalised: bool  # the model has a normalisation layer
+
+
 # --- labels, classes and samples --------------------------------------------------------------------------------------
 
 

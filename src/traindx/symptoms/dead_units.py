@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.measurements import Measured, NetworkGraph, UnitsOn
 from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.inside import fractions, late_share, learned, objective
 from traindx.symptoms.base import Case, Symptom, clarity, percent
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling, flat, ramp
+from traindx.thresholds import Threshold, fitted
 
 ID = "dead-units"
 DEAD = 0.4  # of the units of one layer; checklists name 40 % and 50 %
@@ -18,6 +22,40 @@ PLAIN = 0.8
 ZEROS = 0.95  # of the activations: a ReLU is zero for half of its inputs from the first step on
 ALL_ZERO = 0.999
 PERMANENT = 0.9  # of the highest share must still be there at the end
+LOOKS = Threshold(3, "looks at the graph", "a script may begin with a pass that is no training; three in a row are")
+ROWS = fitted(f"{ID}.rows", 24, unit="samples for which every unit of a layer is zero")
+NAMED = 4  # names in a sentence
+
+
+def judge(measured: Measured) -> Observation | None:
+    """A layer without a single unit that is on gets no gradient, nor do those before it. Single units are judged on the
+    series."""
+    looks = measured.all(UnitsOn)
+    if looks:
+        first, now = looks[0], dict(zip(looks[-1].layers, looks[-1].on, strict=True))
+        units = zip(first.layers, first.on, first.rows, strict=True)
+        off = [name for name, on, rows in units if not on and ROWS.reached(rows)]
+        names = listed(off, len(off))
+        if any(now.get(name) for name in off):
+            return seen(ID, False, f"Units of {names} that were off at the start came on.", at=looks[-1])
+        if off:
+            evidence = f"From the first step, every unit of {names} is zero for every sample: no gradient passes."
+            return seen(ID, True, evidence, at=first, where=off[0])
+    graph = first_graph(measured)
+    if graph is not None and "relu" not in graph.functions:
+        return seen(ID, False, "No ReLU lies between the loss and the parameters.", at=graph)
+    return None
+
+
+def first_graph(measured: Measured) -> NetworkGraph | None:
+    """What the first looks together saw, when there were enough of them."""
+    return next((one for one in measured.all(NetworkGraph) if LOOKS.reached(one.looks)), None)
+
+
+def listed(names: Sequence[str], count: int) -> str:
+    """The first names of so many."""
+    more = f" and {count - NAMED} more" if count > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
 
 
 def detect(signals: Signals) -> Observation:
@@ -53,6 +91,10 @@ def detect(signals: Signals) -> Observation:
     )  # fmt: skip
 
 
+def _graph(looks: int, *functions: str) -> NetworkGraph:
+    return NetworkGraph(looks=looks, functions=functions, whole=3, linear=0, layers=3, first="fc1", last="fc3")
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="units are dead",
@@ -72,6 +114,10 @@ Below 80 % a loss that came down by half excuses it: deep residual nets do with 
 that count zero activations instead of dead units are another matter: present only from 95 % while the loss does not
 come down, or when practically everything is zero. Counts without a total are not judged.
 
+A recording counts the units of every ReLU layer that are above zero for any sample. Present when a layer has none in
+the first three looks, over 24 samples at least, and none of these layers wakes up later; absent when one does, or when
+there is no ReLU between the loss and the parameters.
+
 ## Healthy range
 A few per cent of dead units are normal in any ReLU net, and 10 to 20 % in wide ones do no harm. Common checklists look
 for more than 40 % or 50 % zero *activations*; a freshly initialised ReLU layer has 50 % by symmetry, and trained
@@ -81,17 +127,69 @@ transformers reach over 90 % in good health, so that threshold would call every 
 A learning rate so high that one step pushed the biases far below zero, biases initialised negative, inputs that are
 not centred or scaled. Lower the rate first; leaky variants keep a gradient but do not heal the cause.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
-        Case("most of a layer dies early", "present",
-             lambda: {"dead_relu/fc1": 0.9 - falling(100, 0.9, 0.02, 0, pace=20), "dead_relu/fc2": flat(100, 0.05), "loss": flat(100, 2.3, 0.004)}),
+        Case(
+            "most of a layer dies early",
+            "present",
+            lambda: {
+                "dead_relu/fc1": 0.9 - falling(100, 0.9, 0.02, 0, pace=20),
+                "dead_relu/fc2": flat(100, 0.05),
+                "loss": flat(100, 2.3, 0.004),
+            },
+        ),
         Case("in percent", "present", lambda: {"dead_units": ramp(50, 2.0, 70.0)}),
-        Case("everything is zero", "present", lambda: {"zero_fraction/relu1": flat(50, 1.0, 0), "loss": flat(50, 2.3, 0.004)}),
-        Case("half zero activations of a ReLU", "absent", lambda: {"zero_fraction/relu1": flat(50, 0.55, 0.02), "loss": flat(50, 2.3, 0.004)}),
-        Case("sparse and learning", "absent", lambda: {"activations/mlp_zero_frac": flat(50, 0.97, 0.002), "loss": falling(50, 9, 2.0)}),
-        Case("wasteful but learning", "absent", lambda: {"dead_relu/block8": flat(80, 0.45), "loss": falling(80, 2.3, 0.6)}),
+        Case(
+            "everything is zero",
+            "present",
+            lambda: {"zero_fraction/relu1": flat(50, 1.0, 0), "loss": flat(50, 2.3, 0.004)},
+        ),
+        Case(
+            "half zero activations of a ReLU",
+            "absent",
+            lambda: {"zero_fraction/relu1": flat(50, 0.55, 0.02), "loss": flat(50, 2.3, 0.004)},
+        ),
+        Case(
+            "sparse and learning",
+            "absent",
+            lambda: {"activations/mlp_zero_frac": flat(50, 0.97, 0.002), "loss": falling(50, 9, 2.0)},
+        ),
+        Case(
+            "wasteful but learning",
+            "absent",
+            lambda: {"dead_relu/block8": flat(80, 0.45), "loss": falling(80, 2.3, 0.6)},
+        ),
         Case("a few per cent", "absent", lambda: {"dead_relu/fc1": flat(80, 0.06)}),
         Case("a count without a total", "unknown", lambda: {"dead_neurons/fc1": flat(80, 310.0)}),
         Case("not logged", "unknown", lambda: {"loss": falling(80, 2.3, 0.4)}),
+        Case(
+            "a layer is off from the start",
+            "present",
+            measured=(
+                UnitsOn(layers=("fc1.relu", "fc2.relu"), on=(0, 12), rows=(96, 96)),
+                UnitsOn(layers=("fc1.relu", "fc2.relu"), on=(0, 12), rows=(160, 96)),
+            ),
+        ),
+        Case(
+            "a layer is off at first",
+            "absent",
+            measured=(
+                UnitsOn(layers=("fc1.relu",), on=(0,), rows=(96,)),
+                UnitsOn(layers=("fc1.relu",), on=(3,), rows=(160,)),
+            ),
+        ),
+        Case(
+            "off for 23 samples: too few to say",
+            "unknown",
+            measured=(UnitsOn(layers=("fc1.relu",), on=(0,), rows=(23,)),),
+        ),
+        Case(
+            "a unit is on in every layer: the series tell of single ones",
+            "unknown",
+            measured=(UnitsOn(layers=("fc1.relu",), on=(1,), rows=(96,)),),
+        ),
+        Case("no ReLU", "absent", measured=(_graph(3, "tanh"),)),
+        Case("no ReLU in two looks: too few to say", "unknown", measured=(_graph(2, "tanh"),)),
+        Case("a ReLU", "unknown", measured=(_graph(3, "relu"),)),
     ),
-)  # fmt: skip
+)

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
+from statistics import median
+
+from traindx.diagnosis import Observation
+from traindx.measurements import InitialScales, Measured
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.initial_weights_large import CLEAR, described, gain_of, scales_of
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import fitted
 
 ID = "initial-weights-small"
+SCALE = fitted(f"{ID}.scale", 0.05, unit="standard deviation · √fan-in, median layer", strong=0.01, side="below")
+# both at once, where no normalisation helps
+SCALE_TOGETHER = fitted(f"{ID}.scale-together", 0.1, unit="standard deviation · √fan-in, median layer", side="below")
+GAIN = fitted(f"{ID}.gain", -4.0, unit="powers of ten through all layers without norms", side="below")
+FADED_CLARITY = 0.6  # that little of a signal arrives is plainer than the size of one layer
+# norm layers restore the scale, but not of what is smaller than the number they add under their root
+VANISHED = fitted(f"{ID}.vanished", 1e-3, unit="standard deviation · √fan-in, median layer", side="below")
+RESCUED = 0.5  # of the clarity, where norm layers restore the scale
+
+
+def judge(measured: Measured) -> Observation | None:
+    start = measured.last(InitialScales)
+    if start is None:
+        return None
+    scale, gain = median(start.scales), gain_of(start)
+    faded = SCALE_TOGETHER.reached(scale) and GAIN.reached(gain)
+    small = SCALE.reached(scale) or faded
+    evidence = described(start) + (f", which leaves 1e{gain:.0f} of a signal on its way" if faded else "")
+    clarity = max(CLEAR, SCALE.clarity(scale), FADED_CLARITY if faded else 0.0)
+    if start.normalised and not VANISHED.reached(scale):
+        clarity *= RESCUED
+    return seen(ID, small, f"{evidence}.", at=start, where=start.first if small else None, clarity=clarity)
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -20,7 +48,7 @@ SYMPTOM = Symptom(
 The weights begin so small that the signal loses more than nine tenths of its size in every layer.
 
 ## How it is measured
-The standard deviation of each weight matrix before the first update, times the square root of its fan-in; the middle
+The standard deviation of each weight matrix before the first update, times the square root of its fan-in; the median
 of all layers counts. Present below 0.05, plain below 0.01, and less clear where norm layers restore the scale; and
 below 0.1 where all layers together leave less than 1e-4 of a signal and no norm layer restores it.
 
@@ -30,12 +58,14 @@ below 0.1 where all layers together leave less than 1e-4 of a signal and no norm
 ## What it usually means
 normal_(std=1e-4) or a factor applied twice.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, judge),
     cases=(
-        Case("std 1e-4", "present",
-             facts=(Fact(ID, True, "The initial weights have a standard deviation of 0.001/√fan-in in the middle of 9 layers."),)),
-        Case("Xavier", "absent",
-             facts=(Fact(ID, False, "The initial weights have a standard deviation of 1/√fan-in in the middle of 9 layers."),)),
+        Case("std 1e-4", "present", measured=(scales_of(0.001, 0.001, 0.003),)),
+        Case("std 1e-4 under norms", "present", measured=(scales_of(0.001, 0.001, 0.003, normalised=True),)),
+        Case("Xavier", "absent", measured=(scales_of(*[1.0] * 9),)),
+        Case("just above", "absent", measured=(scales_of(0.06, 0.06),)),
+        Case("a signal that three layers let fade", "present", measured=(scales_of(0.06, 0.06, 0.06),)),
+        Case("the same under norms", "absent", measured=(scales_of(0.06, 0.06, 0.06, normalised=True),)),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

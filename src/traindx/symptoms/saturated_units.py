@@ -7,17 +7,43 @@ import re
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.measurements import FlatOutputs, Measured, NetworkGraph
 from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.inside import fractions, late_share, learned, objective
 from traindx.symptoms.base import Case, Symptom, clarity, percent
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.dead_units import first_graph
+from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling, flat, ramp
+from traindx.thresholds import fitted
 
 ID = "saturated-units"
 SATURATED = 0.5  # of the units of one layer
 PLAIN = 0.9
+START = fitted(f"{ID}.start", 0.6, unit="of a hidden layer's outputs at the flat ends in the first looks", strong=0.8)
+START_LAYERS = fitted(f"{ID}.start-layers", 0.5, unit="of the hidden layers that start so")
+CLEAR = 0.7  # clarity of layers that start saturated, at the threshold: hardly any reason for it is innocent
 _OUTPUT = re.compile(r"(^|\W)(out|output|outputs|head|prob|probs|logits?|gate|gates)\d*(\W|$)")
+
+
+def judge(measured: Measured) -> Observation | None:
+    """Layers that start saturated. What comes later is judged on the series."""
+    start = measured.last(FlatOutputs)
+    flat = [share for share in start.shares if START.reached(share)] if start is not None else []
+    layers = len(flat) / len(start.shares) if start is not None else 0.0
+    if start is not None and flat and START_LAYERS.reached(layers):
+        return seen(
+            ID,
+            True,
+            f"From the first step, {start.where} has {percent(flat[0])} of its outputs at the flat ends of its "
+            f"function, and {percent(layers)} of the hidden layers have more than {percent(START.value)}.",
+            at=start,
+            clarity=max(CLEAR, START.clarity(flat[0])),
+        )
+    graph = first_graph(measured)
+    if graph is not None and not {"sigmoid", "tanh"} & set(graph.functions):
+        return seen(ID, False, "No sigmoid or tanh lies between the loss and the parameters.", at=graph)
+    return None
 
 
 def detect(signals: Signals) -> Observation:
@@ -65,6 +91,9 @@ output is saturated by right, and gates are meant to be open or shut. Checklists
 clustered near -1 and 1, inputs beyond ±3) without a share; what counts as saturated is up to whoever logged it,
 commonly |tanh| > 0.97 or a sigmoid outside 0.03 to 0.97.
 
+A recording counts so in every hidden layer. Present when half of them have more than 60 % of their outputs at the flat
+ends in each of the first three looks; absent when there is no sigmoid or tanh between the loss and the parameters.
+
 ## Healthy range
 Below a fifth at the beginning with Xavier initialisation. Shares creep up as a classifier grows confident.
 
@@ -72,13 +101,41 @@ Below a fifth at the beginning with Xavier initialisation. Shares creep up as a 
 Weights initialised too large, inputs that are not scaled, or a learning rate that drove the weights up. Normalisation
 before the activation or a ReLU-like unit removes it; a smaller initialisation is the smaller change.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
-        Case("hidden tanh saturates", "present", lambda: {"saturation/tanh1": ramp(60, 0.2, 0.95), "loss": flat(60, 0.69, 0.003)}),
+        Case(
+            "hidden tanh saturates",
+            "present",
+            lambda: {"saturation/tanh1": ramp(60, 0.2, 0.95), "loss": flat(60, 0.69, 0.003)},
+        ),
         Case("in percent, no loss", "present", lambda: {"saturated_frac": flat(30, 72.0)}),
         Case("low share", "absent", lambda: {"saturation/tanh1": flat(60, 0.12), "loss": flat(60, 0.69, 0.003)}),
-        Case("saturated but learned", "absent", lambda: {"saturation/tanh1": flat(60, 0.7), "loss": falling(60, 2.3, 0.1)}),
-        Case("only the output", "unknown", lambda: {"saturation/output": flat(60, 0.95), "loss": falling(60, 2.3, 0.1)}),
+        Case(
+            "saturated but learned",
+            "absent",
+            lambda: {"saturation/tanh1": flat(60, 0.7), "loss": falling(60, 2.3, 0.1)},
+        ),
+        Case(
+            "only the output", "unknown", lambda: {"saturation/output": flat(60, 0.95), "loss": falling(60, 2.3, 0.1)}
+        ),
         Case("not logged", "unknown", lambda: {"loss": falling(60, 2.3, 0.1)}),
+        Case(
+            "two of three layers start saturated",
+            "present",
+            measured=(FlatOutputs(layers=3, shares=(0.9, 0.7, 0.1), where="fc1.tanh"),),
+        ),
+        Case(
+            "one of three layers does",
+            "unknown",
+            measured=(FlatOutputs(layers=3, shares=(0.9, 0.5, 0.1), where="fc1.tanh"),),
+        ),
+        Case("just below", "unknown", measured=(FlatOutputs(layers=2, shares=(0.59, 0.58), where="fc1.tanh"),)),
+        Case(
+            "only ReLU",
+            "absent",
+            measured=(
+                NetworkGraph(looks=3, functions=("relu",), whole=3, linear=0, layers=3, first="fc1", last="fc3"),
+            ),
+        ),
     ),
-)  # fmt: skip
+)

@@ -2,10 +2,63 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_probe
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from traindx.diagnosis import Observation
+from traindx.measurements import FirstPass, Measured
+from traindx.run import Fact
+from traindx.signals import Signals
+from traindx.signals.inside import learned, objective
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import FromMeasurements, from_probe, seen
+from traindx.symptoms.recipes import falling
+from traindx.thresholds import Threshold, fitted
 
 ID = "signal-grows"
+OUTPUTS = Threshold(3, "outputs", "growth from one output to the next is a step, and only several of them a trend")
+GROWN = fitted(
+    f"{ID}.grown", 3.0, unit="powers of ten from the weakest output of the first pass to its last", strong=6.0
+)
+RISING = fitted(f"{ID}.rising", 0.8, unit="of the steps from one output to the next, which go up")
+CLEAR = 0.5  # clarity at the threshold
+LARGEST = 1e300  # what overflows counts as this
+
+
+def judge(measured: Measured) -> Observation | None:
+    """Only growth is told: that there is none in the first pass says nothing of what training makes of it."""
+    look = measured.last(FirstPass)
+    sizes = [math.log10(min(one, LARGEST)) for one in look.spreads if one > 0] if look is not None else []
+    if look is None or not OUTPUTS.reached(len(sizes)):
+        return None
+    grown = sizes[-1] - min(sizes)
+    rising = sum(after > before for before, after in pairwise(sizes)) / (len(sizes) - 1)
+    if not (GROWN.reached(grown) and RISING.reached(rising)):
+        return None
+    return seen(
+        ID,
+        True,
+        f"In the untrained model what varies with the input grows {10**grown:.2g}-fold over {len(sizes)} outputs, from "
+        f"{look.first} to {look.where}.",
+        at=look,
+        clarity=max(CLEAR, GROWN.clarity(grown)),
+    )
+
+
+@dataclass(frozen=True)
+class _FirstPassOrProbe(FromMeasurements):
+    """What the first pass shows, else what a probe says; a training that worked all the same excuses either."""
+
+    def __call__(self, signals: Signals) -> Observation:
+        fact = signals.run.facts.get(ID)
+        found = self.judged(signals)
+        if found is None or (fact is not None and fact.present):
+            return from_probe(ID)(signals)
+        if learned(objective(signals)):
+            return Observation(ID, "absent", "The training loss came down by half all the same.")
+        return found
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -19,23 +72,66 @@ SYMPTOM = Symptom(
 The outputs grow with every layer, so that the last ones are huge before anything has been learnt.
 
 ## How it is measured
-By a probe: of each layer's output the standard deviation over the samples of a batch, in order of execution. The rate per layer is
-the median of all pairwise slopes of its logarithm. Present when it grows more than 10 000 times over the whole depth and
-the rate is at least five standard errors away from no change; plain from 1e8. A recording looks at the first pass through the
-untrained model in the same way, recurrent layers and loops that multiply by the same weights at eight moments of a sequence, and tells only growth of more than 1 000 times that
-most of the outputs take part in.
+By a probe: of each layer's output the standard deviation over the samples of a batch, in order of execution. The rate
+per layer is the median of all pairwise slopes of its logarithm. Present when it grows more than 10 000 times over the
+whole depth and the rate is at least five standard errors away from no change; plain from 1e8. A recording looks at
+the first pass through the untrained model in the same way, recurrent layers and loops that multiply by the same
+weights at eight moments of a sequence. It tells only of growth, by 1 000 times and more from the weakest of three
+outputs at least to the last, with four of five steps going up; plain from 1e6. A training loss that came down by half
+excuses both.
 
 ## Healthy range
 Within a factor of a hundred over the whole depth.
 
 ## What it usually means
-Initial weights that are too large (a standard deviation of 1 in layers that are hundreds wide is the usual one), depth without
-normalisation, or weights that have already diverged.
+Initial weights that are too large (a standard deviation of 1 in layers that are hundreds wide is the usual one), depth
+without normalisation, or weights that have already diverged.
 """,
-    detect=from_probe(ID),
-    cases=cases_of(
-        ID,
-        "What varies with the input changes by ×7.9 ± 0.1 a layer from fc1 to fc10 (10 layers), 1.2e8 times in all.",
-        "What varies with the input changes by ×1.1 ± 0.02 a layer from fc1 to fc10 (10 layers), 2.4 times in all.",
+    detect=_FirstPassOrProbe(ID, judge),
+    cases=(
+        Case(
+            "a probe saw it",
+            "present",
+            facts=(
+                Fact(
+                    ID,
+                    True,
+                    "What varies with the input changes by ×7.9 ± 0.1 a layer over 10 layers.",
+                    probe="activations",
+                ),
+            ),
+        ),
+        Case(
+            "a probe looked for it",
+            "absent",
+            facts=(Fact(ID, False, "What varies with the input changes by ×1.1 ± 0.02 a layer.", probe="activations"),),
+        ),
+        Case(
+            "ten times a layer",
+            "present",
+            measured=(FirstPass(first="fc1", spreads=(1.0, 9.0, 110.0, 900.0, 1e4), where="fc5"),),
+        ),
+        Case(
+            "ten times a layer, and it learns",
+            "absent",
+            lambda: {"train_loss": falling(100, 2.3, 0.2)},
+            measured=(FirstPass(first="fc1", spreads=(1.0, 9.0, 110.0, 900.0, 1e4), where="fc5"),),
+        ),
+        Case(
+            "nine hundred times in all",
+            "unknown",
+            measured=(FirstPass(first="fc1", spreads=(1.0, 9.0, 110.0, 900.0), where="fc4"),),
+        ),
+        Case(
+            "one huge layer among others",
+            "unknown",
+            measured=(FirstPass(first="fc1", spreads=(3.0, 2.0, 1.0, 1e4), where="fc4"),),
+        ),
+        Case(
+            "two outputs: too few to say",
+            "unknown",
+            measured=(FirstPass(first="fc1", spreads=(1.0, 1e4), where="fc2"),),
+        ),
+        Case("a log alone", "unknown"),
     ),
 )

@@ -1,9 +1,11 @@
-"""The norm of the whole gradient, as often as its share of the budget allows, and what clipping does to it."""
+"""Measures the norm of the whole gradient, as often as its share of the budget allows, and what clipping does to it."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
@@ -14,16 +16,36 @@ from traindx.live.hub import Hub, user_line
 from traindx.live.norms import norm_of, norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.values import Number
+from traindx.measurements import ClippedGradients
 
 SHARE = 0.2  # of the budget
-CLIPPED_SHARE = 0.95
-CLIPPED_BY = 20.0  # the norm is this many times what clipping leaves of it
-CLIPPED_PLAIN = 6.0  # for SGD, whose updates are as long as what is left,
-MADE_UP = 1.0  # unless its rate makes up for it, as language models with rates of 20 and norms of 0.25 do
-BORDERLINE = 0.5  # clarity between the two
-SAMPLES = 30
-MOST_SAMPLES = 2000
-VALUE_LOOKS = 3  # clipping by value is looked at on deep steps only, and does the same on each
+MAX_SAMPLES = 2000  # norms that are kept
+GROWTH = 4  # measured again when a fourth as many have come: sorting them takes time
+
+
+@dataclass(slots=True)
+class _Clipping:
+    """One way of clipping: by norm or by value."""
+
+    where: str
+    limit: float = 0.0
+    before: list[Number] = field(default_factory=list)  # norms
+    after: list[Number] = field(default_factory=list)  # by value only: what clipping by norm leaves is known
+    due: int = 1  # norms before the next measurement
+
+    def numbers(self) -> tuple[int, float, float] | None:
+        """How many clippings are known, the share of them that cut, and the median norm by what is left of it."""
+        if self.after:
+            pairs = zip(self.before, self.after, strict=True)
+            left = [after.value / before.value for before, after in pairs if after.value is not None and before.value]
+            if not left:
+                return None
+            middle = median(left)
+            return len(left), sum(one < 1 for one in left) / len(left), 1 / middle if middle else math.inf
+        norms = [norm.value for norm in self.before if norm.value is not None]
+        if not norms or self.limit <= 0:
+            return None
+        return len(norms), sum(norm > self.limit for norm in norms) / len(norms), median(norms) / self.limit
 
 
 class Gradients(Observer):
@@ -32,14 +54,10 @@ class Gradients(Observer):
         self._began = time.perf_counter()
         self._spent = 0.0
         self._main: int | None = None  # the first optimiser: the norms of others are not mixed with its own
-        self._norms: list[Number] = []  # before clipping
-        self._max_norm = 0.0
-        self._by_value: list[tuple[Number, Number]] = []  # norms before and after clipping by value
-        self._value = 0.0
-        self._clip_at = ""
+        self._clippings: dict[str, _Clipping] = {}
         self._clipped_step = -1
-        self._told: bool | None = None
-        self._plain = False  # updates are in proportion to the gradient
+        self._sgd = False  # updates are in proportion to the gradient
+        self._rate: float | None = None
 
     def attach(self) -> None:
         for owner in (torch.nn.utils, torch.nn.utils.clip_grad):
@@ -64,12 +82,17 @@ class Gradients(Observer):
 
         return clip_grad_value_
 
+    def _clipping(self, by: str, limit: float) -> _Clipping:
+        clipping = self._clippings.get(by)
+        if clipping is None:
+            clipping = self._clippings[by] = _Clipping(user_line())
+            self.hub.config(**{f"clip_grad_{by}": limit})
+        clipping.limit, self._clipped_step = limit, self.hub.step
+        return clipping
+
     def _about_to_clip(self, parameters: Any, value: float) -> None:
         """Clipping by value hides the norm before it, so it is taken now."""
-        if self._clipped_step < 0:
-            self._clip_at = user_line()
-            self.hub.config(clip_grad_value=value)
-        self._clipped_step, self._value = self.hub.step, value
+        clipping = self._clipping("value", value)
         if not self.hub.deep:
             return
         few = [parameters] if isinstance(parameters, torch.Tensor) else parameters
@@ -81,27 +104,27 @@ class Gradients(Observer):
         pair = [self.hub.values.fetch(norm_of(norms)) for norms in (before, after)]
         if pair[0] is not None and pair[1] is not None:
             self.hub.record("grad_norm", pair[0])
-            self._by_value.append((pair[0], pair[1]))
+            if len(clipping.before) < MAX_SAMPLES:
+                clipping.before.append(pair[0])
+                clipping.after.append(pair[1])
 
     def _was_clipped(self, norm: torch.Tensor, max_norm: float) -> None:
         """The norm before clipping is the one that tells of the training; the one after is the clipping norm."""
-        if self._clipped_step < 0:
-            self._clip_at = user_line()
-            self.hub.config(clip_grad_norm=max_norm)
-        self._clipped_step, self._max_norm = self.hub.step, max_norm
+        clipping = self._clipping("norm", max_norm)
         number = self.hub.values.fetch(norm)
         if number is not None:
             self.hub.record("grad_norm", number)
             if self.hub.deep:
                 self.hub.record("norm_after_clipping", norm.detach().clamp(max=max_norm))
-            if len(self._norms) < MOST_SAMPLES:
-                self._norms.append(number)
+            if len(clipping.before) < MAX_SAMPLES:
+                clipping.before.append(number)
 
     def on_step(self, optimizer: Optimizer) -> None:
         if self._main is None:
             self._main = id(optimizer)
             rate = optimizer.param_groups[0].get("lr")
-            self._plain = isinstance(optimizer, torch.optim.SGD) and isinstance(rate, float) and rate < MADE_UP
+            self._rate = rate if isinstance(rate, float) else None
+            self._sgd = isinstance(optimizer, torch.optim.SGD)
         if id(optimizer) != self._main or self._clipped_step == self.hub.step:
             return
         now = time.perf_counter()
@@ -114,41 +137,37 @@ class Gradients(Observer):
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
-        self._judge()
+        for by, clipping in self._clippings.items():
+            known = len(clipping.before)
+            if known >= clipping.due:
+                clipping.due = known + max(1, known // GROWTH)
+                self._measure(by, clipping)
 
     def on_farewell(self) -> None:
         self._main = None
 
     def on_end(self) -> None:
         self.hub.values.poll(wait=True)
-        self._judge()
+        for by, clipping in self._clippings.items():
+            self._measure(by, clipping)
 
-    def _judge(self) -> None:
-        shares = [a.value / b.value for b, a in self._by_value if a.value is not None and b.value]
-        if len(shares) >= VALUE_LOOKS:
-            left = median(shares)
-            self._tell(
-                left * CLIPPED_BY <= 1,
-                f"Gradients are clipped to values of ±{self._value:g}, which leaves {left:.2g} of their norm in the middle of "
-                f"{len(shares)} steps.",
-            )  # fmt: skip
-        norms = [norm.value for norm in self._norms if norm.value is not None]
-        if len(norms) < SAMPLES or self._max_norm <= 0:
+    def _measure(self, by: str, clipping: _Clipping) -> None:
+        numbers = clipping.numbers()
+        if numbers is None:
             return
-        cut = sum(norm > self._max_norm for norm in norms) / len(norms)
-        middle = median(norms) / self._max_norm
-        hard = CLIPPED_PLAIN if self._plain else CLIPPED_BY
-        self._tell(
-            cut >= CLIPPED_SHARE and middle >= hard,
-            f"Gradients are clipped to a norm of {self._max_norm:g} in {cut * 100:.0f} % of {len(norms)} steps; their norm is "
-            f"{middle:.3g} times that in the middle.",
-            1.0 if middle >= CLIPPED_BY else BORDERLINE,
+        looks, cut, times = numbers
+        self.hub.measure(
+            ClippedGradients(
+                by=by,
+                limit=clipping.limit,
+                looks=looks,
+                cut=cut,
+                times=times,
+                sgd=self._sgd,
+                rate=self._rate,
+                where=clipping.where,
+            )
         )
-
-    def _tell(self, hard: bool, evidence: str, clarity: float = 1.0) -> None:
-        if hard != self._told:
-            self._told = hard
-            self.hub.fact("clipped-hard", hard, evidence, where=self._clip_at or None, clarity=clarity if hard else 1.0)
 
 
 OBSERVER = Gradients

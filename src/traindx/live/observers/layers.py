@@ -1,4 +1,4 @@
-"""Mean, spread and range of what each layer gives out, on deep steps."""
+"""Measures mean, spread and range of what each layer gives out, on deep steps. Only series: no symptom reads them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import odd_stride, watchable
 from traindx.live.tensors import tensors_in
 
-MOST = 40  # layers with series of their own
-SAMPLE = 1 << 14  # numbers of one output
+MAX_LAYERS = 40  # layers with series of their own
+MAX_ELEMENTS = 1 << 14  # numbers of one output
 STATISTICS = ("mean", "std", "min", "max")
 _SILENT = (torch.nn.modules.dropout._DropoutNd, torch.nn.Flatten, torch.nn.Unflatten, torch.nn.Identity)
 
@@ -33,11 +33,11 @@ class Layers(Observer):
         if given is None or not given.is_floating_point() or not watchable(given):
             return
         if name not in self._names:
-            if len(self._names) >= MOST:
+            if len(self._names) >= MAX_LAYERS:
                 return
             self._names.add(name)
         values = given.detach().flatten()
-        values = values[:: odd_stride(len(values), SAMPLE)]
+        values = values[:: odd_stride(len(values), MAX_ELEMENTS)]
         # a copy, since the layer behind may write over its input
         self._taken[name] = values.to(torch.float32, copy=True)
 

@@ -1,10 +1,8 @@
-"""How strong the signal is on its way through the untrained network: does it grow without bound with depth or with time?"""
+"""Measures how strong the signal is on its way through the untrained network, from layer to layer and over time."""
 
 from __future__ import annotations
 
-import math
 from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import torch
@@ -17,16 +15,14 @@ from traindx.live.packing import Packing
 from traindx.live.repeats import states_in_loop
 from traindx.live.rows import odd_stride, watchable
 from traindx.live.tensors import tensors_in
+from traindx.measurements import FirstPass
 
-GROWN = 1e3  # times, from the weakest output to the last; healthy networks stay within a hundred
-PLAIN = 1e6
-CALLS = 64  # of layers in the first pass
-LEAST_ROWS = 4
-MOST_ROWS, MOST_VALUES = 64, 64  # of an output that are looked at
-FEWEST = 3  # outputs that must grow one after the other
-RISING = 0.8  # of the steps from one output to the next, which go up
+MAX_CALLS = 64  # of layers in the first pass
+MIN_ROWS = 4  # samples, for a standard deviation
+MAX_ROWS, MAX_VALUES = 64, 64  # of an output that are looked at
+MIN_OUTPUTS = 3  # fewer are no way through a network: loops without modules are looked for then
+MAX_MOMENTS = 8  # of a sequence that are looked at
 _RECURRENT = torch.nn.RNNBase
-MOMENTS = 8  # of a sequence that are looked at
 
 
 class Strength(Observer):
@@ -35,24 +31,14 @@ class Strength(Observer):
         self._later = Later()
         self._names: list[str] = []
         self._parts: list[torch.Tensor] = []  # of the outputs of layers with weights, in order
-        self._told = False
+        self._done = False
         self._packing = Packing(hub)
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
-        if self.hub.step or self._told or not self.hub.grad or len(self._parts) >= CALLS:
+        if self.hub.step or self._done or not self.hub.grad or len(self._parts) >= MAX_CALLS:
             return
-        weight = getattr(module, "weight", None)
-        mixes = isinstance(weight, torch.Tensor) and weight.dim() >= 2 and not isinstance(module, torch.nn.Embedding)
-        if not mixes and not isinstance(module, _RECURRENT):
-            return
-        data = next(tensors_in(output), None)
-        if (
-            data is None
-            or data.dim() < 2
-            or len(data) < LEAST_ROWS
-            or not data.is_floating_point()
-            or not watchable(data)
-        ):
+        data = next(tensors_in(output), None) if _mixes(module) else None
+        if data is None or not _has_samples(data):
             return
         parts = _moments(module, data.detach()) if isinstance(module, _RECURRENT) else [data.detach()]
         self._names += [name] * len(parts)
@@ -61,7 +47,7 @@ class Strength(Observer):
     def _look_at_loop(self, loss: torch.Tensor) -> None:
         """Steps of time that no module takes."""
         states, shape = states_in_loop(loss)
-        if not states or len(states[0]) < LEAST_ROWS or not all(watchable(state) for state in states):
+        if not states or len(states[0]) < MIN_ROWS or not all(watchable(state) for state in states):
             return
         places = _spaced(len(states))
         self._names = [f"use {place + 1} of the weights of shape {written(shape)}" for place in places]
@@ -72,14 +58,14 @@ class Strength(Observer):
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
-        if not self.hub.step and not self._told and len(self._parts) < FEWEST and not self._packing.seen:
+        if not self.hub.step and not self._done and len(self._parts) < MIN_OUTPUTS and not self._packing.seen:
             self._look_at_loop(loss)
-        if self._parts and not self._told:
-            self._told = True
+        if self._parts and not self._done:
+            self._done = True
             parts, self._parts = self._parts, []
             shapes = [part.shape for part in parts]
             whole = torch.cat([part.reshape(-1).to(parts[0].device) for part in parts])
-            self._later.bring(whole, partial(self._judge, shapes))
+            self._later.bring(whole, partial(self._measure, shapes))
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -88,21 +74,21 @@ class Strength(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
 
-    def _judge(self, shapes: list[torch.Size], values: torch.Tensor) -> None:
-        """Growth is told only where it is plain; that it is not there says nothing of what training makes of it."""
+    def _measure(self, shapes: list[torch.Size], values: torch.Tensor) -> None:
         parts = torch.split_with_sizes(values, [shape.numel() for shape in shapes])
-        spreads = [_spread(part.view(shape)) for part, shape in zip(parts, shapes, strict=True)]
-        sizes = [math.log10(min(one, 1e300)) for one in spreads if one > 0]
-        ups = [after > before for before, after in pairwise(sizes)]
-        grown = sizes[-1] - min(sizes) if sizes else 0.0
-        if len(sizes) < FEWEST or grown < math.log10(GROWN) or sum(ups) < RISING * len(ups):
-            return
-        text = (
-            f"In the untrained model what varies with the input grows {10**grown:.2g}-fold over {len(sizes)} outputs, from "
-            f"{self._names[0]} to {self._names[-1]}."
-        )
-        clear = min(1.0, 0.5 + 0.5 * (grown - math.log10(GROWN)) / (math.log10(PLAIN) - math.log10(GROWN)))
-        self.hub.fact("signal-grows", True, text, where=self._names[-1], clarity=clear)
+        spreads = tuple(_spread(part.view(shape)) for part, shape in zip(parts, shapes, strict=True))
+        self.hub.measure(FirstPass(first=self._names[0], spreads=spreads, where=self._names[-1]))
+
+
+def _mixes(module: torch.nn.Module) -> bool:
+    """Whether a layer multiplies by weights."""
+    weight = getattr(module, "weight", None)
+    matrix = isinstance(weight, torch.Tensor) and weight.dim() >= 2
+    return isinstance(module, _RECURRENT) or (matrix and not isinstance(module, torch.nn.Embedding))
+
+
+def _has_samples(data: torch.Tensor) -> bool:
+    return data.dim() >= 2 and len(data) >= MIN_ROWS and data.is_floating_point() and watchable(data)
 
 
 def _moments(layer: torch.nn.RNNBase, data: torch.Tensor) -> list[torch.Tensor]:
@@ -110,21 +96,21 @@ def _moments(layer: torch.nn.RNNBase, data: torch.Tensor) -> list[torch.Tensor]:
     if data.dim() != 3:
         return []
     along = data if layer.batch_first else data.transpose(0, 1)
-    if along.shape[0] < LEAST_ROWS:
+    if along.shape[0] < MIN_ROWS:
         return []
     return [along[:, place] for place in _spaced(along.shape[1])]
 
 
 def _spaced(length: int) -> list[int]:
     """A few places from the first to the last."""
-    return sorted({round(part * (length - 1) / (MOMENTS - 1)) for part in range(MOMENTS)})
+    return sorted({round(part * (length - 1) / (MAX_MOMENTS - 1)) for part in range(MAX_MOMENTS)})
 
 
 def _some(output: torch.Tensor) -> torch.Tensor:
     """A few samples and features of an output, copied: the layer behind may write over it."""
-    rows = output[:MOST_ROWS].flatten(1)
+    rows = output[:MAX_ROWS].flatten(1)
     kind = torch.float64 if output.dtype == torch.float64 else torch.float32
-    return rows[:, :: odd_stride(rows.shape[1], MOST_VALUES)].to(kind, copy=True)
+    return rows[:, :: odd_stride(rows.shape[1], MAX_VALUES)].to(kind, copy=True)
 
 
 def _spread(part: torch.Tensor) -> float:
