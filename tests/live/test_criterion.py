@@ -18,7 +18,10 @@ from traindx.live.observers.objective import Objective
 from traindx.live.observers.predictions import Predictions
 from traindx.live.store import Store
 from traindx.readers.find import find_runs
-from traindx.run import Run
+from traindx.run import Fact, Run
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
+from traindx.symptoms.observed import FromMeasurements
 
 CLASSES = 5
 torch.manual_seed(0)
@@ -39,7 +42,12 @@ def recorded(tmp_path: Path, train: Callable[[], None]) -> Run:
         train()
     finally:
         hub.detach()
-    return find_runs([tmp_path / "r.traindx"])[0]
+    run = find_runs([tmp_path / "r.traindx"])[0]
+    for symptom in symptoms().values():
+        seen = symptom.detect.judged(Signals(run)) if isinstance(symptom.detect, FromMeasurements) else None
+        if seen is not None:
+            run.facts[seen.id] = Fact(seen.id, seen.state == "present", seen.evidence, seen.where)
+    return run
 
 
 def train_with(

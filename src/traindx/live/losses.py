@@ -13,7 +13,6 @@ import torch
 from traindx.live.direction import Direction
 from traindx.live.findings import Finding
 from traindx.live.handmade import is_error
-from traindx.live.margins import margin_of_codes
 from traindx.live.nodes import above, chain, dim_of, inputs, kind_of, shape_of, written
 from traindx.live.observer import Criterion
 from traindx.live.outputs import SOFTMAXES
@@ -101,9 +100,6 @@ class Losses:
         self._upright += (found is not None or sign > 0) and not turned
         if not made:
             yield from self._by_hand(loss)
-            margin = margin_of_codes(loss) if readable else None
-            if margin is not None:
-                yield margin
 
     def step(self, optimizer: torch.optim.Optimizer, step: int) -> Iterator[Finding]:
         kind = type(optimizer).__name__

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from traindx.diagnosis import Observation
+from traindx.measurements import Measured, TargetValues
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold
 
 ID = "labels-out-of-range"
+CROSS_ENTROPIES = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+ROUNDING = "0 and 1 are where a binary cross-entropy ends; a thousandth is what half precision makes of a number near 1"
+LOW = Threshold(-1e-3, "smallest target", ROUNDING, side="below")
+HIGH = Threshold(1 + 1e-3, "largest target", ROUNDING)
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks = [one for one in measured.all(TargetValues) if one.loss in CROSS_ENTROPIES]
+    for one in looks:
+        if outside(one):
+            text = f"{one.loss} is given targets from {one.low:.4g} to {one.high:.4g}; it is defined for 0 to 1."
+            return seen(ID, True, text, at=one)
+    if looks:
+        return seen(ID, False, f"The targets of {looks[0].loss} lie between 0 and 1.", at=looks[0])
+    return None
+
+
+def outside(targets: TargetValues) -> bool:
+    """Whether targets are outside 0 to 1 by more than rounding."""
+    return LOW.reached(targets.low) or HIGH.reached(targets.high)
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -22,8 +46,9 @@ SYMPTOM = Symptom(
 Labels have values that the loss function does not know: below 0 or above 1 for a binary cross-entropy.
 
 ## How it is measured
-A recording takes the smallest and largest target of each call of a binary cross-entropy; torch itself does not check
-them. Class indices out of range end in an error of torch.
+A recording takes the smallest and largest target over the calls of a binary cross-entropy; torch itself does not check
+them. Present when one lies outside 0 to 1 by more than 0.001, which rounding makes. Class indices out of range end in
+an error of torch.
 
 ## Healthy range
 0 to 1 for binary losses, with soft labels in between.
@@ -31,10 +56,28 @@ them. Class indices out of range end in an error of torch.
 ## What it usually means
 Labels coded as -1/1 or 1/2, or pixel values 0 to 255 that were not scaled. The loss has no lower bound then.
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "binary_cross_entropy_with_logits is given targets from 1 to 2; it is defined for 0 to 1.",
-        "Labels are 0 and 1.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case(
+            "coded as 1 and 2",
+            "present",
+            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=1, high=2, between=0, zeros=0, ones=9, count=24),),
+        ),
+        Case(
+            "0 and 1",
+            "absent",
+            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=0, high=1, between=0, zeros=15, ones=9, count=24),),
+        ),
+        Case(
+            "1 in half precision",
+            "absent",
+            measured=(TargetValues(loss=CROSS_ENTROPIES[0], low=0, high=1.0005, between=8, zeros=8, ones=0, count=24),),
+        ),
+        Case(
+            "another loss, which takes -1 and 1",
+            "unknown",
+            measured=(TargetValues(loss="soft_margin_loss", low=-1, high=1, between=0, zeros=0, ones=9, count=24),),
+        ),
+        Case("a log alone", "unknown"),
     ),
 )

@@ -56,9 +56,12 @@ def detect(signals: Signals) -> Observation:
 def _other_terms(signals: Signals) -> bool:
     """A recording knows what loss functions return: where that stays above zero and none of their mistakes was seen, what is below zero
     is a sum with other terms, such as the logarithm of a variance that is learnt."""
-    facts, val = signals.run.facts, signals.val
-    mistaken = any(name in facts and facts[name].present for name in MISTAKES)
-    return bool(facts) and not mistaken and val is not None and len(val) > 1 and val.sign > 0 and float(val.y.min()) > 0
+    from traindx.symptoms import symptoms  # once all of them are known
+
+    val, recorded = signals.val, bool(signals.run.facts) or any(signals.run.measured)
+    if not recorded or val is None or len(val) < 2 or val.sign <= 0 or float(val.y.min()) <= 0:
+        return False
+    return not any(symptoms()[name].detect(signals).state == "present" for name in MISTAKES)
 
 
 def _gathers_speed(values: np.ndarray) -> bool:

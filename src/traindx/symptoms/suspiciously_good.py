@@ -31,7 +31,8 @@ def detect(signals: Signals) -> Observation:
         early = values[: max(2, int(len(values) * EARLY))]
         bounded = values.min() >= 0 and values.max() <= top
         perfect = bool(bounded and early.min() >= PERFECT * top)
-        if perfect and signals.run.facts and not any(_seen(signals, fact) for fact in LEAKS):
+        recorded = bool(signals.run.facts) or any(signals.run.measured)
+        if perfect and recorded and not any(_seen(signals, name) for name in LEAKS):
             return Observation(
                 ID, "unknown", f"{score.name} is perfect from the first evaluations on, and the recording saw no leak."
             )
@@ -71,8 +72,9 @@ def _falls_on(values: Floats) -> bool:
 
 
 def _seen(signals: Signals, identifier: str) -> bool:
-    fact = signals.run.facts.get(identifier)
-    return fact is not None and fact.present
+    from traindx.symptoms import symptoms  # once all of them are known
+
+    return symptoms()[identifier].detect(signals).state == "present"
 
 
 def _test_disagrees(signals: Signals) -> Observation | None:
