@@ -98,8 +98,8 @@ class LabelRelation(Measurement, frozen=True, kw_only=True):
     or several."""
 
     samples: int  # of the training data
-    columns: int  # labels of one sample
-    numbers: bool  # labels are numbers, not classes
+    labels: str  # "class" or "number" where a sample has one, else "several"
+    columns: int  # labels of one sample that vary
     tokens: bool  # inputs are tokens
     ended: bool  # measured at the end of the training
     score: float  # in the training data
@@ -171,9 +171,9 @@ class LossJump(Measurement, frozen=True, kw_only=True):
 
 
 class FeatureTail(Measurement, frozen=True, kw_only=True):
-    """The farthest values of a numeric input feature in the training samples looked at. `where` names the feature."""
+    """The farthest values of a numeric input feature in the training samples looked at, taken at the end."""
 
-    feature: int
+    feature: int  # counted from 0
     rows: int  # samples
     median: float
     spread: float  # median distance of a value from the median

@@ -68,21 +68,22 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 The targets of a binary cross-entropy have two values, and they are not 0 and 1. Or those of a margin loss
-(`soft_margin_loss`, `hinge_embedding_loss`, `clamp(1 - label * score, min=0)` written out) are 0 and 1, and not -1 and
-1.
+(`soft_margin_loss`, `hinge_embedding_loss`, `clamp(1 - label * score, min=0)` written out) are 0 and 1, and not -1
+and 1.
 
 ## How it is measured
 A recording counts the targets, those that are 0, those that are 1, and those that are neither the smallest nor the
-largest of their call. Present when at least 8 targets of a binary cross-entropy have no value in between, and one lies
-outside 0 to 1: they are codes of classes and not measurements. Of a margin: when all of at least 8 are 0 or 1, and both
-occur.
+largest of their call. Present when at least 8 targets of a binary cross-entropy have no value in between, and one
+lies outside 0 to 1: they are codes of classes and not measurements. Of a margin: when all of at least 8 are 0 or 1,
+and both occur.
 
 ## Healthy range
-0 and 1, and -1 and 1 for a margin. Targets with many values outside that range are no codes; what is wrong there is the loss.
+0 and 1, and -1 and 1 for a margin. Targets with many values outside that range are no codes; what is wrong there is
+the loss.
 
 ## What it usually means
-Labels coded as -1/1 or 1/2 for a loss that wants 0/1, or as 0/1 for a margin, where those of 0 teach nothing. Map them
-before the training; the loss has no lower bound until then.
+Labels coded as -1/1 or 1/2 for a loss that wants 0/1, or as 0/1 for a margin, where those of 0 teach nothing. Map
+them before the training; the loss has no lower bound until then.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -1,5 +1,5 @@
-"""Measures the targets that loss functions are given: their range, the sums of their rows, and where they are found among
-the inputs."""
+"""Measures the targets that loss functions are given: their range, the sums of their rows, and where they are found
+among the inputs."""
 
 from __future__ import annotations
 
