@@ -39,7 +39,7 @@ Kind = TypeVar("Kind", bound=Measurement)
 class TargetValues(Measurement, frozen=True, kw_only=True):
     """The targets of a loss for two classes, over the calls looked at so far. `where` is the line of the call."""
 
-    loss: str  # name of the function; "margin" for clamp(1 - label * score, min=0) that is written out
+    criterion: str  # name of the function; "margin" for clamp(1 - label * score, min=0) that is written out
     low: float  # smallest target
     high: float  # largest
     between: int  # targets that are neither the smallest nor the largest of their call
@@ -58,7 +58,7 @@ class TokensAsTargets(Measurement, frozen=True, kw_only=True):
     """Targets of a classification beside the tokens that embeddings of as many tokens were given, in one call. `where`
     is its line. Each tuple has one number for each of those inputs."""
 
-    loss: str  # name of the function
+    criterion: str  # name of the function
     look: int  # counts the calls from this line on steps that are looked at closely
     same: tuple[float, ...]  # share of the targets that equal the token at their position
     next: tuple[float, ...]  # ... the token after it
@@ -70,26 +70,12 @@ class TokensAsTargets(Measurement, frozen=True, kw_only=True):
 class NumbersAsTargets(Measurement, frozen=True, kw_only=True):
     """Targets of a regression beside the numbers that the model was given, in one call. `where` is its line."""
 
-    loss: str  # name of the function
+    criterion: str  # name of the function
     look: int  # counts the calls from this line on steps that are looked at closely
     column: int  # the number of its input that every target equals; -1 where there is none
     width: int  # numbers of one input
     rows: int  # samples
     distinct: float  # share of the targets that differ from those before
-
-
-class PaddedTargets(Measurement, frozen=True, kw_only=True):
-    """Targets of sequences beside their tokens, in one call: runs of one target at the ends of the rows. `where` is its
-    line."""
-
-    loss: str  # name of the function
-    share: float  # of all targets that are in such runs
-    padded: float  # share of the rows that end in a run of two at least
-    uneven: bool  # the runs differ in length
-    filled: float  # share of the tokens that are in runs of one token at the ends of the rows
-    target: int  # the one that the runs consist of
-    ignored: int  # ignore_index
-    weightless: bool  # the class of that target has the weight 0
 
 
 class LabelRelation(Measurement, frozen=True, kw_only=True):
@@ -179,6 +165,19 @@ class FeatureTail(Measurement, frozen=True, kw_only=True):
     spread: float  # median distance of a value from the median
     farthest: float  # the value with the largest distance
     distances: tuple[float, ...]  # the largest distances from the median, in units of `spread`, in descending order
+
+
+class PaddedTargets(Measurement, frozen=True, kw_only=True):
+    """Runs of one target at the ends of sequences, and whether they count in the loss. `where` is its line."""
+
+    criterion: str  # name of the loss
+    share: float  # of all targets that are in such runs
+    rows: float  # share of the sequences that end in two of them or more
+    uneven: bool  # the runs have different lengths
+    filled: float  # share of the input tokens in runs of one token at the ends of the sequences
+    token: int  # the target
+    ignore_index: int
+    weight: float  # of that target in the loss
 
 
 # --- losses and outputs -----------------------------------------------------------------------------------------------

@@ -42,11 +42,16 @@ def recorded(tmp_path: Path, train: Callable[[], None]) -> Run:
         train()
     finally:
         hub.detach()
-    run = find_runs([tmp_path / "r.traindx"])[0]
+    return judged(find_runs([tmp_path / "r.traindx"])[0])
+
+
+def judged(run: Run) -> Run:
+    """The run with what symptoms say of its measurements beside its facts."""
     for symptom in symptoms().values():
-        seen = symptom.detect.judged(Signals(run)) if isinstance(symptom.detect, FromMeasurements) else None
-        if seen is not None:
-            run.facts[seen.id] = Fact(seen.id, seen.state == "present", seen.evidence, seen.where)
+        if isinstance(symptom.detect, FromMeasurements):
+            seen = symptom.detect.judged(Signals(run))
+            if seen is not None:
+                run.facts[symptom.id] = Fact(symptom.id, seen.state == "present", seen.evidence, seen.where)
     return run
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindx.diagnosis import Observation
 from traindx.measurements import Measured, TargetValues
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.labels_out_of_range import CROSS_ENTROPIES, outside
+from traindx.symptoms.labels_out_of_range import CROSS_ENTROPIES, outside, targets_of
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import fitted
 
@@ -18,11 +18,11 @@ WRITTEN_OUT_CLARITY = 0.95  # what a formula is meant for is read from its graph
 def judge(measured: Measured) -> Observation | None:
     looks = measured.all(TargetValues)
     for one in looks:
-        if TARGETS.reached(one.count) and (_other_codes if one.loss in CROSS_ENTROPIES else _no_signs)(one):
-            clarity = WRITTEN_OUT_CLARITY if one.loss == WRITTEN_OUT else 1.0
+        if TARGETS.reached(one.count) and (_other_codes if one.criterion in CROSS_ENTROPIES else _no_signs)(one):
+            clarity = WRITTEN_OUT_CLARITY if one.criterion == WRITTEN_OUT else 1.0
             return seen(ID, True, _codes(one), at=one, clarity=clarity)
     for one in looks:
-        if TARGETS.reached(one.count) or one.between or (one.loss in CROSS_ENTROPIES and not outside(one)):
+        if TARGETS.reached(one.count) or one.between or (one.criterion in CROSS_ENTROPIES and not outside(one)):
             return seen(ID, False, _range(one), at=one)
     return None
 
@@ -38,20 +38,22 @@ def _no_signs(targets: TargetValues) -> bool:
 
 
 def _codes(targets: TargetValues) -> str:
-    if targets.loss in CROSS_ENTROPIES:
-        return f"All targets of {targets.loss} are {targets.low:.4g} or {targets.high:.4g}; it is defined for 0 to 1."
+    if targets.criterion in CROSS_ENTROPIES:
+        return (
+            f"All targets of {targets.criterion} are {targets.low:.4g} or {targets.high:.4g}; it is defined for 0 to 1."
+        )
     counts = f"of {targets.count} labels {targets.zeros} are 0 and {targets.ones} are 1"
-    if targets.loss == WRITTEN_OUT:
+    if targets.criterion == WRITTEN_OUT:
         return (
             f"The loss cuts off a margin minus label times score at zero; {counts}: it is defined for -1 and 1, and "
             "those of label 0 teach it nothing."
         )
-    return f"For {targets.loss}, {counts}; it is defined for -1 and 1."
+    return f"For {targets.criterion}, {counts}; it is defined for -1 and 1."
 
 
 def _range(targets: TargetValues) -> str:
     many = " and have more than two values" if targets.between else ""
-    name = "a margin that is written out" if targets.loss == WRITTEN_OUT else targets.loss
+    name = "a margin that is written out" if targets.criterion == WRITTEN_OUT else targets.criterion
     return f"The targets of {name} lie between {targets.low:.4g} and {targets.high:.4g}{many}."
 
 
@@ -87,41 +89,16 @@ them before the training; the loss has no lower bound until then.
 """,
     detect=from_measurements(ID, judge),
     cases=(
+        Case("-1 and 1 in a cross-entropy", "present", measured=(targets_of(CROSS_ENTROPIES[1], -1, 1, ones=9),)),
         Case(
-            "-1 and 1 in a binary cross-entropy",
-            "present",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=-1, high=1, between=0, zeros=0, ones=9, count=24),),
+            "0 and 1 in a cross-entropy", "absent", measured=(targets_of(CROSS_ENTROPIES[1], 0, 1, zeros=15, ones=9),)
         ),
-        Case(
-            "0 and 1 in a margin",
-            "present",
-            measured=(TargetValues(loss="soft_margin_loss", low=0, high=1, between=0, zeros=15, ones=9, count=24),),
-        ),
-        Case(
-            "0 and 1 in a margin that is written out",
-            "present",
-            measured=(TargetValues(loss=WRITTEN_OUT, low=0, high=1, between=0, zeros=15, ones=9, count=24),),
-        ),
-        Case(
-            "0 and 1 in a binary cross-entropy",
-            "absent",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=0, high=1, between=0, zeros=15, ones=9, count=24),),
-        ),
-        Case(
-            "-1 and 1 in a margin",
-            "absent",
-            measured=(TargetValues(loss="soft_margin_loss", low=-1, high=1, between=0, zeros=0, ones=9, count=24),),
-        ),
-        Case(
-            "numbers in a binary cross-entropy",
-            "absent",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=-3, high=4, between=22, zeros=0, ones=0, count=24),),
-        ),
-        Case(
-            "seven targets: too few to say",
-            "unknown",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=-1, high=1, between=0, zeros=0, ones=3, count=7),),
-        ),
+        Case("numbers in a cross-entropy", "absent", measured=(targets_of(CROSS_ENTROPIES[1], -3, 4, between=22),)),
+        Case("0 and 1 in a margin", "present", measured=(targets_of("soft_margin_loss", 0, 1, zeros=15, ones=9),)),
+        Case("-1 and 1 in a margin", "absent", measured=(targets_of("soft_margin_loss", -1, 1, ones=9),)),
+        Case("ones alone in a margin", "absent", measured=(targets_of("soft_margin_loss", 1, 1, ones=24),)),
+        Case("a margin that is written out", "present", measured=(targets_of(WRITTEN_OUT, 0, 1, zeros=15, ones=9),)),
+        Case("seven targets", "unknown", measured=(targets_of(CROSS_ENTROPIES[1], -1, 1, ones=3, count=7),)),
         Case("a log alone", "unknown"),
     ),
 )

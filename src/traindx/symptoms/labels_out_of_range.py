@@ -16,19 +16,35 @@ HIGH = Threshold(1 + 1e-3, "largest target", ROUNDING)
 
 
 def judge(measured: Measured) -> Observation | None:
-    looks = [one for one in measured.all(TargetValues) if one.loss in CROSS_ENTROPIES]
+    looks = [one for one in measured.all(TargetValues) if one.criterion in CROSS_ENTROPIES]
     for one in looks:
         if outside(one):
-            text = f"{one.loss} is given targets from {one.low:.4g} to {one.high:.4g}; it is defined for 0 to 1."
+            text = f"{one.criterion} is given targets from {one.low:.4g} to {one.high:.4g}; it is defined for 0 to 1."
             return seen(ID, True, text, at=one)
     if looks:
-        return seen(ID, False, f"The targets of {looks[0].loss} lie between 0 and 1.", at=looks[0])
+        return seen(ID, False, f"The targets of {looks[0].criterion} lie between 0 and 1.", at=looks[0])
     return None
 
 
 def outside(targets: TargetValues) -> bool:
     """Whether targets are outside 0 to 1 by more than rounding."""
     return LOW.reached(targets.low) or HIGH.reached(targets.high)
+
+
+def targets_of(
+    criterion: str, low: float, high: float, *, between: int = 0, zeros: int = 0, ones: int = 0, count: int = 24
+) -> TargetValues:
+    """What is measured of the targets of one line."""
+    return TargetValues(
+        criterion=criterion,
+        low=low,
+        high=high,
+        between=between,
+        zeros=zeros,
+        ones=ones,
+        count=count,
+        where="train.py:20",
+    )
 
 
 SYMPTOM = Symptom(
@@ -58,26 +74,10 @@ Labels coded as -1/1 or 1/2, or pixel values 0 to 255 that were not scaled. The 
 """,
     detect=from_measurements(ID, judge),
     cases=(
-        Case(
-            "coded as 1 and 2",
-            "present",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=1, high=2, between=0, zeros=0, ones=9, count=24),),
-        ),
-        Case(
-            "0 and 1",
-            "absent",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[1], low=0, high=1, between=0, zeros=15, ones=9, count=24),),
-        ),
-        Case(
-            "1 in half precision",
-            "absent",
-            measured=(TargetValues(loss=CROSS_ENTROPIES[0], low=0, high=1.0005, between=8, zeros=8, ones=0, count=24),),
-        ),
-        Case(
-            "another loss, which takes -1 and 1",
-            "unknown",
-            measured=(TargetValues(loss="soft_margin_loss", low=-1, high=1, between=0, zeros=0, ones=9, count=24),),
-        ),
+        Case("coded as 1 and 2", "present", measured=(targets_of(CROSS_ENTROPIES[1], 1, 2, ones=9),)),
+        Case("0 and 1", "absent", measured=(targets_of(CROSS_ENTROPIES[1], 0, 1, zeros=15, ones=9),)),
+        Case("1 in half precision", "absent", measured=(targets_of(CROSS_ENTROPIES[0], 0, 1.0005, between=8),)),
+        Case("a loss that takes -1 and 1", "unknown", measured=(targets_of("soft_margin_loss", -1, 1, ones=9),)),
         Case("a log alone", "unknown"),
     ),
 )

@@ -42,9 +42,9 @@ def judge(measured: Measured) -> Observation | None:
         if not LOOKS.reached(looks[one.where]) or len(offsets[one.where]) > 1:
             continue
         if offset != 1:
-            text = f"The targets of {one.loss} {HOW[offset].format(percent(share))}."
+            text = f"The targets of {one.criterion} {HOW[offset].format(percent(share))}."
             return seen(ID, True, text, at=one, clarity=CLARITY)
-        absent = absent or seen(ID, False, f"The targets of {one.loss} are the next tokens of the input.", at=one)
+        absent = absent or seen(ID, False, f"The targets of {one.criterion} are the next tokens of the input.", at=one)
     return absent
 
 
@@ -72,8 +72,8 @@ def _copied(looks: Iterable[NumbersAsTargets]) -> Observation | None:
         found = columns[one.where]
         if LOOKS.reached(len(found)) and len(set(found)) == 1 and one.column >= 0:
             text = (
-                f"Each target of {one.loss} is number {one.column + 1} of the {one.width} that the model is given for "
-                "it: it only has to copy."
+                f"Each target of {one.criterion} is number {one.column + 1} of the {one.width} that the model is "
+                "given for it: it only has to copy."
             )
             return seen(ID, True, text, at=one, clarity=CLARITY)
     return None
@@ -81,7 +81,7 @@ def _copied(looks: Iterable[NumbersAsTargets]) -> Observation | None:
 
 def _tokens(look: int, same: float, following: float, second: float = 0.1, repeated: float = 0.1) -> TokensAsTargets:
     return TokensAsTargets(
-        loss="cross_entropy",
+        criterion="cross_entropy",
         look=look,
         same=(same,),
         next=(following,),
@@ -94,7 +94,7 @@ def _tokens(look: int, same: float, following: float, second: float = 0.1, repea
 
 def _numbers(look: int, column: int, distinct: float = 1.0) -> NumbersAsTargets:
     return NumbersAsTargets(
-        loss="mse_loss", look=look, column=column, width=8, rows=24, distinct=distinct, where="train.py:20"
+        criterion="mse_loss", look=look, column=column, width=8, rows=24, distinct=distinct, where="train.py:20"
     )
 
 
@@ -147,7 +147,7 @@ set and again by the model.
             "absent",
             measured=tuple(
                 TokensAsTargets(
-                    loss="cross_entropy",
+                    criterion="cross_entropy",
                     look=look,
                     same=(1.0, 0.1),
                     next=(0.1, 1.0),

@@ -13,9 +13,10 @@ from traindx.live.hub import Hub, user_line
 from traindx.live.margins import margin_labels
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.packing import Packing
+from traindx.live.padding import padding_of
 from traindx.live.rows import near, watchable
 from traindx.live.tensors import first_input
-from traindx.measurements import NumbersAsTargets, PaddedTargets, TargetRowSums, TargetValues, TokensAsTargets
+from traindx.measurements import NumbersAsTargets, TargetRowSums, TargetValues, TokensAsTargets
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
@@ -84,7 +85,7 @@ class Labels(Observer):
             if labels is not None:
                 self._measure_values(MARGIN, labels, user_line())
 
-    def _measure_values(self, loss: str, target: torch.Tensor, where: str) -> None:
+    def _measure_values(self, criterion: str, target: torch.Tensor, where: str) -> None:
         target = near(target).double()
         low, high = target.aminmax()
         between = (target != low) & (target != high)
@@ -92,7 +93,7 @@ class Labels(Observer):
         if math.isnan(float(low)):
             return
         now = TargetValues(
-            loss=loss,
+            criterion=criterion,
             low=float(low),
             high=float(high),
             between=counts[0],
@@ -101,9 +102,9 @@ class Labels(Observer):
             count=target.numel(),
             where=where,
         )
-        before = self._values.get((loss, where))
-        self._values[loss, where] = now if before is None else _together(before, now)
-        self.hub.measure(self._values[loss, where])
+        before = self._values.get((criterion, where))
+        self._values[criterion, where] = now if before is None else _together(before, now)
+        self.hub.measure(self._values[criterion, where])
 
     def _measure_sums(self, call: Criterion) -> None:
         """Of soft labels, which should be a distribution over the classes."""
@@ -128,7 +129,7 @@ class Labels(Observer):
         distinct = len(answers.unique()) / len(answers)  # type: ignore[no-untyped-call]
         self.hub.measure(
             NumbersAsTargets(
-                loss=call.name,
+                criterion=call.name,
                 look=look,
                 column=equal[-1] if equal else -1,
                 width=width,
@@ -153,7 +154,7 @@ class Labels(Observer):
         same, following, second, repeated, counted = zip(*(_agreement(*pair, ignored) for pair in pairs), strict=True)
         self.hub.measure(
             TokensAsTargets(
-                loss=call.name,
+                criterion=call.name,
                 look=look,
                 same=same,
                 next=following,
@@ -163,50 +164,25 @@ class Labels(Observer):
                 where=call.where,
             )
         )
-        if len(texts) == 1:
-            self._measure_padding(call, *pairs[0])
+        if len(texts) == 1 and _is_reduced(call):
+            self.hub.measure(padding_of(call, *pairs[0], ignored))
 
     def _measure_tags(self, call: Criterion) -> None:
         """Targets of another kind than the tokens, one for each of them: where the tokens end, those should too."""
         alike = [
             ids for ids, _ in self._texts if ids.device == call.target.device and ids.numel() == call.target.numel()
         ]
-        if len(alike) != 1 or not watchable(alike[0]) or alike[0].numel() < MIN_TOKENS:
+        if len(alike) != 1 or not watchable(alike[0]) or alike[0].numel() < MIN_TOKENS or not _is_reduced(call):
             return
         ids = alike[0]
         few = max(1, MAX_TOKENS // ids.shape[1])
         ids, targets = ids[:few].cpu(), call.target.detach().reshape(ids.shape)[:few].cpu()
-        self._measure_padding(call, ids, targets, tags=True)
-
-    def _measure_padding(
-        self, call: Criterion, ids: torch.Tensor, targets: torch.Tensor, *, tags: bool = False
-    ) -> None:
-        if call.options.get("reduction", "mean") == "none":
-            return  # it may be masked afterwards
-        # what more than half of the rows end with, if anything is
-        pad, filler = targets[:, -1].median(), ids[:, -1].median()
-        runs, fillers = _run(targets == pad), _run(ids == filler)
-        if tags:  # the last words of a sentence may have the tag that padding was given
-            runs = torch.minimum(runs, fillers)
-        weight, token = call.options.get("weight"), int(pad)
-        self.hub.measure(
-            PaddedTargets(
-                loss=call.name,
-                share=float(runs.sum()) / targets.numel(),
-                padded=float((runs >= 2).float().mean()),
-                uneven=bool(runs.amax() > runs.amin()),
-                filled=float(fillers.sum()) / ids.numel(),
-                target=token,
-                ignored=_ignored(call),
-                weightless=isinstance(weight, torch.Tensor) and 0 <= token < len(weight) and float(weight[token]) == 0,
-                where=call.where,
-            )
-        )
+        self.hub.measure(padding_of(call, ids, targets, _ignored(call), tags=True))
 
 
 def _together(one: TargetValues, other: TargetValues) -> TargetValues:
     return TargetValues(
-        loss=one.loss,
+        criterion=one.criterion,
         low=min(one.low, other.low),
         high=max(one.high, other.high),
         between=one.between + other.between,
@@ -215,6 +191,11 @@ def _together(one: TargetValues, other: TargetValues) -> TargetValues:
         count=one.count + other.count,
         where=one.where,
     )
+
+
+def _is_reduced(call: Criterion) -> bool:
+    """Whether it gives one number: else some targets may be masked afterwards."""
+    return bool(call.options.get("reduction", "mean") != "none")
 
 
 def _ignored(call: Criterion) -> int:
@@ -244,11 +225,6 @@ def _agreement(ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> list[f
     repeats = (ids[:, 1:] == ids[:, :-1]).float().mean()
     numbers: list[float] = torch.stack([*shares, repeats, counted.float().mean()]).tolist()
     return numbers
-
-
-def _run(hits: torch.Tensor) -> torch.Tensor:
-    """The length of the run of hits at the end of each row."""
-    return hits.long().flip(1).cumprod(1).sum(1)
 
 
 OBSERVER = Labels
