@@ -121,6 +121,150 @@ class InitialScales(Measurement, frozen=True, kw_only=True):
 # --- labels, classes and samples --------------------------------------------------------------------------------------
 
 
+class TargetValues(Measurement, frozen=True, kw_only=True):
+    """The targets of a loss for two classes, over the calls looked at so far. `where` is the line of the call."""
+
+    criterion: str  # name of the function; "margin" for clamp(1 - label * score, min=0) that is written out
+    low: float  # smallest target
+    high: float  # largest
+    between: int  # targets that are neither the smallest nor the largest of their call
+    zeros: int  # targets that are 0
+    ones: int  # targets that are 1
+    count: int  # targets
+
+
+class TargetRowSums(Measurement, frozen=True, kw_only=True):
+    """Targets of cross-entropy that are given as probabilities, in one call. `where` is its line."""
+
+    sums: tuple[float, ...]  # of the rows of targets, in ascending order; evenly chosen where there are many
+
+
+class TokensAsTargets(Measurement, frozen=True, kw_only=True):
+    """Targets of a classification beside the tokens that embeddings of as many tokens were given, in one call. `where`
+    is its line. Each tuple has one number for each of those inputs."""
+
+    criterion: str  # name of the function
+    look: int  # counts the calls from this line on steps that are looked at closely
+    same: tuple[float, ...]  # share of the targets that equal the token at their position
+    next: tuple[float, ...]  # ... the token after it
+    second: tuple[float, ...]  # ... the token two positions ahead
+    repeated: tuple[float, ...]  # share of the tokens that equal the one before them
+    counted: tuple[float, ...]  # share of the targets that are not ignore_index
+
+
+class NumbersAsTargets(Measurement, frozen=True, kw_only=True):
+    """Targets of a regression beside the numbers that the model was given, in one call. `where` is its line."""
+
+    criterion: str  # name of the function
+    look: int  # counts the calls from this line on steps that are looked at closely
+    column: int  # the number of its input that every target equals; -1 where there is none
+    width: int  # numbers of one input
+    rows: int  # samples
+    distinct: float  # share of the targets that differ from those before
+
+
+class LabelRelation(Measurement, frozen=True, kw_only=True):
+    """How well the labels of samples follow from their inputs, in the training data and in the evaluation data, as told
+    by the nearest neighbours or the words of a sample. Scores are accuracies, or correlations where labels are numbers
+    or several."""
+
+    samples: int  # of the training data
+    labels: str  # "class" or "number" where a sample has one, else "several"
+    columns: int  # labels of one sample that vary
+    tokens: bool  # inputs are tokens
+    ended: bool  # measured at the end of the training
+    score: float  # in the training data
+    deviations: float  # of that score from chance, in standard deviations
+    expected: float  # what it would be, had the training data the score of the evaluation data
+    held_score: float  # in the evaluation data
+    held_chance: float  # the score of chance there
+    held_deviations: float  # of that score from chance, in standard deviations
+    model: float | None = None  # score of the model's own answers in the last evaluation; None where there are none
+
+
+class FreshSamples(Measurement, frozen=True, kw_only=True):
+    """How well training labels follow from their inputs, and the training loss on samples that were new, beside that of
+    a guess. Taken at the end of the training."""
+
+    samples: int  # whose labels were looked at
+    tokens: bool  # inputs are tokens
+    frequent: float  # share of the most frequent label
+    deviations: float  # of what neighbours or a regression tell of the labels from chance, in standard deviations
+    chance: float  # loss of the best answer that looks at no input
+    fresh: float  # mean loss of samples that were seen for the first time
+    last: float  # mean loss of the last updates
+
+
+class FirstBatches(Measurement, frozen=True, kw_only=True):
+    """Inputs of the first training batches that were looked at: samples that repeat, features that never change."""
+
+    repeated: tuple[float, ...]  # share of the samples that equal another one before them in their batch, one a batch
+    distinct: tuple[int, ...]  # different numbers in the first sample, one a batch
+    rows: int = 0  # samples of a table whose features were compared; 0 where the inputs are none
+    features: int = 0  # of that table
+    constant: int = 0  # features with one value in all of those samples
+    constant_first: tuple[int, ...] = ()  # numbers of the first of them
+
+
+class PassesOverData(Measurement, frozen=True, kw_only=True):
+    """Passes over the training data and the loss over the first updates. Taken at the end of a training that was not
+    cut short."""
+
+    batches: int  # updates of one pass
+    samples: int  # of the data
+    updates: int
+    first_loss: float
+    last_loss: float  # of the first updates
+    thirds: tuple[float, ...] = ()  # mean loss of each third of those updates, where there are enough
+
+
+class SampleExtremes(Measurement, frozen=True, kw_only=True):
+    """The training batch in which one sample stands out most so far."""
+
+    update: int  # whose batch it was, counted from 1
+    largest: float  # largest absolute input value of any sample
+    median: float  # median over the samples of their largest absolute value
+
+
+class LossJump(Measurement, frozen=True, kw_only=True):
+    """A loss far above those before it, and the samples of its batch with the largest values. `where` is the file that
+    the batch is kept in."""
+
+    update: int  # counted from 1
+    loss: float
+    usual: float  # median of the losses before
+    largest: tuple[float, ...] = ()  # largest absolute values of single samples, in descending order
+    rows: tuple[int, ...] = ()  # places of those samples in the batch
+    samples: tuple[int, ...] = ()  # their numbers in the data set, where known
+    median: float = 0.0  # over all samples of the batch, of their largest absolute value
+    beyond_quarter: float = 0.0  # largest absolute value of the first sample below the top quarter
+    count: int = 0  # samples
+
+
+class FeatureTail(Measurement, frozen=True, kw_only=True):
+    """The farthest values of a numeric input feature in the training samples looked at, taken at the end."""
+
+    feature: int  # counted from 0
+    rows: int  # samples
+    median: float
+    spread: float  # median distance of a value from the median
+    farthest: float  # the value with the largest distance
+    distances: tuple[float, ...]  # the largest distances from the median, in units of `spread`, in descending order
+
+
+class PaddedTargets(Measurement, frozen=True, kw_only=True):
+    """Runs of one target at the ends of sequences, and whether they count in the loss. `where` is its line."""
+
+    criterion: str  # name of the loss
+    share: float  # of all targets that are in such runs
+    rows: float  # share of the sequences that end in two of them or more
+    uneven: bool  # the runs have different lengths
+    filled: float  # share of the input tokens in runs of one token at the ends of the sequences
+    token: int  # the target
+    ignore_index: int
+    weight: float  # of that target in the loss
+
+
 # --- losses and outputs -----------------------------------------------------------------------------------------------
 
 

@@ -9,8 +9,11 @@ import pytest
 import torch
 from live_scripts import facts_of, present, run
 
-from traindx.live.neighbours import agreement, strays, unspoilt
+from traindx.diagnosis import Observation
+from traindx.live.neighbours import agreement, tails, unspoilt
+from traindx.measurements import Measured
 from traindx.readers.find import find_runs
+from traindx.symptoms.outlier_batch import judge
 
 LEARNT = """
 from torch.utils.data import DataLoader, TensorDataset
@@ -210,15 +213,18 @@ def test_spoilt_samples_do_not_hide_what_the_others_tell() -> None:
 
 
 def test_values_that_stray_from_their_feature() -> None:
+    def judged(rows: torch.Tensor) -> Observation | None:
+        return judge(Measured(tails(rows)))
+
     rows = torch.randn(300, 3, generator=torch.Generator().manual_seed(1))
-    assert strays(rows) is None
-    assert (
-        strays(torch.stack([rows[:, 0].exp() ** 2, (rows[:, 1] > 2).float(), rows[:, 2]], 1)) is None
-    )  # heavy tails, rare codes
+    assert judged(rows) is None
+    heavy_tail, rare_code = rows[:, 0].exp() ** 2, (rows[:, 1] > 2).float()
+    assert judged(torch.stack([heavy_tail, rare_code, rows[:, 2]], 1)) is None
     rows[17, 2] = 9999.0
-    found = strays((rows - rows.mean(0)) / rows.std(0))  # scaled by what the stray made of the deviation
+    found = judged((rows - rows.mean(0)) / rows.std(0))  # scaled by what the stray made of the deviation
     assert found is not None
-    assert (found.feature, found.count) == (2, 1)
+    assert found.evidence.startswith("1 of 300 training samples")
+    assert "in feature 2;" in found.evidence
 
 
 def test_agreement_is_that_of_the_definition() -> None:

@@ -66,7 +66,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_rising(signals, seen),
         *_sign(signals, seen),
         *_capacity(signals, seen),
-        *_machine(signals),
+        *_machine(signals, seen),
         *_given_back(signals),
     ]
 
@@ -216,16 +216,15 @@ def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
         yield Hint("model-too-small", -1.0, f"the model has {count:.3g} parameters")
 
 
-def _machine(signals: Signals) -> Iterator[Hint]:
+def _machine(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     """What cannot be: ranks that differ where there is one, a device to wait for where there is none, tokens among pixels."""
     if signals.run.config.get("recording.world") == 1:
         for cause in ("replicas-diverge", "straggler-rank"):
             yield Hint(cause, -4.0, "the training runs in a single process")
     kind = signals.run.config.get("input_kind")
     if isinstance(kind, str) and kind != "tokens":
-        copied = signals.run.facts.get("targets-not-next-token")
         for cause in ("causal-mask-missing", "target-not-shifted", "padding-not-masked", "weights-not-tied"):
-            if cause != "target-not-shifted" or copied is None or not copied.present:
+            if cause != "target-not-shifted" or "targets-not-next-token" not in seen:
                 yield Hint(cause, -3.0, f"the inputs are {kind}, not tokens")
     if signals.run.config.get("device") == "cpu":
         for cause in ("host-sync", "small-batch-underuse"):

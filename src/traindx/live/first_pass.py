@@ -1,7 +1,9 @@
-"""What a model makes of samples it has not met before: the losses of the first pass over the data, beside those of the end.
+"""Measures what a model makes of samples it has not met before: the losses of the first pass over the data, beside
+those of the end.
 
-Labels that follow from the inputs are learnt from some samples for all others, so that the loss of new samples falls as well. Labels
-that do not can only be memorised: new samples stay at chance, and the loss falls when the old ones come back.
+Labels that follow from the inputs are learnt from some samples for all others, so that the loss of new samples falls
+as well. Labels that do not can only be memorised: new samples stay at chance, and the loss falls when the old ones
+come back.
 """
 
 from __future__ import annotations
@@ -26,9 +28,6 @@ CLASSES = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "multilabel_soft_margin_loss")
 NUMBERS = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 ALTERED = ("weight", "pos_weight", "label_smoothing")  # options that move the loss of a guess
-NOT_LEARNT = 0.97  # of the loss of a guess, on new samples
-AT_CHANCE = 1.25  # beyond it the model has not even learnt which answers are frequent
-MEMORISED = 0.9  # and on old ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,6 @@ class Progress:
     fresh: float
     last: float
     columns: int = 1  # labels of a sample
-
-    @property
-    def at_chance(self) -> bool:
-        """New samples are answered as well as by a guess that looks at no input, and no better."""
-        return NOT_LEARNT * self.chance <= self.fresh <= AT_CHANCE * self.chance
-
-    @property
-    def memorised(self) -> bool:
-        return self.at_chance and self.last < MEMORISED * self.chance
 
 
 class FirstPass:
@@ -106,7 +96,8 @@ class FirstPass:
 
 
 def size_of_source(batch: torch.Tensor) -> int:
-    """How many rows the table has that a batch was cut from, where that is a variable of a function that is running; else 0."""
+    """How many rows the table has that a batch was cut from, where that is a variable of a function that is running;
+    else 0."""
     rows = batch.detach().flatten(1)
     tables = (table for table in tables_like(batch) if table.is_cpu and table.nbytes <= MOST_BYTES)
     return next((len(table) for table in tables if holds(table, rows)), 0)

@@ -1,4 +1,5 @@
-"""Do near samples have near labels? A question to the data alone, no model involved."""
+"""Measures whether near samples have near labels, and how far values lie off others: of the data alone, without a
+model."""
 
 from __future__ import annotations
 
@@ -7,29 +8,30 @@ from dataclasses import dataclass
 
 import torch
 
+from traindx.measurements import FeatureTail
+
 NEAR = 5  # neighbours asked
 FEATURES = 256  # of a sample, spread over it
 BAG = 1024  # places for the tokens of a vocabulary,
-SPREAD, PRIME = 40503, 65537  # which these deal out over them, neighbours apart
+SPREAD, PRIME = 40503, 65537  # which these spread over them, neighbours apart
 LEAST_PER_CLASS = 5
 FOLDS = 5
 WILD = 50.0  # times the usual largest value of a sample
-LEAST_ROWS, TABLE = 128, 50  # samples, and features at most, of a table that is looked at for strays
-STRAY = 1e3  # times the middle distance from the middle: a log-normal income has a few hundred at most
-FEW_STRAYS, DISTINCT = 0.02, 0.5  # of the samples, and of the values that must differ
+MAX_COLUMNS = 50  # of a table: wider rows may be images
+MAX_TAILS = 3  # features whose farthest values are recorded,
+MAX_DISTANCES = 11  # and how many values of each: one more than 2 % of 512
+MIN_DISTINCT = 0.5  # of the values of such a feature are different ones
 CONSTANT = 1e-4  # of the largest deviation: such a feature holds rounding errors
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How well neighbours tell labels: the accuracy, or for numbers the correlation, beside what chance would give."""
+    """How well neighbours tell labels: the accuracy, or for numbers the correlation, beside that of chance."""
 
     score: float
     chance: float
-    scatter: float  # one standard deviation of the score of labels dealt out at random
-    best: float = (
-        -math.inf
-    )  # of several labels: standard deviations of the one that is told best, beyond the luck of as many
+    scatter: float  # one standard deviation of the score of labels in random order
+    best: float = -math.inf  # of several labels: standard deviations of the best, beyond the luck of as many
 
     def sure(self, score: float | None = None) -> float:
         """By how many standard deviations this, or another score, is better than chance."""
@@ -39,8 +41,8 @@ class Agreement:
 
 
 def features_of(data: torch.Tensor) -> torch.Tensor:
-    """Samples as rows of at most FEATURES numbers. Of a sequence of tokens, whose numbers are names, the bag: how often each
-    occurs, several sharing a place where there are many."""
+    """Samples as rows of at most FEATURES numbers. Of a sequence of tokens, whose numbers are names, the bag: how
+    often each occurs, several sharing a place where there are many."""
     rows = data.detach().flatten(1)
     if not data.is_floating_point():
         places = rows.long() * SPREAD % PRIME % BAG
@@ -120,9 +122,9 @@ def correlations(told: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
 
 
 def _by_columns(told: torch.Tensor, wanted: torch.Tensor, mutual: float) -> Agreement:
-    """The mean correlation over several labels of a sample. What is told is a sum over the labels of other samples; where those are
-    told by this one in turn, every pair counts twice. For labels dealt out at random the correlations of two columns then go together by
-    the square of how the columns do."""
+    """The mean correlation over several labels of a sample. What is told is a sum over the labels of other samples;
+    where those are told by this one in turn, every pair counts twice. For labels in random order the correlations of
+    two columns then go together by the square of how the columns do."""
     count, several = wanted.shape
     found = correlations(told, wanted)
     each = math.sqrt((1 + mutual) / (count - 1))
@@ -155,42 +157,38 @@ def distinct(rows: torch.Tensor) -> torch.Tensor:
 
 
 def unspoilt(rows: torch.Tensor) -> torch.Tensor:
-    """Which samples are numbers in the range of the others: one wild value would be the scale of its feature. Where most are zero,
-    as labels of 0 and 1 may be, there is no such range."""
+    """Which samples are numbers in the range of the others: one wild value would be the scale of its feature. Where
+    most are zero, as labels of 0 and 1 may be, there is no such range."""
     reach = rows.abs().amax(1).double()
     usual = reach.nanmedian()
     return torch.isfinite(reach) & ((reach <= WILD * usual) | (usual == 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Stray:
-    """Values of one feature that lie far off all others of it."""
-
-    feature: int
-    count: int
-    value: float
-    usual: float
-    spread: float  # the middle distance of the others from `usual`
-
-
-def strays(rows: torch.Tensor) -> Stray | None:
-    """The feature with the farthest strays: a few values of a number with many, beyond what any distribution in use gives."""
+def tails(rows: torch.Tensor) -> list[FeatureTail]:
+    """The features of a table whose farthest values are farthest off the others. A code or a count is no such number:
+    most of the values must differ."""
     rows = rows[torch.isfinite(rows).all(1)].double()
-    if len(rows) < LEAST_ROWS or rows.shape[1] > TABLE:
-        return None
-    usual = rows.median(0).values
-    apart = (rows - usual).abs()
+    if not len(rows) or rows.shape[1] > MAX_COLUMNS:
+        return []
+    median = rows.median(0).values
+    apart = (rows - median).abs()
     spread = apart.median(0).values
-    far = (apart > STRAY * spread) & (spread > 0)
-    counts = far.sum(0)
-    few = (counts > 0) & (counts <= FEW_STRAYS * len(rows))
-    for feature in torch.where(few, apart.amax(0) / spread, 0.0).argsort(descending=True)[: int(few.sum())].tolist():
-        column = rows[:, feature]
-        calm = column[~far[:, feature]]
-        if len(set(calm.tolist())) >= DISTINCT * len(calm):  # a code or a count is no such number
-            value = float(column[apart[:, feature].argmax()])
-            return Stray(feature, int(counts[feature]), value, float(usual[feature]), float(spread[feature]))
-    return None
+    far = torch.where(spread > 0, apart.amax(0) / spread, 0.0)
+    found: list[FeatureTail] = []
+    for feature in far.argsort(descending=True)[: int((spread > 0).sum())].tolist():
+        column, distances = rows[:, feature], apart[:, feature] / spread[feature]
+        if len(found) < MAX_TAILS and len(set(column.tolist())) >= MIN_DISTINCT * len(column):
+            found.append(
+                FeatureTail(
+                    feature=feature,
+                    rows=len(rows),
+                    median=float(median[feature]),
+                    spread=float(spread[feature]),
+                    farthest=float(column[distances.argmax()]),
+                    distances=tuple(distances.sort(descending=True).values[:MAX_DISTANCES].tolist()),
+                )
+            )
+    return found
 
 
 def enough(labels: torch.Tensor, least: int) -> bool:

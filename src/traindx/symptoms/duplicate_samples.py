@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from statistics import median_high
+
+from traindx.diagnosis import Observation
+from traindx.measurements import FirstBatches, Measured
+from traindx.symptoms.base import Case, Symptom, percent
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import fitted
 
 ID = "duplicate-samples"
+BATCHES = fitted(f"{ID}.batches", 3, unit="batches looked at")
+REPEATED = fitted(f"{ID}.repeated", 0.25, unit="of the samples repeat another one of their batch")
+MOST = fitted(f"{ID}.most", 0.55, unit="of the batches: more than half of up to eight")
+VARIED = fitted(f"{ID}.varied", 3, unit="different numbers in a sample: with fewer, samples are equal by chance")
+
+
+def judge(measured: Measured) -> Observation | None:
+    last = measured.last(FirstBatches)
+    if last is None or not BATCHES.reached(len(last.repeated)):
+        return None
+    shares = [
+        share if VARIED.reached(numbers) else 0.0 for share, numbers in zip(last.repeated, last.distinct, strict=True)
+    ]
+    many = [share for share in shares if REPEATED.reached(share)]
+    if many and MOST.reached(len(many) / len(shares)):
+        text = (
+            f"In {len(many)} of {len(shares)} batches looked at {percent(median_high(many))} of the samples repeat "
+            "another one of their batch."
+        )
+        return seen(ID, True, text, at=last)
+    if not many:
+        return seen(ID, False, f"{len(shares)} batches looked at hold hardly any sample twice.", at=last)
+    return None
+
+
+def _batches(*repeated: float, distinct: int = 12) -> FirstBatches:
+    return FirstBatches(repeated=repeated, distinct=(distinct,) * len(repeated))
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -19,20 +52,25 @@ SYMPTOM = Symptom(
 Many samples of the first training batches are equal to others in the same batch.
 
 ## How it is measured
-A hash of each row of the inputs of the first training batches, as far as they are looked at. Present when more than a quarter
-of the rows of most batches repeat another row of the batch. Rows with few distinct values (tokens, one-hot codes) are left
-out.
+A hash of each row of the inputs of the first training batches, as far as they are looked at (three at least). Present
+when a quarter of the rows or more repeat another row of their batch, in more than half of the batches. Batches whose
+first row has fewer than three different values (tokens, one-hot codes) are left out.
 
 ## Healthy range
 No equal rows in a batch of measurements or images.
 
 ## What it usually means
-A loader that hands out one sample repeatedly (an index that is not used, a cache with one key), or data that was oversampled.
+A loader that hands out one sample repeatedly (an index that is not used, a cache with one key), or data that was
+oversampled.
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "In 8 of the first 8 batches 97 % of the samples repeat another one of their batch.",
-        "The first 8 batches hold no sample twice.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("three samples again and again", "present", measured=(_batches(0.9, 0.91, 0.92, 0.9),)),
+        Case("no sample twice", "absent", measured=(_batches(0.0, 0.0, 0.03, 0.0),)),
+        Case("a fifth of each batch", "absent", measured=(_batches(0.2, 0.2, 0.2),)),
+        Case("in one batch of three", "unknown", measured=(_batches(0.9, 0.0, 0.0),)),
+        Case("codes of zeros and ones", "absent", measured=(_batches(0.9, 0.9, 0.9, distinct=2),)),
+        Case("two batches: too few to say", "unknown", measured=(_batches(0.9, 0.9),)),
+        Case("a log alone", "unknown"),
     ),
 )

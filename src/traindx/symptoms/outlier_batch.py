@@ -2,11 +2,81 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
+from traindx.diagnosis import Observation
+from traindx.measurements import FeatureTail, LossJump, Measured, SampleExtremes
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import fitted
 
 ID = "outlier-batch"
+OUTSIDE = fitted(f"{ID}.outside", 50.0, unit="times the largest value of the median sample of the batch")
+ROWS = fitted(f"{ID}.rows", 128, unit="samples in which a feature has a usual value")
+# a log-normal income has a few hundred at most
+FAR = fitted(f"{ID}.far", 1e3, unit="times the median distance of the values of a feature from their median")
+FEW = fitted(f"{ID}.few", 0.02, unit="of the samples", side="below")
+FAR_CLARITY = 0.9  # such a value may be true
+
+
+def judge(measured: Measured) -> Observation | None:
+    """A loss that jumped says most: which sample, and where the batch is kept. Batches in between are not seen, so
+    that silence proves nothing."""
+    for jump in measured.all(LossJump):
+        rows = _rows(jump)
+        if rows:
+            return seen(ID, True, _sentence(jump, rows), at=jump)
+    for batch in measured.all(SampleExtremes):
+        if batch.median > 0 and OUTSIDE.reached(batch.largest / batch.median):
+            text = (
+                f"A sample in the batch of update {batch.update} reaches {batch.largest:.3g}; the median sample of the "
+                f"batch reaches {batch.median:.3g}."
+            )
+            return seen(ID, True, text, at=batch)
+    for tail in measured.all(FeatureTail):
+        far = sum(map(FAR.reached, tail.distances))
+        if far and ROWS.reached(tail.rows) and FEW.reached(far / tail.rows):
+            text = (
+                f"{far} of {tail.rows} training samples looked at reach {tail.farthest:.3g} in feature {tail.feature}; "
+                f"the median is {tail.median:.3g}, and half of the samples lie within {tail.spread:.2g} of it."
+            )
+            return seen(ID, True, text, at=tail, clarity=FAR_CLARITY)
+    return None
+
+
+def _rows(jump: LossJump) -> list[int]:
+    """Which of the recorded samples of a batch are far out of the range of the others; none where those are many."""
+    if not jump.median > 0 or OUTSIDE.reached(jump.beyond_quarter / jump.median):
+        return []
+    return [place for place, top in enumerate(jump.largest) if OUTSIDE.reached(top / jump.median)]
+
+
+def _sentence(jump: LossJump, places: list[int]) -> str:
+    rows = ", ".join(str(jump.rows[place]) for place in places)
+    samples = ", ".join(str(jump.samples[place]) for place in places if jump.samples)
+    which = f" (sample {samples} of the data set)" if samples else ""
+    return (
+        f"At update {jump.update}, whose loss jumped to {jump.loss:.4g} (usual {jump.usual:.4g}), row {rows}{which} of "
+        f"the batch holds values up to {jump.largest[0]:.3g}; in the others they reach {jump.median:.3g}."
+    )
+
+
+def _jump(largest: tuple[float, ...], beyond_quarter: float = 3.0) -> LossJump:
+    return LossJump(
+        update=40,
+        loss=8.1,
+        usual=0.2,
+        largest=largest,
+        rows=tuple(range(len(largest))),
+        samples=(777, 3, 5),
+        median=3.0,
+        beyond_quarter=beyond_quarter,
+        count=32,
+        where="batches/spike-40.pt",
+    )
+
+
+def _tail(*distances: float, rows: int = 512) -> FeatureTail:
+    return FeatureTail(feature=2, rows=rows, median=0.1, spread=0.7, farthest=9999.0, distances=distances)
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -17,12 +87,15 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The largest input value of one training batch, or of one sample in it, is more than 50 times the usual largest.
+The largest input value of one training batch, or of one sample in it, is at least 50 times the usual largest.
 
 ## How it is measured
-Where data first meets weights, on the steps that are looked at closely. Batches in between are not seen, so silence proves
-nothing. In tables also values far off all others of their feature, more than a thousand times the middle distance from its middle, in at
-most 2 % of the first 512 training samples: a spoilt value makes the deviation that it is scaled by, and hides in the range.
+On the steps that are looked at closely, the largest value of each sample beside that of the median sample of its
+batch; where a loss jumps, also those of its batch, of which no more than a quarter may stand out; and the largest
+value of a batch beside that of the batches before. Batches in between are not seen, so silence proves nothing. In
+tables also values far off all others of their feature, at least a thousand times the median distance from its median,
+in at most 2 % of the first 512 training samples (128 at least): a spoilt value makes the deviation that it is scaled
+by, and hides in the range.
 
 ## Healthy range
 Largest values that differ by a small factor from batch to batch.
@@ -30,13 +103,18 @@ Largest values that differ by a small factor from batch to batch.
 ## What it usually means
 Corrupt samples: decoding errors, wrong units in some files, missing-value codes such as 1e20.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, judge),
     cases=(
-        Case(
-            "a missing-value code", "present",
-            facts=(Fact(ID, True, "The batch of update 9 holds a value of 1e+06; the usual largest is 3.1."),),
-        ),
-        Case("one range", "absent", facts=(Fact(ID, False, "All batches looked at have one range."),)),
+        Case("a missing-value code", "present", measured=(SampleExtremes(update=9, largest=1e6, median=3.1, step=8),)),
+        Case("one range", "unknown", measured=(SampleExtremes(update=9, largest=14.0, median=3.1, step=8),)),
+        Case("forty times the others", "unknown", measured=(SampleExtremes(update=9, largest=124.0, median=3.1),)),
+        Case("a sample behind a jump of the loss", "present", measured=(_jump((4e4, 4.1, 4.0)),)),
+        Case("a jump without such a sample", "unknown", measured=(_jump((4.2, 4.1, 4.0)),)),
+        Case("a jump in a batch of two ranges", "unknown", measured=(_jump((4e4, 4e4, 4e4), 4e4),)),
+        Case("a value far off its feature", "present", measured=(_tail(14_000.0, 4.0, 3.9),)),
+        Case("a heavy tail", "unknown", measured=(_tail(400.0, 90.0, 55.0),)),
+        Case("far off, and often", "unknown", measured=(_tail(*[2000.0] * 11),)),
+        Case("far off in a few samples", "unknown", measured=(_tail(14_000.0, rows=100),)),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from traindx.diagnosis import Observation
+from traindx.measurements import Measured, TargetRowSums
+from traindx.symptoms.base import Case, Symptom, percent
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import fitted
 
 ID = "targets-no-distribution"
+SUM = fitted(f"{ID}.sum", 1.5, unit="sum of a target row; label smoothing and mixing of samples keep it at 1")
+SHARE = fitted(f"{ID}.share", 0.05, unit="of the target rows")
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks = [one for one in measured.all(TargetRowSums) if one.sums]
+    for one in looks:
+        share = sum(map(SUM.reached, one.sums)) / len(one.sums)
+        if SHARE.reached(share):
+            text = (
+                f"{percent(share)} of the target rows of cross_entropy sum to {SUM.value:g} or more: several labels "
+                "for one sample, but it expects one."
+            )
+            return seen(ID, True, text, at=one)
+    if looks:
+        return seen(ID, False, "The target rows of cross_entropy sum to 1.", at=looks[0])
+    return None
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -31,11 +52,12 @@ Rows sum to 1, also with label smoothing and mixing of samples.
 A multi-label task with a loss for one label a sample; `BCEWithLogitsLoss` is the right one. Or counts that were not
 normalised.
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "64 % of the target rows of cross_entropy sum to 1.5 or more: several labels for one sample, but it"
-        " expects one.",
-        "Rows sum to 1.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("several labels", "present", measured=(TargetRowSums(sums=(1, 1, 2, 2, 3), where="train.py:9"),)),
+        Case("one in twenty rows", "present", measured=(TargetRowSums(sums=(*[1] * 19, 2)),)),
+        Case("one in fifty rows", "absent", measured=(TargetRowSums(sums=(*[1] * 49, 2)),)),
+        Case("smoothed labels", "absent", measured=(TargetRowSums(sums=(0.999999, 1, 1.000001)),)),
+        Case("a log alone", "unknown"),
     ),
 )

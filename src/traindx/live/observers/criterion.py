@@ -9,7 +9,6 @@ from traindx.live.findings import Finding, Findings
 from traindx.live.handmade import written_out
 from traindx.live.hub import Hub
 from traindx.live.losses import Losses
-from traindx.live.margins import margin_of_codes
 from traindx.live.nodes import ending
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.outputs import Site, class_codes, loss_call, regression_targets
@@ -110,14 +109,8 @@ class OutputsAndLoss(Observer):
             for inside in softmaxes_inside(loss, self._losses.batch, self._losses.where):
                 self._measure_operation(inside)
         if by_hand:
-            self._measure_written_out(loss, readable=readable)
-
-    def _measure_written_out(self, loss: torch.Tensor, *, readable: bool) -> None:
-        for operation in self._losses.written_out(loss):
-            self._measure_operation(operation)
-        margin = margin_of_codes(loss) if readable else None
-        if margin is not None:
-            self._findings.add(margin, self._losses.where)
+            for operation in self._losses.written_out(loss):
+                self._measure_operation(operation)
 
     def _measure_operation(self, operation: LossOperation) -> None:
         if operation not in self._operations and len(self._operations) < MAX_OPERATIONS:

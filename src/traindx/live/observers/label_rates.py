@@ -1,4 +1,4 @@
-"""Where a sample has several labels of yes or no: what a guess by how often each of them is given costs."""
+"""Measures, where a sample has several labels of yes or no, what a guess by how often each of them is given costs."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class LabelRates(Observer):
             self._is_plain(float(output), _mean_loss(name, scores.float(), labels))
 
     def _is_plain(self, one: float, other: float) -> None:
-        """Two losses that should be the same: not where some count more than others, are summed up, or are one of several."""
+        """Two losses that should be the same: not where some count more than others, are summed up, or are one of
+        several."""
         if math.isfinite(one) and math.isfinite(other):
             self._plain = self._plain is not False and abs(one - other) <= SAME * abs(other)
 

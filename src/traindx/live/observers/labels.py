@@ -1,54 +1,54 @@
-"""Are the targets what the loss takes them for: in range, a distribution, the next token, and not padding?"""
+"""Measures the targets that loss functions are given: their range, the sums of their rows, and where they are found
+among the inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from typing import Any
 
 import torch
 
 from traindx.live.criteria import REGRESSION
-from traindx.live.findings import Finding, Findings
-from traindx.live.hub import Hub
+from traindx.live.hub import Hub, user_line
+from traindx.live.margins import margin_labels
 from traindx.live.observer import Criterion, Observer, on_deep_steps
+from traindx.live.packing import Packing
+from traindx.live.padding import padding_of
 from traindx.live.rows import near, watchable
 from traindx.live.tensors import first_input
+from traindx.measurements import NumbersAsTargets, TargetRowSums, TargetValues, TokensAsTargets
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
 LATER = 16  # every so many
-BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
-SIGNED = ("soft_margin_loss", "hinge_embedding_loss")  # want -1 and 1
-SEVERAL_LABELS = 1.5  # sum of a target row: label smoothing and mixing of samples keep it at 1
-SEVERAL_ROWS = 0.05
-LEAST_CODES = 8  # targets with two values: of fewer that says nothing
-LEAST_TOKENS = 64
-LEAST_ROWS, LEAST_WIDTH, MOST_WIDTH = 16, 3, 1 << 13  # samples of a batch, and numbers of each
-VARIED = 0.5  # of the targets are different
-SAME = 0.99  # of the targets equal the input tokens at one offset
-REPEATING = 0.5  # neighbours that are equal: a text that repeats itself shows no offset
-PADDING = 0.3  # of all targets
-PADDED_ROWS = 0.5  # of the sequences end in padding
-MOST_TOKENS = 1 << 18
+# losses for two classes: cross-entropies of one output, and margins
+TWO_CLASSES = ("binary_cross_entropy", "binary_cross_entropy_with_logits", "soft_margin_loss", "hinge_embedding_loss")
+MARGIN = "margin"  # one that is written out
+MAX_SUMS = 100  # of rows of targets that are recorded
+MAX_TEXTS = 4  # inputs of embeddings that are held until the next backward pass
+MIN_TOKENS = 64  # in fewer, equal ones may be chance
+MAX_TOKENS = 1 << 18
+MAX_WIDTH = 1 << 13  # numbers of one input that are compared with its target
 
 
 class Labels(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
         self._looks: dict[tuple[str, str], int] = {}
-        self._tokens: list[
-            tuple[torch.Tensor, int]
-        ] = []  # what went into embeddings since the last backward, and their size
-        self._offsets: dict[str, list[int]] = {}  # by place: offsets at which targets were found among the inputs
-        self._given: torch.Tensor | None = None  # to the model, since the last backward
-        self._copies: dict[str, list[int]] = {}  # by place: which number of its input each target was
+        self._texts: list[tuple[torch.Tensor, int]] = []  # inputs of embeddings since the last backward, their sizes
+        self._given: torch.Tensor | None = None  # numbers that the model was given since the last backward
+        self._called = False  # a loss function of torch, since the last backward
+        self._values: dict[tuple[str, str], TargetValues] = {}
+        self._packing = Packing(hub)
+
+    def attach(self) -> None:
+        self._packing.attach()
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
-        if not isinstance(module, torch.nn.Embedding) or not self.hub.grad or not args or len(self._tokens) >= 4:
+        if not isinstance(module, torch.nn.Embedding) or not self.hub.grad or not args or len(self._texts) >= MAX_TEXTS:
             return
         ids = args[0]
         if isinstance(ids, torch.Tensor) and ids.dim() == 2 and ids.shape[1] > 1:
-            self._tokens.append((ids, module.num_embeddings))
+            self._texts.append((ids, module.num_embeddings))
 
     @on_deep_steps
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
@@ -58,135 +58,163 @@ class Labels(Observer):
 
     @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
-        if (
-            not self.hub.deep
-            or not call.output.requires_grad
-            or not watchable(call.target)
-            or not watchable(call.input)
-        ):
+        plain = watchable(call.target) and watchable(call.input)
+        if not self.hub.deep or not call.output.requires_grad or not plain:
             return
-        key = (call.name, call.where)
-        looks = self._looks[key] = self._looks.get(key, 0) + 1
-        if looks > FIRST_LOOKS and looks % LATER:
+        self._called = True
+        look = self._looks[call.name, call.where] = self._looks.get((call.name, call.where), 0) + 1
+        if look > FIRST_LOOKS and look % LATER:
             return
-        for finding in self._check(call):
-            self._findings.add(finding, call.where)
+        numbers = call.target.is_floating_point()
+        if call.name in TWO_CLASSES:
+            self._measure_values(call.name, call.target, call.where)
+        elif call.name == "cross_entropy" and numbers:
+            self._measure_sums(call)
+        elif call.name in ("cross_entropy", "nll_loss"):
+            self._measure_sequences(call, look)
+        elif call.name in REGRESSION and numbers:
+            self._measure_copies(call, look)
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
-        self._tokens.clear()
+        called, self._called = self._called, False
+        self._texts.clear()
         self._given = None
+        if self.hub.deep and not called and not self._packing.seen and watchable(loss) and loss.numel() == 1:
+            labels = margin_labels(loss)
+            if labels is not None:
+                self._measure_values(MARGIN, labels, user_line())
 
-    def _check(self, call: Criterion) -> Iterator[Finding]:
-        if call.name in BINARY:
-            yield from _range(call)
-        elif call.name in SIGNED:
-            yield from _signs(call)
-        elif call.name == "cross_entropy" and call.target.is_floating_point():
-            yield from _distribution(call)
-        elif call.name in ("cross_entropy", "nll_loss"):
-            yield from self._sequences(call)
-        elif call.name in REGRESSION and call.target.is_floating_point():
-            yield from self._copied(call)
+    def _measure_values(self, criterion: str, target: torch.Tensor, where: str) -> None:
+        target = near(target).double()
+        low, high = target.aminmax()
+        between = (target != low) & (target != high)
+        counts = torch.stack([between.sum(), (target == 0).sum(), (target == 1).sum()]).tolist()
+        if math.isnan(float(low)):
+            return
+        now = TargetValues(
+            criterion=criterion,
+            low=float(low),
+            high=float(high),
+            between=counts[0],
+            zeros=counts[1],
+            ones=counts[2],
+            count=target.numel(),
+            where=where,
+        )
+        before = self._values.get((criterion, where))
+        self._values[criterion, where] = now if before is None else _together(before, now)
+        self.hub.measure(self._values[criterion, where])
 
-    def _copied(self, call: Criterion) -> Iterator[Finding]:
-        """One of the numbers that go in is the answer."""
+    def _measure_sums(self, call: Criterion) -> None:
+        """Of soft labels, which should be a distribution over the classes."""
+        if call.target.dim() < 2 or call.target.shape != call.input.shape:
+            return
+        sums = near(call.target).float().sum(1).flatten().sort().values
+        count = min(len(sums), MAX_SUMS)
+        places = ((torch.arange(count) + 0.5) * len(sums) / count).long()
+        self.hub.measure(TargetRowSums(sums=tuple(sums[places].tolist()), where=call.where))
+
+    def _measure_copies(self, call: Criterion, look: int) -> None:
+        """Whether one of the numbers that go in is the answer."""
         data, target = self._given, call.target
-        if (
-            data is None
-            or not watchable(data)
-            or data.dim() < 2
-            or target.numel() != len(data)
-            or len(data) < LEAST_ROWS
-        ):
+        if data is None or not watchable(data) or data.dim() < 2 or target.numel() != len(data):
             return
         rows = near(data).flatten(1)
         answers = near(target).reshape(-1)[: len(rows)].to(rows.dtype)
         width = rows.shape[1]
-        if not LEAST_WIDTH <= width <= MOST_WIDTH or len(answers.unique()) < VARIED * len(answers):  # type: ignore[no-untyped-call]
+        if width > MAX_WIDTH:
             return
-        same = (rows[: len(answers)] == answers.unsqueeze(1)).all(0).nonzero().flatten().tolist()
-        found = self._copies.setdefault(call.where, [])
-        found.append(same[-1] if same else -1)
-        if len(found) >= 2 and len(set(found)) == 1 and same:
-            yield Finding(
-                "targets-not-next-token", True,
-                f"Each target of {call.name} is number {same[-1] + 1} of the {width} that the model is given for it: it only has to copy.", 0.9,
-            )  # fmt: skip
+        equal = (rows[: len(answers)] == answers.unsqueeze(1)).all(0).nonzero().flatten().tolist()
+        distinct = len(answers.unique()) / len(answers)  # type: ignore[no-untyped-call]
+        self.hub.measure(
+            NumbersAsTargets(
+                criterion=call.name,
+                look=look,
+                column=equal[-1] if equal else -1,
+                width=width,
+                rows=len(data),
+                distinct=distinct,
+                where=call.where,
+            )
+        )
 
-    def _sequences(self, call: Criterion) -> Iterator[Finding]:
-        """Targets beside the tokens that went in."""
+    def _measure_sequences(self, call: Criterion, look: int) -> None:
+        """Class numbers beside the tokens that went in."""
         classes = call.input.shape[1] if call.input.dim() > 1 else 0
-        same_size = [ids for ids, size in self._tokens if size == classes and ids.device == call.target.device]
-        texts = [ids for ids in same_size if watchable(ids) and ids.numel() >= LEAST_TOKENS]
+        same_size = [ids for ids, size in self._texts if size == classes and ids.device == call.target.device]
+        texts = [ids for ids in same_size if watchable(ids) and ids.numel() >= MIN_TOKENS]
         if not texts:
-            yield from self._tags(call)
+            self._measure_tags(call)
             return
-        ignored = call.options.get("ignore_index", -100)
         pairs = [pair for pair in (_beside(ids, call.target) for ids in texts) if pair is not None]
-        told = [_agreement(ids, targets, ignored) for ids, targets in pairs]
-        # of an encoder and a decoder, the one counts whose next tokens are the targets; a copy of the targets only where there is none
-        best = max(told, key=lambda shares: (shares[1] >= SAME, shares[0], shares[2]), default=None)
-        if best is not None:
-            yield from self._offset(call, best)
-        if len(texts) == 1 and pairs and call.options.get("reduction", "mean") != "none":
-            yield from _padding(call, *pairs[0], ignored)
+        if not pairs:
+            return
+        ignored = _ignored(call)
+        same, following, second, repeated, counted = zip(*(_agreement(*pair, ignored) for pair in pairs), strict=True)
+        self.hub.measure(
+            TokensAsTargets(
+                criterion=call.name,
+                look=look,
+                same=same,
+                next=following,
+                second=second,
+                repeated=repeated,
+                counted=counted,
+                where=call.where,
+            )
+        )
+        if len(texts) == 1 and _is_reduced(call):
+            self.hub.measure(padding_of(call, *pairs[0], ignored))
 
-    def _tags(self, call: Criterion) -> Iterator[Finding]:
+    def _measure_tags(self, call: Criterion) -> None:
         """Targets of another kind than the tokens, one for each of them: where the tokens end, those should too."""
         alike = [
-            ids for ids, _ in self._tokens if ids.device == call.target.device and ids.numel() == call.target.numel()
+            ids for ids, _ in self._texts if ids.device == call.target.device and ids.numel() == call.target.numel()
         ]
-        if len(alike) != 1 or not watchable(alike[0]) or alike[0].numel() < LEAST_TOKENS:
+        if len(alike) != 1 or not watchable(alike[0]) or alike[0].numel() < MIN_TOKENS or not _is_reduced(call):
             return
         ids = alike[0]
-        few = max(1, MOST_TOKENS // ids.shape[1])
+        few = max(1, MAX_TOKENS // ids.shape[1])
         ids, targets = ids[:few].cpu(), call.target.detach().reshape(ids.shape)[:few].cpu()
-        if call.options.get("reduction", "mean") != "none":
-            yield from _padding(call, ids, targets, call.options.get("ignore_index", -100), tags=True)
+        self.hub.measure(padding_of(call, ids, targets, _ignored(call), tags=True))
 
-    def _offset(self, call: Criterion, shares: list[float]) -> Iterator[Finding]:
-        name = "targets-not-next-token"
-        *agree, repeated, left = shares
-        if repeated > REPEATING or left < 0.5:
-            return
-        best = max(range(3), key=lambda offset: agree[offset])
-        if agree[best] < SAME:
-            return
-        found = self._offsets.setdefault(call.where, [])
-        found.append(best)
-        if len(found) < 2 or set(found) != {best}:
-            return
-        if best == 1:
-            yield Finding(name, False, f"The targets of {call.name} are the next tokens of the input.")
-        elif best == 0:
-            yield Finding(
-                name,
-                True,
-                f"The targets of {call.name} equal the input tokens at the same position ({agree[0]:.0%}): the model only has to copy.",
-                0.9,
-            )
-        else:
-            yield Finding(
-                name,
-                True,
-                f"The targets of {call.name} are the input tokens two positions ahead ({agree[2]:.0%}): shifted twice.",
-                0.9,
-            )
+
+def _together(one: TargetValues, other: TargetValues) -> TargetValues:
+    return TargetValues(
+        criterion=one.criterion,
+        low=min(one.low, other.low),
+        high=max(one.high, other.high),
+        between=one.between + other.between,
+        zeros=one.zeros + other.zeros,
+        ones=one.ones + other.ones,
+        count=one.count + other.count,
+        where=one.where,
+    )
+
+
+def _is_reduced(call: Criterion) -> bool:
+    """Whether it gives one number: else some targets may be masked afterwards."""
+    return bool(call.options.get("reduction", "mean") != "none")
+
+
+def _ignored(call: Criterion) -> int:
+    return int(call.options.get("ignore_index", -100))
 
 
 def _beside(ids: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
-    """Some rows of tokens with the targets of each, where there is one for every token or for every one but the last."""
+    """Some rows of tokens with the targets of each, where there is one for every token, or every one but the last."""
     rows, length = ids.shape
     wide = target.numel() // rows
     if wide * rows != target.numel() or wide not in (length, length - 1):
         return None
-    few = max(1, MOST_TOKENS // length)
+    few = max(1, MAX_TOKENS // length)
     return ids[:few].cpu(), target.detach().reshape(rows, wide)[:few].cpu()
 
 
 def _agreement(ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> list[float]:
-    """The shares of targets that equal the tokens 0, 1 and 2 places ahead, of neighbours that are equal, and of targets that count."""
+    """The shares of targets that equal the tokens 0, 1 and 2 places ahead, of neighbours that are equal, and of targets
+    that count."""
     counted = targets != ignored
     shares = []
     for offset in (0, 1, 2):
@@ -197,86 +225,6 @@ def _agreement(ids: torch.Tensor, targets: torch.Tensor, ignored: int) -> list[f
     repeats = (ids[:, 1:] == ids[:, :-1]).float().mean()
     numbers: list[float] = torch.stack([*shares, repeats, counted.float().mean()]).tolist()
     return numbers
-
-
-def _range(call: Criterion) -> Iterator[Finding]:
-    name, codes = "labels-out-of-range", "codes-out-of-range"
-    target = near(call.target).float()
-    low, high = target.aminmax()
-    least, most, coded = torch.stack([low, high, ((target == low) | (target == high)).float().mean()]).tolist()
-    if least < -1e-3 or most > 1 + 1e-3:
-        yield Finding(
-            name, True, f"{call.name} is given targets from {least:.4g} to {most:.4g}; it is defined for 0 to 1."
-        )
-        if coded < 1:
-            yield Finding(codes, False, f"The targets of {call.name} have more than two values.")
-        elif target.numel() >= LEAST_CODES:
-            yield Finding(
-                codes, True, f"All targets of {call.name} are {least:.4g} or {most:.4g}; it is defined for 0 to 1."
-            )
-    elif least == least and most == most:
-        yield Finding(name, False, f"The targets of {call.name} lie between 0 and 1.")
-        yield Finding(codes, False, f"The targets of {call.name} lie between 0 and 1.")
-
-
-def _signs(call: Criterion) -> Iterator[Finding]:
-    target = near(call.target)
-    zeros, ones = torch.stack([(target == 0).sum(), (target == 1).sum()]).tolist()
-    wrong = zeros + ones == target.numel() >= LEAST_CODES and zeros > 0 and ones > 0
-    text = f"Of {target.numel()} targets of {call.name} {zeros} are 0 and {ones} are 1; it is defined for -1 and 1."
-    yield Finding("codes-out-of-range", wrong, text)
-
-
-def _distribution(call: Criterion) -> Iterator[Finding]:
-    name = "targets-no-distribution"
-    target = call.target
-    if target.dim() < 2 or target.shape != call.input.shape:
-        return
-    share = float((near(target).float().sum(1) >= SEVERAL_LABELS).float().mean())
-    if share >= SEVERAL_ROWS:
-        yield Finding(
-            name,
-            True,
-            f"{share:.0%} of the target rows of cross_entropy sum to {SEVERAL_LABELS:g} or more: several labels for one sample, but it expects one.",
-        )
-    else:
-        yield Finding(name, False, "The target rows of cross_entropy sum to 1.")
-
-
-def _padding(
-    call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int, *, tags: bool = False
-) -> Iterator[Finding]:
-    name = "padding-in-loss"
-    pad, filler = (
-        targets[:, -1].median(),
-        ids[:, -1].median(),
-    )  # what more than half of the rows end with, if anything is
-    runs, fillers = _run(targets == pad), _run(ids == filler)
-    if tags:  # the last words of a sentence may have the tag that padding was given
-        runs = torch.minimum(runs, fillers)
-    numbers = [runs.sum() / targets.numel(), (runs >= 2).float().mean(), (runs.amax() > runs.amin()).float()]
-    share, padded, uneven, filled, token = torch.stack([*numbers, fillers.sum() / ids.numel(), pad.double()]).tolist()
-    weight = call.options.get("weight")
-    token = int(token)
-    masked = token == ignored or (
-        isinstance(weight, torch.Tensor) and 0 <= token < len(weight) and float(weight[token]) == 0
-    )
-    if share < PADDING or padded < PADDED_ROWS or not uneven or filled < 0.7 * share:
-        yield Finding(name, False, f"The targets of {call.name} do not end in long runs of one token.")
-    elif masked:
-        yield Finding(name, False, f"{share:.0%} of the targets of {call.name} are padding, and they do not count.")
-    else:
-        yield Finding(
-            name,
-            True,
-            f"{share:.0%} of the targets of {call.name} are token {token} at the ends of the sequences, where the input is padding too, and it is not ignore_index ({ignored}).",
-            0.9,
-        )
-
-
-def _run(hits: torch.Tensor) -> torch.Tensor:
-    """The length of the run of hits at the end of each row."""
-    return hits.long().flip(1).cumprod(1).sum(1)
 
 
 OBSERVER = Labels

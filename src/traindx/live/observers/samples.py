@@ -1,5 +1,5 @@
-"""What the data looks like in the first batches: shape, range and kind, samples that repeat, features that never change, and
-how many updates a pass over it makes."""
+"""Measures what the data looks like in the first batches: shape, range and kind, samples that repeat, features that
+never change, and how many updates a pass over it makes."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ import math
 import weakref
 from contextlib import suppress
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 import torch
 
-from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.neighbours import distinct
 from traindx.live.observer import Criterion, Observer, on_deep_steps
-from traindx.live.pace import falls_steadily
 from traindx.live.rows import few, thinned, watchable
-from traindx.live.tensors import first_input, names_of, wants_gradients
+from traindx.live.tensors import first_input, wants_gradients
 from traindx.live.values import Number
+from traindx.measurements import FirstBatches, PassesOverData, SampleExtremes
 
-BATCHES = 8  # looked at
-ENOUGH = 3
-ROWS = 1024  # of a batch
-LEAST_ROWS = 8
-FEATURES = 1024  # of a sample that are compared, spread over it
-LEAST_FEATURES = 4  # fewer make equal rows by chance
-REPEATED = 0.25  # of the rows of a batch
-OUTLIER = 50.0  # times the middle of its batch that the largest value of a sample is
-SEEN_ROWS = 64  # before a feature is called constant
-TABLE = 50  # features at most: wider rows may be images, whose borders are constant by nature
+MAX_BATCHES = 8  # looked at
+MAX_ROWS = 1024  # of a batch
+MIN_ROWS = 8  # in fewer there is no usual sample
+MAX_FEATURES = 1024  # of a sample that are compared, spread over it
+MIN_FEATURES = 4  # fewer make equal rows by chance
+MAX_COLUMNS = 50  # of a table: wider rows may be images, whose borders are constant by nature
+MAX_NAMED = 5  # features that never change
 PIXELS = 1.5  # beyond this, numbers from 0 up to at most 255 are pixels that nobody scaled
-FEW_UPDATES, MANY_PASSES, FEW_A_PASS, LEAST_DATA, STILL_HIGH = 150, 10, 2, 256, 0.7
-UNFINISHED = 0.3  # of the first loss, where it falls to the end as it did at first
+MAX_LOSSES = 150  # of the first updates
+MIN_DATA = 256  # samples of a batch that may be all the data there is,
+SAME_BATCHES = 3  # where so many updates see the same
+ROUNDING = 1e-6  # by which sums over the same samples in another order may differ
 
 
 class Samples(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
         self._later = Later()
         self._described = self._labelled = False
         self._looks = 0
-        self._repeated: list[float] = []
+        self._repeated: list[float] = []  # share of samples that repeat one of their batch, and
+        self._distinct: list[int] = []  # different numbers in its first sample
+        self._standing_out = 0.0  # largest sample by the median one, in the batch where that is largest
         self._low: torch.Tensor | None = None  # of each feature, over the batches looked at
         self._high: torch.Tensor | None = None
         self._rows = 0
@@ -60,35 +60,35 @@ class Samples(Observer):
             return
         if not (self.hub.grad and wants_gradients(output)) or data.is_complex():
             return
-        if data.is_floating_point() and len(data) >= LEAST_ROWS:
+        if data.is_floating_point() and len(data) >= MIN_ROWS:
             self._later.bring(thinned(data), partial(self._ranged, self.hub.step + 1))
-        if self._lengths is None and self._last_loader is None and self.hub.step < ENOUGH and len(data) >= LEAST_DATA:
+        unknown = self._lengths is None and self._last_loader is None
+        if unknown and self.hub.step < SAME_BATCHES and len(data) >= MIN_DATA:
             self._later.ask(data.detach().double().sum().reshape(1), partial(self._summed, len(data)))
-        if self._looks >= BATCHES or not self.hub.deep:
+        if self._looks >= MAX_BATCHES or not self.hub.deep:
             return
         if not self._described:
             self._described = True
             self._later.bring(few(data), partial(self._describe, tuple(data.shape)))
-        if len(data) >= LEAST_ROWS and data.is_floating_point():
+        if len(data) >= MIN_ROWS and data.is_floating_point():
             self._looks += 1
-            self._later.bring(few(data[:ROWS]), self._look)
+            self._later.bring(few(data[:MAX_ROWS]), self._look)
 
     on_glance = on_forward
 
     def _ranged(self, update: int, rows: torch.Tensor) -> None:
         largest = rows.abs().amax(1).float()
-        high, middle = float(largest.amax()), float(largest.median())
-        # a spike it caused says more: which sample, and where the batch is kept
-        if 0 < OUTLIER * middle < high < math.inf and "outlier-batch" not in self.hub.found:
-            text = f"A sample in the batch of update {update} reaches {high:.3g}; the samples beside it reach {middle:.3g} in the middle."
-            self._findings.add(Finding("outlier-batch", True, text))
+        high, median = float(largest.amax()), float(largest.median())
+        if median > 0 and high < math.inf and high / median > self._standing_out:
+            self._standing_out = high / median
+            self.hub.measure(SampleExtremes(update=update, largest=high, median=median))
 
     def _summed(self, rows: int, sums: list[float]) -> None:
         """Without a loader the size of the data is not known, but that every update sees the same samples is."""
         self._sums += sums
         first = self._sums[0]
-        same = all(math.isclose(one, first, rel_tol=1e-6, abs_tol=1e-6 * rows) for one in self._sums)
-        if same and len(self._sums) >= ENOUGH and self._last_loader is None:
+        same = all(math.isclose(one, first, rel_tol=ROUNDING, abs_tol=ROUNDING * rows) for one in self._sums)
+        if same and len(self._sums) >= SAME_BATCHES and self._last_loader is None:
             self._lengths = 1, rows
 
     def _describe(self, shape: tuple[int, ...], data: torch.Tensor) -> None:
@@ -108,15 +108,14 @@ class Samples(Observer):
             )  # fmt: skip
 
     def _look(self, data: torch.Tensor) -> None:
-        if len(data) < LEAST_ROWS:
+        if len(data) < MIN_ROWS:
             return
         rows = data.flatten(1)
-        rows = rows[:, :: math.ceil(rows.shape[1] / FEATURES)]
-        if rows.shape[1] >= LEAST_FEATURES:
-            repeated = 1 - len(distinct(rows.float())) / len(rows)
-            varied = len(rows[0].float().unique()) > LEAST_FEATURES // 2  # type: ignore[no-untyped-call]
-            self._repeated.append(repeated if varied else 0.0)
-        if data.dim() == 2 and data.shape[1] <= TABLE:
+        rows = rows[:, :: math.ceil(rows.shape[1] / MAX_FEATURES)]
+        if rows.shape[1] >= MIN_FEATURES:
+            self._repeated.append(1 - len(distinct(rows.float())) / len(rows))
+            self._distinct.append(len(rows[0].float().unique()))  # type: ignore[no-untyped-call]
+        if data.dim() == 2 and data.shape[1] <= MAX_COLUMNS:
             low, high = data.amin(0), data.amax(0)
             if self._low is None or self._high is None or self._low.shape != low.shape:
                 self._low, self._high, self._rows = low, high, 0
@@ -138,14 +137,14 @@ class Samples(Observer):
     # --- what it amounts to -------------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if self._lengths is None and self.hub.step < FEW_UPDATES:
+        if self._lengths is None and self.hub.step < MAX_LOSSES:
             self._last_loader = weakref.ref(loader)
 
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self.hub.step < FEW_UPDATES and loss.numel() == 1:
+        if self.hub.step < MAX_LOSSES and loss.numel() == 1:
             self._measure_loader()
             number = self.hub.number_of(loss)
-            if number is not None and len(self._losses) < FEW_UPDATES:
+            if number is not None and len(self._losses) < MAX_LOSSES:
                 self._losses.append(number)
 
     def _measure_loader(self) -> None:
@@ -160,53 +159,43 @@ class Samples(Observer):
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
-        self._tell_repeated()
-        self._tell_constant()
-        if not self.hub.cut_short:
-            self._tell_passes()
+        self._measure_first_batches()
+        if not self.hub.cut_short:  # else the length says nothing
+            self._measure_passes()
 
-    def _tell_repeated(self) -> None:
-        if len(self._repeated) < ENOUGH:
-            return
-        many = [share for share in self._repeated if share > REPEATED]
-        if 2 * len(many) > len(self._repeated):
-            middle = sorted(many)[len(many) // 2]
-            text = f"In {len(many)} of {len(self._repeated)} batches looked at {middle:.0%} of the samples repeat another one of their batch."
-            self._findings.add(Finding("duplicate-samples", True, text))
-        elif not many:
-            text = f"{len(self._repeated)} batches looked at hold hardly any sample twice."
-            self._findings.add(Finding("duplicate-samples", False, text))
+    def _measure_first_batches(self) -> None:
+        constant: list[int] = []
+        if self._low is not None and self._high is not None:
+            constant = (self._low == self._high).nonzero().flatten().tolist()
+        if self._repeated or self._rows:
+            self.hub.measure(
+                FirstBatches(
+                    repeated=tuple(self._repeated),
+                    distinct=tuple(self._distinct),
+                    rows=self._rows,
+                    features=0 if self._low is None else len(self._low),
+                    constant=len(constant),
+                    constant_first=tuple(constant[:MAX_NAMED]),
+                )
+            )
 
-    def _tell_constant(self) -> None:
-        if self._low is None or self._high is None or self._rows < SEEN_ROWS:
-            return
-        still = (self._low == self._high).nonzero().flatten().tolist()
-        of = f"of {len(self._low)} input features"
-        if still and len(still) < len(self._low):
-            text = f"{len(still)} {of} have one value in all {self._rows} samples looked at: {names_of(still)}."
-            self._findings.add(Finding("constant-features", True, text))
-        elif not still:
-            self._findings.add(Finding("constant-features", False, f"All {of} change."))
-
-    def _tell_passes(self) -> None:
-        """Many passes over the data and hardly any updates: a batch is as large as the data."""
-        if self._lengths is None:
+    def _measure_passes(self) -> None:
+        """Many passes over the data may make hardly any updates, where a batch is as large as the data."""
+        losses = [number.value for number in self._losses if number.value is not None]
+        if self._lengths is None or not losses:
             return
         batches, data = self._lengths
-        losses = [number.value for number in self._losses if number.value is not None]
-        if not losses or not losses[0]:
-            return
-        passes, share = self.hub.step / max(batches, 1), losses[-1] / losses[0]
-        few = batches <= FEW_A_PASS and passes >= MANY_PASSES and self.hub.step < FEW_UPDATES
-        unfinished = share > STILL_HIGH or (share > UNFINISHED and falls_steadily(losses))
-        if few and data >= LEAST_DATA and unfinished:
-            text = (
-                f"{passes:.0f} passes over {data} samples made {self.hub.step} updates, because a batch holds {math.ceil(data / batches)} of "
-                f"them; the loss is still {share:.0%} of its first value."
+        third = len(losses) // 3
+        self.hub.measure(
+            PassesOverData(
+                batches=batches,
+                samples=data,
+                updates=self.hub.step,
+                first_loss=losses[0],
+                last_loss=losses[-1],
+                thirds=tuple(fmean(losses[third * part : third * (part + 1)]) for part in range(3)) if third else (),
             )
-            self._findings.add(Finding("huge-batches", True, text))
-        elif batches > FEW_A_PASS:
-            self._findings.add(Finding("huge-batches", False, f"A pass over the data makes {batches} updates."))
+        )
 
 
 OBSERVER = Samples

@@ -1,7 +1,7 @@
-"""Losses that jump: the batch behind one is kept, and looked through for samples unlike the others.
+"""Measures losses that jump: the batch behind one is kept, and its samples with the largest values are recorded.
 
-In host memory the loss is known before its backward pass. On a GPU it arrives some steps later, so that the batches of the
-last steps are held until then, as far as there is room.
+In host memory the loss is known before its backward pass. On a GPU it arrives some steps later, so that the batches
+of the last steps are held until then, as far as there is room.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from typing import Any
 
 import torch
 
-from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.keeping import drawn, keep_batch, users_tensors
 from traindx.live.observer import Observer
 from traindx.live.rows import watchable
-from traindx.live.tensors import names_of, tensors_in
+from traindx.live.tensors import tensors_in
 from traindx.live.values import Number
+from traindx.measurements import LossJump
 
 WINDOW = 64  # losses that tell what is usual
 LEAST = 32
 EVERY = 16  # steps between two looks at what is usual
+# Which batches are worth keeping has to be decided while they are there.
 TIMES = 3.0  # the usual loss, and
 DEVIATIONS = 12.0  # above it, in median absolute deviations: ordinary noise stays below
 MOST_KEPT = 5  # batches
 HELD = 32 << 20  # bytes held until their losses are known
-OUTSIDE = 50.0  # times the largest value of the middle sample
+MIN_ROWS = 4  # in fewer there is no usual sample
+MAX_ROWS = 8  # samples that are recorded
 
 
 @dataclass(slots=True)
@@ -45,7 +47,6 @@ class _Batch:
 class Spikes(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
         self._usual: deque[float] = deque(maxlen=WINDOW)
         self._limit = math.inf
         self._count = 0
@@ -66,7 +67,7 @@ class Spikes(Observer):
         if number is None:
             return
         if number.value is not None:
-            self._judge(number.value, self.hub.step, *self._batch, now=True)
+            self._take(number.value, self.hub.step, *self._batch, now=True)
         else:
             self._hold(number)
 
@@ -76,7 +77,7 @@ class Spikes(Observer):
             held = self._flying.popleft()
             self._bytes -= held.bytes
             if held.loss.value is not None:
-                self._judge(held.loss.value, held.step, held.batch, held.indices, now=False)
+                self._take(held.loss.value, held.step, held.batch, held.indices, now=False)
 
     def _hold(self, number: Number) -> None:
         batch, indices = self._batch
@@ -86,7 +87,7 @@ class Spikes(Observer):
         self._bytes += size
         self._flying.append(_Batch(self.hub.step, number, batch, indices, size))
 
-    def _judge(self, value: float, step: int, batch: Any, indices: Sequence[int] | None, *, now: bool) -> None:
+    def _take(self, value: float, step: int, batch: Any, indices: Sequence[int] | None, *, now: bool) -> None:
         if not math.isfinite(value):
             return
         if value > self._limit:
@@ -98,9 +99,9 @@ class Spikes(Observer):
         self._usual.append(value)
         self._count += 1
         if self._count % EVERY == 0 and len(self._usual) >= LEAST:
-            middle = median(self._usual)
-            scatter = median(abs(one - middle) for one in self._usual)
-            self._limit = max(TIMES * middle, middle + DEVIATIONS * scatter) if middle > 0 else math.inf
+            usual = median(self._usual)
+            scatter = median(abs(one - usual) for one in self._usual)
+            self._limit = max(TIMES * usual, usual + DEVIATIONS * scatter) if usual > 0 else math.inf
 
     def _keep(self, value: float, step: int, batch: Any, indices: Sequence[int] | None, now: bool) -> None:
         tensors = [tensor for tensor in tensors_in(batch) if watchable(tensor)]
@@ -115,14 +116,10 @@ class Spikes(Observer):
         contents = {"update": step + 1, "loss": value, "batch": tensors, "variables": variables, "indices": indices}
         saved = keep_batch(self.hub, f"spike-{step + 1}", contents)
         if saved:
-            text = f"The loss of update {step + 1} jumped to {value:.4g} (usual {usual:.4g}); its batch is in {saved} of the recording."
-            self.hub.event("warning", text)
-        for tensor in (*tensors, *variables.values()):
-            outside = _outside(tensor, indices)
-            if outside:
-                text = f"At update {step + 1}, whose loss jumped to {value:.4g} (usual {usual:.4g}), {outside}."
-                self._findings.add(Finding("outlier-batch", True, text), saved)
-                return
+            jump = f"The loss of update {step + 1} jumped to {value:.4g} (usual {usual:.4g})"
+            self.hub.event("warning", f"{jump}; its batch is in {saved} of the recording.")
+        standing_out = _standing_out((*tensors, *variables.values()), indices)
+        self.hub.measure(LossJump(update=step + 1, loss=value, usual=usual, where=saved or "", **standing_out))
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         first = next((tensor for tensor in tensors_in(args) if tensor.dim() >= 2), None)
@@ -130,21 +127,27 @@ class Spikes(Observer):
             self._rows = len(first)
 
 
-def _outside(tensor: torch.Tensor, indices: Sequence[int] | None) -> str | None:
-    """Samples with values far beyond those of the others in the batch."""
-    if not tensor.is_floating_point() or tensor.dim() < 2 or not tensor.is_cpu or len(tensor) < 4:
-        return None
-    tops = tensor.detach().float().abs().flatten(1).amax(1)
-    usual = float(tops.median())
-    rows = [place for place, top in enumerate(tops.tolist()) if top > OUTSIDE * usual > 0]
-    if not rows or len(rows) > len(tensor) // 4:
-        return None
-    samples = (
-        f" (sample {names_of([indices[row] for row in rows])} of the data set)"
-        if indices is not None and len(indices) == len(tensor)
-        else ""
-    )
-    return f"row {names_of(rows)}{samples} of the batch holds values up to {float(tops.max()):.3g}; in the others they reach {usual:.3g}"
+def _standing_out(tensors: Sequence[torch.Tensor], indices: Sequence[int] | None) -> dict[str, Any]:
+    """The samples with the largest values, in the tensor where they are largest beside those of the median sample."""
+    found: dict[str, Any] = {}
+    for tensor in tensors:
+        if not tensor.is_floating_point() or tensor.dim() < 2 or not tensor.is_cpu or len(tensor) < MIN_ROWS:
+            continue
+        tops = tensor.detach().float().abs().flatten(1).amax(1)
+        usual = float(tops.median())
+        ordered = tops.sort(descending=True)
+        largest, rows = ordered.values[:MAX_ROWS].tolist(), ordered.indices[:MAX_ROWS].tolist()
+        if usual > 0 and (not found or largest[0] / usual > found["largest"][0] / found["median"]):
+            known = indices if indices is not None and len(indices) == len(tensor) else None
+            found = {
+                "largest": tuple(largest),
+                "rows": tuple(rows),
+                "samples": tuple(known[row] for row in rows) if known is not None else (),
+                "median": usual,
+                "beyond_quarter": float(ordered.values[len(tensor) // 4]),
+                "count": len(tensor),
+            }
+    return found
 
 
 OBSERVER = Spikes
