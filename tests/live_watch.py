@@ -12,7 +12,10 @@ from traindx.live.observer import Observer
 from traindx.live.observers.objective import Objective
 from traindx.live.store import Store
 from traindx.readers.find import find_runs
-from traindx.run import Run
+from traindx.run import Fact, Run
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
+from traindx.symptoms.observed import FromMeasurements
 
 
 def watch(folder: Path, train: Callable[[], object], *kinds: type[Observer], budget: float = 10.0) -> Run:
@@ -29,6 +32,13 @@ def watch(folder: Path, train: Callable[[], object], *kinds: type[Observer], bud
         hub.detach()
     assert not dropped, f"stopped watching: {dropped}"
     (run,) = find_runs([folder / "r.traindx"])
+    for symptom in symptoms().values():
+        seen = symptom.detect.judged(Signals(run)) if isinstance(symptom.detect, FromMeasurements) else None
+        if seen is not None:
+            step = seen.steps[0] if seen.steps else None
+            run.facts[symptom.id] = Fact(
+                symptom.id, seen.state == "present", seen.evidence, seen.where, step, seen.clarity
+            )
     return run
 
 
