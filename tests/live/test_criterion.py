@@ -19,6 +19,8 @@ from traindx.live.observers.predictions import Predictions
 from traindx.live.store import Store
 from traindx.readers.find import find_runs
 from traindx.run import Run
+from traindx.symptoms import symptoms
+from traindx.symptoms.observed import FromMeasurements
 
 CLASSES = 5
 torch.manual_seed(0)
@@ -65,11 +67,21 @@ def train_with(
 
 
 def present(run: Run) -> set[str]:
-    return {fact.id for fact in run.facts.values() if fact.present}
+    return {identifier for identifier, found in _seen(run).items() if found}
 
 
 def absent(run: Run) -> set[str]:
-    return {fact.id for fact in run.facts.values() if not fact.present}
+    return {identifier for identifier, found in _seen(run).items() if not found}
+
+
+def _seen(run: Run) -> dict[str, bool]:
+    """What facts and measurements say, by symptom."""
+    found = {fact.id: fact.present for fact in run.facts.values()}
+    for symptom in symptoms().values():
+        judged = symptom.detect.judge(run.measured[0]) if isinstance(symptom.detect, FromMeasurements) else None
+        if judged is not None:
+            found[symptom.id] = judged.state == "present"
+    return found
 
 
 def log_mean(out: Tensor, part: slice) -> Tensor:

@@ -55,9 +55,14 @@ def _in_eval(modes: EvaluationModes) -> Observation | None:
 
 def _modes(in_eval: int, in_train: int, breaks: int, most_with_loss: int) -> EvaluationModes:
     return EvaluationModes(
-        in_eval=in_eval, in_train=in_train, breaks=breaks, most_with_loss=most_with_loss,
-        dropouts=1, batchnorms=4, where="Net",
-    )  # fmt: skip
+        in_eval=in_eval,
+        in_train=in_train,
+        breaks=breaks,
+        most_with_loss=most_with_loss,
+        dropouts=1,
+        batchnorms=4,
+        where="Net",
+    )
 
 
 def _dropping(evaluations: int, repeated: bool = False) -> DroppedInEvaluation:

@@ -2,10 +2,64 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from traindx.diagnosis import Observation
+from traindx.measurements import Measured, PaddedTargets
+from traindx.symptoms.base import Case, Symptom, percent
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold, fitted
 
 ID = "padding-in-loss"
+SHARE = fitted(f"{ID}.share", 0.3, unit="of the targets are in runs of one target at the ends")
+ROWS = Threshold(
+    0.5,
+    "of the sequences end in such runs",
+    "the target looked for is the median of the last column: a common one only if half of the rows end in it",
+)
+FILLED = fitted(f"{ID}.filled", 0.7, unit="of that share of the input is in such runs, too")
+CLARITY = 0.9  # a token that means something may stand at the ends of texts as well
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks = measured.all(PaddedTargets)
+    found = next((one for one in looks if _is_padded(one) and _counts(one)), None)
+    if found is not None:
+        sentence = (
+            f"{percent(found.share)} of the targets of {found.criterion} are token {found.token} at the ends of the "
+            f"sequences, where the input is padding too, and it is not ignore_index ({found.ignore_index})."
+        )
+        return seen(ID, True, sentence, at=found, clarity=CLARITY)
+    if not looks:
+        return None
+    first, name = looks[0], looks[0].criterion
+    sentence = f"The targets of {name} do not end in long runs of one token."
+    if _is_padded(first):
+        sentence = f"{percent(first.share)} of the targets of {name} are padding, and they do not count."
+    return seen(ID, False, sentence, at=first)
+
+
+def _is_padded(look: PaddedTargets) -> bool:
+    if not (SHARE.reached(look.share) and ROWS.reached(look.rows) and look.uneven):
+        return False
+    return FILLED.reached(look.filled / look.share)
+
+
+def _counts(look: PaddedTargets) -> bool:
+    return look.token != look.ignore_index and look.weight != 0
+
+
+def padded(share: float = 0.43, *, ignore_index: int = -100, weight: float = 1.0, uneven: bool = True) -> PaddedTargets:
+    return PaddedTargets(
+        criterion="cross_entropy",
+        share=share,
+        rows=0.9,
+        uneven=uneven,
+        filled=0.42,
+        token=0,
+        ignore_index=ignore_index,
+        weight=weight,
+        where="train.py:30",
+    )
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -24,8 +78,9 @@ A large part of the targets is padding that the loss does not ignore.
 
 ## How it is measured
 A recording compares targets of sequences with the tokens that went into the embedding: rows end in runs of one
-target, of different length, where the input is constant too; they make up more than 30 % of all targets, and the
-value is not `ignore_index` and not weighted with 0.
+target, of different length, in half of the rows at least, where the input is constant too; they make up 30 % of all
+targets or more, the runs of the input have at least 0.7 of that share, and the value is not `ignore_index` and not
+weighted with 0.
 
 ## Healthy range
 Padding is ignored (`ignore_index`), masked by hand, or rare.
@@ -33,11 +88,15 @@ Padding is ignored (`ignore_index`), masked by hand, or rare.
 ## What it usually means
 `ignore_index` was not set to the padding token, or labels were not replaced by -100.
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "43 % of the targets of cross_entropy are token 0 at the ends of the sequences, where the input is "
-        "padding too, and it is not ignore_index (-100).",
-        "Padding is ignored.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("padding counts", "present", measured=(padded(),)),
+        Case("padding counts in the second batch", "present", measured=(padded(0.2), padded())),
+        Case("a fifth of the targets", "absent", measured=(padded(0.2),)),
+        Case("runs of one length, as of a closing token", "absent", measured=(padded(uneven=False),)),
+        Case("runs that the input does not have", "absent", measured=(padded(0.7),)),
+        Case("ignored", "absent", measured=(padded(ignore_index=0),)),
+        Case("weighted with 0", "absent", measured=(padded(weight=0.0),)),
+        Case("a log alone", "unknown"),
     ),
 )

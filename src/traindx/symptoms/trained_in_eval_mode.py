@@ -8,13 +8,11 @@ from traindx.run import Fact
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.modes import CLARITY, layers
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.thresholds import Threshold
+from traindx.thresholds import fitted
 
 ID = "trained-in-eval-mode"
-IN_EVAL = Threshold(5, "updates in eval mode", "fewer may be a step that a script takes on purpose; five are a habit")
-UPDATES = Threshold(
-    30, "updates in train mode, to be called absent", "one or two short epochs, after which evaluation came"
-)
+IN_EVAL = fitted(f"{ID}.in-eval", 5, unit="updates in eval mode")
+UPDATES = fitted(f"{ID}.updates", 30, unit="updates in train mode, to be called absent")
 
 
 def judge(measured: Measured) -> Observation | None:

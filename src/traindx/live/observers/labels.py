@@ -11,6 +11,7 @@ from traindx.live.criteria import REGRESSION
 from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps
+from traindx.live.padding import padding_of
 from traindx.live.rows import near, watchable
 from traindx.live.tensors import first_input
 
@@ -26,8 +27,6 @@ LEAST_ROWS, LEAST_WIDTH, MOST_WIDTH = 16, 3, 1 << 13  # samples of a batch, and 
 VARIED = 0.5  # of the targets are different
 SAME = 0.99  # of the targets equal the input tokens at one offset
 REPEATING = 0.5  # neighbours that are equal: a text that repeats itself shows no offset
-PADDING = 0.3  # of all targets
-PADDED_ROWS = 0.5  # of the sequences end in padding
 MOST_TOKENS = 1 << 18
 
 
@@ -120,7 +119,7 @@ class Labels(Observer):
         same_size = [ids for ids, size in self._tokens if size == classes and ids.device == call.target.device]
         texts = [ids for ids in same_size if watchable(ids) and ids.numel() >= LEAST_TOKENS]
         if not texts:
-            yield from self._tags(call)
+            self._tags(call)
             return
         ignored = call.options.get("ignore_index", -100)
         pairs = [pair for pair in (_beside(ids, call.target) for ids in texts) if pair is not None]
@@ -130,9 +129,9 @@ class Labels(Observer):
         if best is not None:
             yield from self._offset(call, best)
         if len(texts) == 1 and pairs and call.options.get("reduction", "mean") != "none":
-            yield from _padding(call, *pairs[0], ignored)
+            self.hub.measure(padding_of(call, *pairs[0], ignored))
 
-    def _tags(self, call: Criterion) -> Iterator[Finding]:
+    def _tags(self, call: Criterion) -> None:
         """Targets of another kind than the tokens, one for each of them: where the tokens end, those should too."""
         alike = [
             ids for ids, _ in self._tokens if ids.device == call.target.device and ids.numel() == call.target.numel()
@@ -143,7 +142,7 @@ class Labels(Observer):
         few = max(1, MOST_TOKENS // ids.shape[1])
         ids, targets = ids[:few].cpu(), call.target.detach().reshape(ids.shape)[:few].cpu()
         if call.options.get("reduction", "mean") != "none":
-            yield from _padding(call, ids, targets, call.options.get("ignore_index", -100), tags=True)
+            self.hub.measure(padding_of(call, ids, targets, call.options.get("ignore_index", -100), tags=True))
 
     def _offset(self, call: Criterion, shares: list[float]) -> Iterator[Finding]:
         name = "targets-not-next-token"
@@ -241,42 +240,6 @@ def _distribution(call: Criterion) -> Iterator[Finding]:
         )
     else:
         yield Finding(name, False, "The target rows of cross_entropy sum to 1.")
-
-
-def _padding(
-    call: Criterion, ids: torch.Tensor, targets: torch.Tensor, ignored: int, *, tags: bool = False
-) -> Iterator[Finding]:
-    name = "padding-in-loss"
-    pad, filler = (
-        targets[:, -1].median(),
-        ids[:, -1].median(),
-    )  # what more than half of the rows end with, if anything is
-    runs, fillers = _run(targets == pad), _run(ids == filler)
-    if tags:  # the last words of a sentence may have the tag that padding was given
-        runs = torch.minimum(runs, fillers)
-    numbers = [runs.sum() / targets.numel(), (runs >= 2).float().mean(), (runs.amax() > runs.amin()).float()]
-    share, padded, uneven, filled, token = torch.stack([*numbers, fillers.sum() / ids.numel(), pad.double()]).tolist()
-    weight = call.options.get("weight")
-    token = int(token)
-    masked = token == ignored or (
-        isinstance(weight, torch.Tensor) and 0 <= token < len(weight) and float(weight[token]) == 0
-    )
-    if share < PADDING or padded < PADDED_ROWS or not uneven or filled < 0.7 * share:
-        yield Finding(name, False, f"The targets of {call.name} do not end in long runs of one token.")
-    elif masked:
-        yield Finding(name, False, f"{share:.0%} of the targets of {call.name} are padding, and they do not count.")
-    else:
-        yield Finding(
-            name,
-            True,
-            f"{share:.0%} of the targets of {call.name} are token {token} at the ends of the sequences, where the input is padding too, and it is not ignore_index ({ignored}).",
-            0.9,
-        )
-
-
-def _run(hits: torch.Tensor) -> torch.Tensor:
-    """The length of the run of hits at the end of each row."""
-    return hits.long().flip(1).cumprod(1).sum(1)
 
 
 OBSERVER = Labels
