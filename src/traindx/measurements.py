@@ -76,6 +76,7 @@ class FrequentClass(Measurement, frozen=True, kw_only=True):
 
     top: int  # that class
     top_share: float  # of the training labels
+    least_share: float  # the smallest share that the most frequent class had at any evaluation so far
     median_share: float  # the median share of the other classes
     labels: float  # in training; older ones count less and less
     held_share: float  # of the class, of the labels of the evaluation

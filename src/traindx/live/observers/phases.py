@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from traindx.live.hub import Hub
+from traindx.live.numbered import numbered
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, wants_gradients
@@ -273,13 +274,6 @@ class Phases(Observer):
                 where=seen.name,
             )
         )
-
-
-def numbered(model: torch.nn.Module, met: Counter[str]) -> str:
-    """The class of a model, with a number from the second of its class on."""
-    name = type(model).__name__
-    met[name] += 1
-    return name if met[name] == 1 else f"{name} {met[name]}"
 
 
 def _narrowest(model: torch.nn.Module) -> int:
