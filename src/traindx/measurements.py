@@ -43,8 +43,8 @@ Kind = TypeVar("Kind", bound=Measurement)
 
 
 class InputScales(Measurement, frozen=True, kw_only=True):
-    """Mean and standard deviation of whole input batches of one model, in training and with gradients off between updates. `where`
-    is the model."""
+    """Mean and standard deviation of whole input batches of one model, in training and with gradients off between
+    updates. `where` is the model."""
 
     train_means: tuple[float, ...]  # one a batch, of the first ones
     train_deviations: tuple[float, ...]
@@ -55,8 +55,8 @@ class InputScales(Measurement, frozen=True, kw_only=True):
 
 
 class TakenFor(Measurement, frozen=True, kw_only=True):
-    """For which class the samples of each label are taken most often: in the last training batches, older ones counting less and
-    less, and in one evaluation. Of many classes some, evenly spaced."""
+    """For which class the samples of each label are taken most often: in the last training batches, older ones counting
+    less and less, and in one evaluation. Of many classes some, evenly spaced."""
 
     classes: int  # of the loss
     labels: tuple[int, ...]  # those that the following fields speak of, in the same order
@@ -87,8 +87,8 @@ class FrequentClass(Measurement, frozen=True, kw_only=True):
 
 
 class RareClasses(Measurement, frozen=True, kw_only=True):
-    """The classes that occur at most a tenth as often as the most frequent one in training, beside an evaluation. Only where a
-    sample has one label and all labels count alike."""
+    """The classes that occur at most a tenth as often as the most frequent one in training, beside an evaluation. Only
+    where a sample has one label and all labels count alike."""
 
     classes: int  # of the loss
     batches: int  # of training that were counted
@@ -108,7 +108,8 @@ class RareClasses(Measurement, frozen=True, kw_only=True):
     held_rare_right: int  # recognised
     held_frequent: int  # samples of classes that are not rare
     held_frequent_right: int
-    worse: tuple[float, ...]  # standard errors by which fewer of the rare ones are recognised, in each of the last evaluations
+    # standard errors by which fewer of the rare ones are recognised, in each of the last evaluations
+    worse: tuple[float, ...]
 
 
 class ClassPredictions(Measurement, frozen=True, kw_only=True):
@@ -134,8 +135,8 @@ class ClassPredictions(Measurement, frozen=True, kw_only=True):
 
 
 class OutputSpread(Measurement, frozen=True, kw_only=True):
-    """How far the outputs of a regression differ between the samples of a batch, beside its targets, in the last looks. `where`
-    is the line of the loss."""
+    """How far the outputs of a regression differ between the samples of a batch, beside its targets, in the last looks.
+    `where` is the line of the loss."""
 
     criterion: str  # its name
     looks: int  # the last ones, of which this speaks
@@ -150,7 +151,7 @@ class RegressionTargets(Measurement, frozen=True, kw_only=True):
     losses: tuple[str, ...]  # regression losses
     other_losses: int  # loss functions of other kinds that are trained on
     alone: bool  # `backward` was called on nothing but such a loss, or a multiple of it
-    fractional: tuple[float, ...]  # share of the first targets that are distinct broken numbers, one for each line of a loss
+    fractional: tuple[float, ...]  # share of the first targets that are distinct broken numbers, one a line of a loss
 
 
 class PaddedTargets(Measurement, frozen=True, kw_only=True):
@@ -191,11 +192,11 @@ class UpdateModes(Measurement, frozen=True, kw_only=True):
 
 
 class EvaluationModes(Measurement, frozen=True, kw_only=True):
-    """The mode of such a model when it was called with gradients off, between two updates. `where` is the model. Calls on the batch
-    just trained on do not count."""
+    """The mode of such a model when it was called with gradients off, between two updates. `where` is the model. Calls
+    on the batch just trained on do not count."""
 
     in_eval: int  # calls in eval mode so far
-    in_train: int  # calls in train mode so far, in breaks between updates in which a loss was computed or of the only model
+    in_train: int  # calls in train mode so far, between updates with a loss computed there, or of the only model
     breaks: int  # such breaks with calls in train mode
     most_with_loss: int  # calls in train mode in one break in which a loss was computed, at most
     dropouts: int  # layers of each kind
@@ -203,15 +204,15 @@ class EvaluationModes(Measurement, frozen=True, kw_only=True):
 
 
 class ErrorReach(Measurement, frozen=True, kw_only=True):
-    """Parameters that the error of a model reaches that rebuilds its input under a penalty, and those that only the penalty
-    reaches. `where` is the line of the error."""
+    """Parameters that the error of a model reaches that rebuilds its input under a penalty, and those that only the
+    penalty reaches. `where` is the line of the error."""
 
     criterion: str  # the loss function that gives the error
     reached: tuple[str, ...]  # parameters, the first few
     missed: tuple[str, ...]
     missed_count: int  # how many are missed
     missed_entry: str  # one of them that takes in the data, if any
-    in_a_row: int  # looks so far, the last ones in a row, at which it misses one that takes in the data and reaches others
+    in_a_row: int  # the last looks, in a row, at which it misses one that takes in the data and reaches others
 
 
 # --- splits, leaks, batches, causality --------------------------------------------------------------------------------

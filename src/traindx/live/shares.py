@@ -21,8 +21,8 @@ def is_even(counts: torch.Tensor, held: torch.Tensor) -> bool:
 
 
 def beside(batches: torch.Tensor, rows: torch.Tensor, complete: bool, worse: Sequence[float] = ()) -> RareClasses:
-    """Labels by batch and class in training, beside one evaluation: its labels and the recognised ones by batch and class. `worse` are
-    the standard errors of the evaluations before."""
+    """Labels by batch and class in training, beside one evaluation: its labels and the recognised ones by batch and
+    class. `worse` are the standard errors of the evaluations before."""
     labels = rows[:, 0]
     counts, (held, right) = batches.sum(0), rows.sum(0)
     # those that occur, but seldom: what never occurs may be a class that the data do not have
@@ -61,8 +61,8 @@ def _occurring(counts: torch.Tensor, held: torch.Tensor) -> torch.Tensor:
 
 
 def disorder(batches: torch.Tensor, which: torch.Tensor) -> float:
-    """By how many standard deviations the count of some classes varies more from batch to batch than in a random order; 0 where it
-    cannot vary."""
+    """By how many standard deviations the count of some classes varies more from batch to batch than in a random order;
+    0 where it cannot vary."""
     sizes = batches.sum(1)
     batches, sizes = batches[sizes > 0], sizes[sizes > 0]
     found = batches[:, which].sum(1)

@@ -44,16 +44,16 @@ SYMPTOM = Symptom(
 A dropout layer of the model sets four fifths of its inputs or more to zero in every training step.
 
 ## How it is measured
-The rate of the strongest dropout layer of a model when it is first called, and the rate of dropout that is called as a function,
-read off the masks in the graph. Present from 0.8 on, absent up to 0.5 in a layer; between them the rate only counts as a hint beside
-other symptoms, from 0.6 on.
+The rate of the strongest dropout layer of a model when it is first called, and the rate of dropout that is called as a
+function, read off the masks in the graph. Present from 0.8 on, absent up to 0.5 in a layer; between them the rate only
+counts as a hint beside other symptoms, from 0.6 on.
 
 ## Healthy range
 0.1 to 0.5. Rates of 0.1 are usual in transformers, 0.5 in wide fully connected layers (Srivastava et al., 2014).
 
 ## What it usually means
-The rate was meant as the share to keep (as in old TensorFlow), or was raised against overfitting until nothing is learnt. The
-training loss then stays well above the validation loss, because validation runs without dropout.
+The rate was meant as the share to keep (as in old TensorFlow), or was raised against overfitting until nothing is
+learnt. The training loss then stays well above the validation loss, because validation runs without dropout.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -35,7 +35,8 @@ def _in_train(modes: EvaluationModes) -> Observation | None:
 
 
 def _dropped(measured: Measured) -> Observation | None:
-    """Dropout that model.eval() does not reach. A batch that is answered several times is to show how the answers scatter."""
+    """Dropout that model.eval() does not reach. A batch that is answered several times is to show how the answers
+    scatter."""
     enough = [one for one in measured.all(DroppedInEvaluation) if EVALUATIONS.reached(one.evaluations)]
     if not enough or enough[0].repeated:
         return None
@@ -81,11 +82,12 @@ SYMPTOM = Symptom(
 Between updates the model is called with gradients off while its dropout or batch-norm layers are in train mode.
 
 ## How it is measured
-Calls are watched after gradients are switched off or a loss is computed without them. The batch just trained on, sampling from
-a generator and models that are not trained do not count. Two calls in train mode in one break between updates, with a loss computed
-there, or such calls in two breaks make it present; one call in eval mode before them settles that there is no fault. Dropout that
-is called as a function with `training=True` counts where the layer that calls it is in eval mode and a loss is computed from the
-answer, in two evaluations, unless one batch is answered several times to see how far the answers scatter.
+Calls are watched after gradients are switched off or a loss is computed without them. The batch just trained on,
+sampling from a generator and models that are not trained do not count. Two calls in train mode in one break between
+updates, with a loss computed there, or such calls in two breaks make it present; one call in eval mode before them
+settles that there is no fault. Dropout that is called as a function with `training=True` counts where the layer that
+calls it is in eval mode and a loss is computed from the answer, in two evaluations, unless one batch is answered
+several times to see how far the answers scatter.
 
 ## Healthy range
 All dropout and batch-norm layers in eval mode while evaluating.

@@ -89,11 +89,11 @@ One class is more than ten times as frequent as another, the loss does not weigh
 frequent one only.
 
 ## How it is measured
-A recording counts targets and predictions at the looks it takes at the loss. Present where, after 100 updates, the last looks, five
-of them at batches with more than one class, predict one class only, it is the most frequent one, half of the targets have it, and
-they are ten times as many as those of the rarest class that occurs. The last looks count. Weighted losses, targets that are padding,
-and trainings with several optimisers are left out. Masks of yes and no over a picture count by their points. A regression on
-numbers that are not whole has no classes: absent.
+A recording counts targets and predictions at the looks it takes at the loss. Present where, after 100 updates, the last
+looks, five of them at batches with more than one class, predict one class only, it is the most frequent one, half of
+the targets have it, and they are ten times as many as those of the rarest class that occurs. The last looks count.
+Weighted losses, targets that are padding, and trainings with several optimisers are left out. Masks of yes and no over
+a picture count by their points. A regression on numbers that are not whole has no classes: absent.
 
 ## Healthy range
 Imbalance alone is normal; it counts only together with predictions that have collapsed onto the majority.

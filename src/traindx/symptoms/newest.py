@@ -10,7 +10,8 @@ from traindx.measurements import Kind
 
 
 def newest(judgements: Iterable[Observation | None]) -> Observation | None:
-    """The last one that is there, at the step from which on all agree with it. They come in the order of their steps."""
+    """The last one that is there, at the step from which on all agree with it. They come in the order of their
+    steps."""
     found: Observation | None = None
     for one in judgements:
         if one is not None:

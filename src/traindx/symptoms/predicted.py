@@ -18,7 +18,8 @@ PREDICTIONS = fitted("prediction-collapse.predictions", 64, unit="predictions in
 
 
 def is_settled(look: ClassPredictions | OutputSpread) -> bool:
-    """After the start, and of one optimiser: parts of a model that are trained against each other see one class at a time."""
+    """After the start, and of one optimiser: parts of a model that are trained against each other see one class at a
+    time."""
     return UPDATES.reached(look.step) and look.optimizers <= 1
 
 

@@ -52,8 +52,8 @@ def _classes(look: ClassPredictions) -> Observation | None:
         sentence = f"{look.predicted} of {look.classes} classes are predicted in the last looks at {look.criterion}."
         return seen(ID, False, sentence, at=look)
     sentence = (
-        f"All {look.predictions} predictions in the last {look.last_looks} looks at {look.criterion} are class {look.top}, "
-        f"which {percent(look.top_targets / look.targets)} of the targets are."
+        f"All {look.predictions} predictions in the last {look.last_looks} looks at {look.criterion} are class "
+        f"{look.top}, which {percent(look.top_targets / look.targets)} of the targets are."
     )
     return seen(ID, True, sentence, at=look)
 
@@ -226,12 +226,14 @@ The model answers the same whatever it is shown: one class, only background, or 
 From scores, with five evaluations at least: precision, recall, F1, mAP, Dice and IoU all exactly 0 every time; an
 accuracy that rests within 3 % on 1/K or on a class share named in the config (K is given, in the config, or read off a
 loss that rests at ln K); or a score that agrees to the last digit every time while no other changes and the loss lost
-less than 10 % of its value, or while the training accuracy rose to within 2 % of it and stays there (eight evaluations). A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
-model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or the
-spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
-classes at each look it takes at the loss (after 100 updates, the last looks, five of them at batches with more than one class
-and 64 predictions in all, hold one class), or compares the spread of the outputs of a regression with that of the targets
-(at most 1/100 in the last five looks; absent from 1/10 on). The last looks count; trainings with several optimisers are left out.
+less than 10 % of its value, or while the training accuracy rose to within 2 % of it and stays there (eight
+evaluations). A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is
+the model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or
+the spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
+classes at each look it takes at the loss (after 100 updates, the last looks, five of them at batches with more than one
+class and 64 predictions in all, hold one class), or compares the spread of the outputs of a regression with that of the
+targets (at most 1/100 in the last five looks; absent from 1/10 on). The last looks count; trainings with several
+optimisers are left out.
 
 ## Healthy range
 Scores at zero in the first evaluations of a detector are normal. An accuracy column of a regression is meaningless and
@@ -247,7 +249,8 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
         Case("one class is predicted", "present", measured=(class_predictions(predicted=1),)),
         Case("two classes are predicted", "absent", measured=(class_predictions(predicted=2),)),
         Case("several, beside a score that stands still", "absent",
-             lambda: {"train_loss": flat(500, 0.31, 0.02), "val_acc": flat(10, 0.8374, 0)}, measured=(class_predictions(),)),
+             lambda: {"train_loss": flat(500, 0.31, 0.02), "val_acc": flat(10, 0.8374, 0)},
+             measured=(class_predictions(),)),
         Case("the first updates", "unknown", measured=(class_predictions(predicted=1, step=99, since=50),)),
         Case("four looks at mixed batches", "unknown", measured=(class_predictions(predicted=1, mixed_looks=4),)),
         Case("63 predictions", "unknown", measured=(class_predictions(predicted=1, predictions=63),)),

@@ -51,7 +51,8 @@ PLAIN = 0.5  # which grows to 1 where so many more of them are missed than of th
 
 
 def judge(measured: Measured) -> Observation | None:
-    """What is missed counts before what is not, and the last evaluation before the others: rare classes may be learnt late."""
+    """What is missed counts before what is not, and the last evaluation before the others: rare classes may be learnt
+    late."""
     padded = padding_in_loss.judge(measured)  # then the padding is what is most frequent
     if padded is not None and padded.state == "present":
         return without_classes(ID, measured)
@@ -64,8 +65,8 @@ def judge(measured: Measured) -> Observation | None:
 
 
 def _beside_frequent(looks: Sequence[FrequentClass]) -> Iterator[Observation]:
-    """Whether the samples of other classes are taken for the class that nearly all training labels have. Once no class has most
-    of them, nothing is said any more: what is seen of the labels then is their order."""
+    """Whether the samples of other classes are taken for the class that nearly all training labels have. Once no class
+    has most of them, nothing is said any more: what is seen of the labels then is their order."""
     for one in looks:
         if not LABELS.reached(min(one.labels, one.held_labels)):
             continue
@@ -84,9 +85,9 @@ def _taken(look: FrequentClass) -> Iterator[Observation]:
     times = _times([MISSED.reached(share) for share in shares])
     if not times or IN_A_ROW.reached(times):
         sentence = (
-            f"Class {look.top} has {percent(look.top_share)} of the training labels and {percent(look.held_share)} of the "
-            f"validation labels, and {percent(shares[-1])} of the {look.others} validation samples of other classes are "
-            f"{'not recognised' if dominant else 'taken for it'}."
+            f"Class {look.top} has {percent(look.top_share)} of the training labels and {percent(look.held_share)} of "
+            f"the validation labels, and {percent(shares[-1])} of the {look.others} validation samples of other classes "
+            f"are {'not recognised' if dominant else 'taken for it'}."
         )
         yield seen(ID, times > 0, sentence, at=look)
 
@@ -97,8 +98,8 @@ def _times(found: list[bool]) -> int:
 
 
 def _beside_validation(looks: Sequence[RareClasses]) -> Iterator[Observation]:
-    """Whether classes that are far rarer in training than in validation are recognised less often. Once classes are even, nothing
-    more is said."""
+    """Whether classes that are far rarer in training than in validation are recognised less often. Once classes are
+    even, nothing more is said."""
     for one in looks:
         enough = LABELS_A_CLASS.reached(one.labels / one.classes)
         if enough and EVEN_BATCHES.reached(one.batches) and one.fewest and EVEN.reached(one.most / one.fewest):
@@ -110,8 +111,8 @@ def _beside_validation(looks: Sequence[RareClasses]) -> Iterator[Observation]:
 
 
 def is_rarer(look: RareClasses) -> bool:
-    """Whether the rare classes have a far larger share in validation than in training, beyond doubt, and validation as a whole is
-    more even: labels that only changed their names are not."""
+    """Whether the rare classes have a far larger share in validation than in training, beyond doubt, and validation as
+    a whole is more even: labels that only changed their names are not."""
     if not RARE_LABELS.reached(min(look.rare_labels, look.held_rare)) or not _in_random_order(look):
         return False
     ratio = math.log(_share_held(look) / _share(look))
@@ -133,8 +134,8 @@ def _recognition(look: RareClasses) -> Iterator[Observation]:
     recall, usual = look.held_rare_right / look.held_rare, look.held_frequent_right / look.held_frequent
     name = f"Class {look.rare[0]} has" if look.rare_classes == 1 else f"{look.rare_classes} rare classes have"
     sentence = (
-        f"{name} {percent(_share(look))} of the training labels and {percent(_share_held(look))} of the validation labels, "
-        "and"
+        f"{name} {percent(_share(look))} of the training labels and {percent(_share_held(look))} of the validation "
+        "labels, and"
     )
     if IN_A_ROW.reached(_times([WORSE.reached(errors) for errors in look.worse])):
         clarity = CLEAR + (1 - CLEAR) * min(1.0, (usual - recall) / PLAIN)
@@ -213,23 +214,27 @@ SYMPTOM = Symptom(
 Training shows some classes far less often than another, and in validation these are missed.
 
 ## How it is measured
-Labels and predictions in the losses of training and validation, or the labels that a loader hands out and the outputs of the model
-where validation computes no loss. Present in either of two cases, both of them in three evaluations in a row.
+Labels and predictions in the losses of training and validation, or the labels that a loader hands out and the outputs
+of the model where validation computes no loss. Present in either of two cases, both of them in three evaluations in a
+row.
 
-- One class has more than half of the training labels, ten times the median share of the others, and half of the validation samples of
-  the other classes, ten at least, are taken for it; where it has 80 % of them, it is enough that they are not recognised.
-- Classes that the most frequent training class outnumbers ten times have at least three times that share in validation, beyond five
-  standard errors and surely more than twice, validation as a whole is more even, and fewer of their samples than of the others are
-  recognised, by three standard errors. Labels that come in sorted order, weighted losses, padded targets, and losses with more
-  than one label for a sample, such as those of texts and maps, are left out of this.
+- One class has more than half of the training labels, ten times the median share of the others, and half of the
+  validation samples of the other classes, ten at least, are taken for it; where it has 80 % of them, it is enough that
+  they are not recognised.
+- Classes that the most frequent training class outnumbers ten times have at least three times that share in validation,
+  beyond five standard errors and surely more than twice, validation as a whole is more even, and fewer of their samples
+  than of the others are recognised, by three standard errors. Labels that come in sorted order, weighted losses, padded
+  targets, and losses with more than one label for a sample, such as those of texts and maps, are left out of this.
 
-The last evaluations count: every training begins so, and rare classes are often learnt late. Absent where no class has more than
-half of the last training labels, where the most frequent class has at most five times the labels of the rarest, and where in the last
-evaluation less than half of the samples are missed, or as many of the rare as of the others are recognised.
+The last evaluations count: every training begins so, and rare classes are often learnt late. Absent where no class has
+more than half of the last training labels, where the most frequent class has at most five times the labels of the
+rarest, and where in the last evaluation less than half of the samples are missed, or as many of the rare as of the
+others are recognised.
 
 ## Healthy range
-Errors that spread over the classes, a validation set with the balance of the training set and few errors, training data that a
-sampler has made even, or rare classes that are recognised as well as the others. A regression has no classes to miss.
+Errors that spread over the classes, a validation set with the balance of the training set and few errors, training data
+that a sampler has made even, or rare classes that are recognised as well as the others. A regression has no classes to
+miss.
 
 ## What it usually means
 Class imbalance that validation does not share: the model has learnt how frequent the classes are.

@@ -50,7 +50,8 @@ Updates of a model with dropout or batch norm while the whole model is in eval m
 
 ## How it is measured
 The mode of every model whose weights the optimiser holds, at every update; five updates in eval mode are enough, and 30
-updates in train mode without one in eval mode are called absent. Batch norm alone in eval mode is a deliberate freeze and does not count, nor does a frozen backbone under a new head.
+updates in train mode without one in eval mode are called absent. Batch norm alone in eval mode is a deliberate freeze
+and does not count, nor does a frozen backbone under a new head.
 
 In a checkpoint: the gains of BatchNorm layers were trained, and all running statistics are those they were made with.
 
@@ -58,8 +59,8 @@ In a checkpoint: the gains of BatchNorm layers were trained, and all running sta
 Train mode at every update.
 
 ## What it usually means
-`model.eval()` for validation without `model.train()` after it: from the first validation on, dropout is off and batch norm
-normalises with stale statistics.
+`model.eval()` for validation without `model.train()` after it: from the first validation on, dropout is off and batch
+norm normalises with stale statistics.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -97,10 +97,10 @@ SYMPTOM = Symptom(
 Mean or standard deviation of the inputs in evaluation differ at least twofold (in training deviations) from training.
 
 ## How it is measured
-Mean and standard deviation of whole input batches in training and between updates with gradients off, up to 12 of each. A batch
-differs where the ratio of the deviations, or the distance of the means in training deviations, is at least 2 and 1.5 times that of
-any training batch; at least two batches and half of those seen must differ. Inputs of another width are not compared. A probe asks
-for a ratio or a distance of 3.
+Mean and standard deviation of whole input batches in training and between updates with gradients off, up to 12 of each.
+A batch differs where the ratio of the deviations, or the distance of the means in training deviations, is at least 2
+and 1.5 times that of any training batch; at least two batches and half of those seen must differ. Inputs of another
+width are not compared. A probe asks for a ratio or a distance of 3.
 
 ## Healthy range
 The same mean and deviation within sampling noise; augmentation changes them by a few percent.

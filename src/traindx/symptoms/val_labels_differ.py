@@ -45,7 +45,8 @@ def _judge(taken: TakenFor) -> Observation | None:
 
 
 def _moved(taken: TakenFor) -> dict[int, int]:
-    """The labels that are taken for another class in validation and not in training; none where it is no permutation."""
+    """The labels that are taken for another class in validation and not in training; none where it is no
+    permutation."""
     known = dict(_consistent(taken.labels, taken.train_as, taken.train_shares, taken.train_counts))
     held = dict(_consistent(taken.labels, taken.held_as, taken.held_shares, taken.held_counts))
     moved = {label: guess for label, guess in held.items() if label != guess and known.get(label, label) == label}
@@ -95,16 +96,18 @@ The model recognises the classes of the validation data, but each under another 
 consistently taken for one other class.
 
 ## How it is measured
-Labels against predictions in the losses computed with gradients off. A permutation is called when at least
-60 % of the training labels are right, at most half of 40 validation labels or more are, and of 70 % of the labels at least 60 % of
-the samples, four at least, go to one class of their own; two labels that move, and half of those that do, must be known by their own
-name in training. Absent when 60 % of the validation labels are right. The first evaluation that shows either counts.
+Labels against predictions in the losses computed with gradients off. A permutation is called when at least 60 % of the
+training labels are right, at most half of 40 validation labels or more are, and of 70 % of the labels at least 60 % of
+the samples, four at least, go to one class of their own; two labels that move, and half of those that do, must be known
+by their own name in training. Absent when 60 % of the validation labels are right. The first evaluation that shows
+either counts.
 
 ## Healthy range
 The largest share of each label goes to the class of that name.
 
 ## What it usually means
-Two label encoders, fitted separately; classes listed in another order by two folders; labels that start at 1 in one split.
+Two label encoders, fitted separately; classes listed in another order by two folders; labels that start at 1 in one
+split.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -84,7 +84,8 @@ class _Confusion:
         return [count / max(self.total(), 1e-9) for count in counts]
 
     def taken_for(self, labels: range) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...]]:
-        """For each label the class that its samples are mostly taken for, the share of those, and how many there are."""
+        """For each label the class that its samples are mostly taken for, the share of those, and how many there
+        are."""
         guesses: dict[int, dict[int, float]] = {label: {} for label in labels}
         for (label, guess), count in self.counts.items():
             if label in guesses:
@@ -134,7 +135,8 @@ class Comparison(Observer):
     on_glance = on_forward
 
     def _scales_of(self, model: torch.nn.Module, learns: bool) -> _Scales | None:
-        """Those that a call belongs to; None for one that is neither training nor evaluation of a model that is trained."""
+        """Those that a call belongs to; None for one that is neither training nor evaluation of a model that is
+        trained."""
         known = self._scales.get(id(model))
         if not self.hub.grad:
             return known if self.hub.step else None

@@ -1,5 +1,5 @@
-"""Measures dropout that is called as a function: no layer shows its rate, but the graph keeps the mask that it multiplied with; and
-`model.eval()` does not reach it, so that it may go on dropping while the model is evaluated."""
+"""Measures dropout that is called as a function: no layer shows its rate, but the graph keeps the mask that it
+multiplied with; and `model.eval()` does not reach it, so that it may go on dropping while the model is evaluated."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Measures the mode of each model at its updates and in evaluation, and how much it drops.
 
-The mode during training is read at every update (an attribute, no hook). Evaluation is noticed by what begins it: gradients
-switched off or `model.eval()`; a glance then shows the model's calls until training goes on.
+The mode during training is read at every update (an attribute, no hook). Evaluation is noticed by what begins it:
+gradients switched off or `model.eval()`; a glance then shows the model's calls until training goes on.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class _Watched:
 
 
 class _Breaks:
-    """How often gradients are switched off between two updates. What happens after most of them, such as an accuracy of the
-    batch just trained on, is part of the training; what comes on top of it may begin an evaluation."""
+    """How often gradients are switched off between two updates. What happens after most of them, such as an accuracy of
+    the batch just trained on, is part of the training; what comes on top of it may begin an evaluation."""
 
     def __init__(self) -> None:
         self.met = 0  # in this break the model was called: at the how-many-th evaluation
@@ -244,7 +244,8 @@ class Phases(Observer):
             seen.gap_calls += 1
 
     def _is_training_batch(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> bool:
-        """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every update."""
+        """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every
+        update."""
         if seen.gap != self.hub.step:
             seen.gap_before, seen.gap = seen.gap, self.hub.step
         if given is None or self._batch is None:
@@ -277,8 +278,8 @@ class Phases(Observer):
 
 
 def _narrowest(model: torch.nn.Module) -> int:
-    """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads beside each
-    other, which the next layer does not take, are no bottleneck."""
+    """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads
+    beside each other, which the next layer does not take, are no bottleneck."""
     ends = []
     for module in model.modules():
         if isinstance(module, torch.nn.Linear):

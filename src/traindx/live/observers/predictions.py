@@ -1,4 +1,5 @@
-"""Measures how many predictions are right, in training and in validation, and how much they differ from sample to sample."""
+"""Measures how many predictions are right, in training and in validation, and how much they differ from sample to
+sample."""
 
 from __future__ import annotations
 
@@ -84,37 +85,36 @@ class Predictions(Observer):
                 self.hub.skip_losses(self, self._next_spread)
                 self._spread(call)
             return
-        key = (call.name, call.where)
-        site = self._sites.get(key)
+        site = self._sites.get((call.name, call.where))
         if training and not self.hub.deep and (site is None or self.hub.step < site.next_look):
             return
-        if not watchable(call.input) or not watchable(call.target):
-            return
-        classes = _classes(call)
-        if not classes:
-            return
-        if not training:
-            if self.hub.step and self._sites and not _dense(call):
-                asked = _Asked(call, 4096)
-                predicted, true, counted = asked.answers(*asked.tensors)
-                right = ((predicted == true) & counted).sum()
-                self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
-            return
-        if site is None:
-            if len(self._sites) >= MAX_SITES:
-                return
-            weight = call.options.get("weight")
-            site = self._sites[key] = _Site(
-                call.name,
-                call.where,
-                classes,
-                weight is not None or call.options.get("pos_weight") is not None,
-                _dense(call),
-            )
-        site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
-        self._next_look = min(one.next_look for one in self._sites.values())
-        self.hub.skip_losses(self, self._next_look)
-        self._look(call, site)
+        classes = _classes(call) if watchable(call.input) and watchable(call.target) else 0
+        if classes and not training:
+            self._count_right(call)
+        elif classes:
+            self._look_at(call, site or self._new_site(call, classes))
+
+    def _look_at(self, call: Criterion, site: _Site | None) -> None:
+        if site is not None:
+            site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
+            self._next_look = min(one.next_look for one in self._sites.values())
+            self.hub.skip_losses(self, self._next_look)
+            self._look(call, site)
+
+    def _count_right(self, call: Criterion) -> None:
+        """Of an evaluation."""
+        if self.hub.step and self._sites and not _dense(call):
+            asked = _Asked(call, 4096)
+            predicted, true, counted = asked.answers(*asked.tensors)
+            right = ((predicted == true) & counted).sum()
+            self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
+
+    def _new_site(self, call: Criterion, classes: int) -> _Site | None:
+        if len(self._sites) >= MAX_SITES:
+            return None
+        weighted = call.options.get("weight") is not None or call.options.get("pos_weight") is not None
+        site = self._sites[call.name, call.where] = _Site(call.name, call.where, classes, weighted, _dense(call))
+        return site
 
     @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -336,7 +336,8 @@ def _dense(call: Criterion) -> bool:
 
 
 class _Asked:
-    """The first samples of what a loss is given, and how to read predicted classes, true ones and whether they count off it."""
+    """The first samples of what a loss is given, and how to read predicted classes, true ones and whether they count
+    off it."""
 
     def __init__(self, call: Criterion, limit: int) -> None:
         self._threshold: float | None = None

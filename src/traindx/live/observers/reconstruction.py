@@ -1,5 +1,6 @@
-"""Measures which layers the error of a model that rebuilds its input reaches. Those that take the input in may be cut off by a detached
-code: a penalty alone trains them then, and they still have gradients, so that nothing else shows it."""
+"""Measures which layers the error of a model that rebuilds its input reaches. Those that take the input in may be cut
+off by a detached code: a penalty alone trains them then, and they still have gradients, so that nothing else shows
+it."""
 
 from __future__ import annotations
 
