@@ -8,7 +8,8 @@ import pytest
 import torch
 from live_scripts import facts_of, present
 
-from traindx.live.shares import even, one_sided, worse_recognised
+from traindx.live.shares import beside, is_even, worse_recognised
+from traindx.symptoms.rare_classes_missed import is_rarer
 
 MISSED = "rare-classes-missed"
 
@@ -123,12 +124,16 @@ def batches(*counts: tuple[float, ...]) -> torch.Tensor:
 MIXED = batches(*[(2, 30), (1, 31), (0, 32), (1, 31), (2, 30), (1, 31), (3, 29), (0, 32), (2, 30), (1, 31)] * 3)
 
 
+def evaluated(*held: float) -> torch.Tensor:
+    """One batch of an evaluation, all of it recognised."""
+    return torch.tensor([[held, held]], dtype=torch.double)
+
+
 def test_shares_that_differ_beyond_doubt() -> None:
-    found = one_sided(MIXED, torch.tensor([50.0, 50.0]))
-    assert found is not None
-    assert found.differs
+    found = beside(MIXED, evaluated(50, 50), complete=True)
+    assert is_rarer(found)
     assert found.rare == (0,)
-    assert found.frequent == (1,)
+    assert (found.held_rare, found.held_frequent) == (50, 50)
 
 
 @pytest.mark.parametrize(
@@ -137,21 +142,22 @@ def test_shares_that_differ_beyond_doubt() -> None:
     ids=["nearly alike", "renamed", "few"],
 )
 def test_shares_that_do_not(held: tuple[float, float]) -> None:
-    found = one_sided(MIXED, torch.tensor(held))
-    assert found is None or not found.differs
+    assert not is_rarer(beside(MIXED, evaluated(*held), complete=True))
 
 
 def test_sorted_batches_are_no_sample() -> None:
-    assert one_sided(batches(*[(0, 32)] * 27, *[(12, 20)] * 3), torch.tensor([50.0, 50.0])) is None
+    ordered = batches(*[(0, 32)] * 27, *[(12, 20)] * 3)
+    assert beside(MIXED, evaluated(50, 50), complete=True).disorder < 1
+    assert not is_rarer(beside(ordered, evaluated(50, 50), complete=True))
 
 
 def test_many_even_classes_are_even_in_spite_of_chance() -> None:
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(0, 100, (2500,), generator=generator)
-    counts, held = labels.bincount(minlength=100).double(), torch.full((100,), 20.0)
-    assert one_sided(counts.reshape(1, -1), held) is None
-    assert not even(torch.tensor([100.0, 0.0]), torch.tensor([50.0, 50.0]))  # perhaps it was only not seen yet
-    assert even(torch.tensor([60.0, 40.0, 0.0]), torch.tensor([50.0, 50.0, 0.0]))
+    counts = labels.bincount(minlength=100).double()
+    assert not is_rarer(beside(counts.reshape(1, -1), evaluated(*[20.0] * 100), complete=True))
+    assert not is_even(torch.tensor([100.0, 0.0]), torch.tensor([50.0, 50.0]))  # perhaps it was only not seen yet
+    assert is_even(torch.tensor([60.0, 40.0, 0.0]), torch.tensor([50.0, 50.0, 0.0]))
 
 
 def test_recognised_as_well() -> None:

@@ -1,4 +1,4 @@
-"""The labels of a training beside those of its evaluations, as they come in, and what is said about them."""
+"""Measures the labels of a training beside those of its evaluations, as they come in."""
 
 from __future__ import annotations
 
@@ -9,22 +9,19 @@ from typing import Any
 
 import torch
 
-from traindx.live.findings import Finding
 from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Criterion
 from traindx.live.rows import SAMPLE, watchable
-from traindx.live.shares import OneSided, even, in_random_order, one_sided, worse_recognised
+from traindx.live.shares import beside, is_even
 from traindx.live.tensors import tensors_in
+from traindx.measurements import RareClasses
 
-ID = "rare-classes-missed"
-KEPT = 256  # batches of training labels
+MAX_BATCHES = 256  # of training labels that are kept
+MIN_BATCHES = 3  # after which labels that are even need not be counted any more
+EVALUATIONS = 5  # of which it is kept how well rare classes are recognised
 WEIGHTED = ("weight", "pos_weight")
 CODES = (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8)
-WORSE, AS_WELL = 3.0, 1.0  # standard errors between how many of the rare samples and of the others are right
-IN_A_ROW = 3  # evaluations: every training begins with the frequent class
-PLAIN = 0.5  # of the rare samples more are missed than of the others
-FAINT = 0.7
 
 
 @dataclass(slots=True)
@@ -41,7 +38,7 @@ class Evaluation:
 
 
 class ClassShares:
-    """Speaks only of labels that there is one of for each sample, and that all count alike."""
+    """Counts only labels that there is one of for each sample, and that all count alike."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -50,9 +47,9 @@ class ClassShares:
         self._losses = 0  # since the last `backward`
         self._single = False  # one label for each sample was seen
         self._left_alone = False
-        self._batches: deque[torch.Tensor] = deque(maxlen=KEPT)
-        self._worse = 0
-        self._even = False
+        self._batches: deque[torch.Tensor] = deque(maxlen=MAX_BATCHES)
+        self._worse: tuple[float, ...] = ()
+        self._even = False  # more labels would show nothing new
         self.evaluation = Evaluation()
         self.handed = Evaluation()  # the same of what loaders hand out, where no loss is asked for
         self._handed_at = 0
@@ -81,7 +78,7 @@ class ClassShares:
         options = call.options
         unequal = any(options.get(name) is not None for name in WEIGHTED) or options.get("reduction") == "none"
         padded = options.get("ignore_index", -100) >= 0
-        self._losses += self._hub.deep  # between deep steps not all are told
+        self._losses += self._hub.deep  # between deep steps not all are heard of
         several = self._losses > 1
         sequences = bool(self._fed) and call.target.numel() not in self._fed
         self._single = self._single or (bool(self._fed) and not sequences)
@@ -132,46 +129,23 @@ class ClassShares:
             counts = [codes.bincount(minlength=classes).double() for codes in (labels, right)]
             evaluation.batches.append((torch.stack(counts), False))
 
-    def compare(self) -> Finding | None:
-        """An evaluation is over: whether training hardly shows what it asks for."""
+    def compare(self) -> RareClasses | None:
+        """An evaluation is over: its labels beside those of training."""
         evaluation = self.evaluation if self.evaluation.asked else self.handed
         self.evaluation, self.handed = Evaluation(), Evaluation()
         if self.done or not self._batches or not evaluation.batches:
             return None
-        if not self._single or "padding-in-loss" in self._hub.found:
+        if not self._single:
             self._left_alone = True
             return None
         parted = len({of_training for _, of_training in evaluation.batches}) > 1
         held = [counts for counts, of_training in evaluation.batches if not (parted and of_training)]
         if len({counts.shape for counts in held} | {(2, len(self._batches[0]))}) > 1:
             return None
-        return self._of_counts(torch.stack(list(self._batches)), torch.stack(held), evaluation.complete)
-
-    def _of_counts(self, batches: torch.Tensor, rows: torch.Tensor, complete: bool) -> Finding | None:
-        labels = rows[:, 0]
-        if len(batches) >= IN_A_ROW and even(batches.sum(0), labels.sum(0)):
-            self._even = True
-            return Finding(ID, False, "No class is ten times as rare in training as the most frequent one.")
-        shares = one_sided(batches, labels.sum(0))
-        if shares is None or not shares.differs or not (complete or in_random_order(labels, list(shares.rare))):
-            self._worse = 0
+        batches, rows = torch.stack(list(self._batches)), torch.stack(held)
+        if not batches.sum() or not rows.sum():
             return None
-        return self._judge(shares, rows.sum(0))
-
-    def _judge(self, shares: OneSided, held: torch.Tensor) -> Finding | None:
-        """Whether the rare classes suffer from it."""
-        rare, others = (held[:, list(codes)].sum(1).tolist() for codes in (shares.rare, shares.frequent))
-        if not rare[0] or not others[0]:
-            return None
-        worse = worse_recognised(rare, others)
-        self._worse = self._worse + 1 if worse >= WORSE else 0
-        recall, usual = rare[1] / rare[0], others[1] / others[0]
-        name = f"Class {shares.rare[0]} has" if len(shares.rare) == 1 else f"{len(shares.rare)} rare classes have"
-        text = f"{name} {shares.here:.1%} of the training labels and {shares.there:.1%} of the validation labels"
-        if self._worse >= IN_A_ROW:
-            clarity = FAINT + (1 - FAINT) * min(1.0, (usual - recall) / PLAIN)
-            text = f"{text}, and {recall:.0%} of those validation samples are recognised, of the others {usual:.0%}."
-            return Finding(ID, True, text, clarity)
-        if worse < AS_WELL:
-            return Finding(ID, False, f"{text}, and those validation samples are recognised as well as the others.")
-        return None
+        self._even = len(batches) >= MIN_BATCHES and is_even(batches.sum(0), rows[:, 0].sum(0))
+        found = beside(batches, rows, evaluation.complete, self._worse)
+        self._worse = found.worse[-EVALUATIONS:]
+        return found

@@ -1,4 +1,5 @@
-"""Measures runs of one target at the ends of sequences, where the input has such runs, too, and whether they count in the loss."""
+"""Measures runs of one target at the ends of sequences, where the input has such runs, too, and whether they count in
+the loss."""
 
 from __future__ import annotations
 
@@ -17,8 +18,10 @@ def padding_of(
     runs, fillers = _run(targets == pad), _run(ids == filler)
     if tags:  # the last words of a sentence may have the tag that padding was given
         runs = torch.minimum(runs, fillers)
-    token, weight = int(pad), call.options.get("weight")
-    has_weight = isinstance(weight, torch.Tensor) and 0 <= token < len(weight)
+    token, weights = int(pad), call.options.get("weight")
+    weight = 1.0
+    if isinstance(weights, torch.Tensor) and 0 <= token < len(weights):
+        weight = float(weights[token])
     return PaddedTargets(
         criterion=call.name,
         share=float(runs.sum() / targets.numel()),
@@ -27,7 +30,7 @@ def padding_of(
         filled=float(fillers.sum() / ids.numel()),
         token=token,
         ignore_index=ignored,
-        weight=float(weight[token]) if has_weight else 1.0,
+        weight=weight,
         where=call.where,
     )
 

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 import torch
 
 from traindx.live.observers.causality import shifted
-from traindx.live.observers.comparison import OTHER_SCALE, PLAIN_SCALE, scale_distance
 from traindx.probes.looking import Seen, looking
 from traindx.probes.subject import Step, Subject, Swap
 from traindx.symptoms.base import clarity
+from traindx.symptoms.val_inputs_differ import scale_distance
 
 LEAST_CHANGE = 1e-5  # of the outputs' size; also ten times what two equal calls differ by
 FEWEST = 4  # samples (or tokens) a trial needs
+OTHER_SCALE, PLAIN_SCALE = 3.0, 10.0  # ratio of standard deviations, or distance of means in training deviations
 
 
 @dataclass(frozen=True)

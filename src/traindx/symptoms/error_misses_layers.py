@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_fact
+from traindx.diagnosis import Observation
+from traindx.measurements import ErrorReach, Measured
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold
 
 ID = "error-misses-layers"
+LOOKS = Threshold(2, "looks in a row", "one may be a step on which a script trains a part of the model on purpose")
+
+
+def judge(measured: Measured) -> Observation | None:
+    """Never absent: an error that reaches every layer now may be cut off in another phase of the training."""
+    return next((_found(one) for one in measured.all(ErrorReach) if LOOKS.reached(one.in_a_row)), None)
+
+
+def _found(reach: ErrorReach) -> Observation:
+    more = reach.missed_count - len(reach.missed)
+    sentence = (
+        f"The error that {reach.criterion} gives reaches {', '.join(reach.reached)} and not {', '.join(reach.missed)}"
+        f"{f' and {more} more' if more else ''}, of which {reach.missed_entry} takes in the data: the rest of the loss "
+        "alone trains them."
+    )
+    return seen(ID, True, sentence, at=reach)
+
+
+def _reach(in_a_row: int, entry: str = "enc.weight") -> ErrorReach:
+    missed = (entry, "enc.bias") if entry else ()
+    return ErrorReach(
+        criterion="mse_loss",
+        reached=("dec.weight",),
+        missed=missed,
+        missed_count=len(missed),
+        missed_entry=entry,
+        in_a_row=in_a_row,
+        where="train.py:12",
+    )
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -19,27 +52,29 @@ SYMPTOM = Symptom(
     ),
     doc="""
 ## What is observed
-The model rebuilds its input, and the error of that reaches some of its layers only. The ones that take in the input are reached by
-another term of the loss alone, such as the divergence of a variational autoencoder: every parameter has a gradient, and the encoder
-learns to say nothing.
+The model rebuilds its input, and the error of that reaches some of its layers only. The ones that take in the input are
+reached by another term of the loss alone, such as the divergence of a variational autoencoder: every parameter has a
+gradient, and the encoder learns to say nothing.
 
 ## How it is measured
-A recording compares the parameters behind the loss that `backward` gets with those behind the loss function whose target is the
-model's own input, on steps that are looked at closely. Present when parameters of the same model that take in the input are among the
-former and not the latter in two of them, one loss function was called, and the rest of the loss holds an exponential, as the divergence
-of a Gaussian does, and no error of its own.
+A recording compares the parameters behind the loss that `backward` gets with those behind the loss function whose
+target is the model's own input, on steps that are looked at closely. Present when parameters of the same model that
+take in the input are among the former and not the latter in two of them in a row, one loss function was called, and the
+rest of the loss holds an exponential, as the divergence of a Gaussian does, and no error of its own.
 
 ## Healthy range
-None: an autoencoder's encoder is there to be trained by the error. A decoder that is trained on the detached features of another task
-is left alone, since that task has a loss function, too.
+None: an autoencoder's encoder is there to be trained by the error. A decoder that is trained on the detached features
+of another task is left alone, since that task has a loss function, too.
 
 ## What it usually means
-`.detach()`, `.data` or `torch.no_grad()` around the code, or one that is drawn with `Normal(mean, std).sample()` instead of `rsample()`.
+`.detach()`, `.data` or `torch.no_grad()` around the code, or one that is drawn with `Normal(mean, std).sample()`
+instead of `rsample()`.
 """,
-    detect=from_fact(ID),
-    cases=cases_of(
-        ID,
-        "The error that mse_loss gives reaches dec.0.weight and not enc.0.weight, which takes in the data: a penalty alone trains it.",
-        "The error reaches every layer.",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("a detached code", "present", measured=(_reach(1), _reach(2))),
+        Case("missed at one look", "unknown", measured=(_reach(1), _reach(0, ""))),
+        Case("every layer is reached", "unknown", measured=(_reach(0, ""),)),
+        Case("a log alone", "unknown"),
     ),
 )

@@ -9,14 +9,18 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
-from traindx.run import Fact, Series
+from traindx.measurements import ClassPredictions, Measured, OutputSpread
+from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.signals.inside import learned, level, objective
 from traindx.symptoms.base import Case, Symptom, num, percent
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.newest import in_order, newest
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.predicted import LOOKS, RECENT, class_predictions, is_settled, shows_predictions
 from traindx.symptoms.recipes import falling, flat
+from traindx.thresholds import fitted
 
 ID = "prediction-collapse"
 MIN_EVALS = 5
@@ -31,7 +35,42 @@ LOSS_AT_CHANCE = 0.02  # nats around ln K
 _ACCURACY = frozenset({"acc", "accuracy", "acc1", "top1", "accu"})
 _FOUND = frozenset({"precision", "recall", "prec", "rec", "f1", "fscore", "map", "map50", "map95", "ap", "ap50", "dice", "iou",
                     "miou", "jaccard", "sensitivity", "hmean"})  # fmt: skip
+SPREAD = fitted(f"{ID}.spread", 0.01, unit="times the spread of the targets", side="below")
+SPREAD_ENOUGH = fitted(f"{ID}.spread-enough", 0.1, unit="times the spread of the targets, to be called absent")
 _SHARE_SETTING = re.compile(r"majority|class_?(share|prior|frequency)|baseline_?acc", re.IGNORECASE)
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks: list[ClassPredictions | OutputSpread] = [*measured.all(ClassPredictions), *measured.all(OutputSpread)]
+    return newest(_classes(one) if isinstance(one, ClassPredictions) else _spread(one) for one in in_order(looks))
+
+
+def _classes(look: ClassPredictions) -> Observation | None:
+    if not shows_predictions(look):
+        return None
+    if look.predicted > 1:
+        sentence = f"{look.predicted} of {look.classes} classes are predicted in the last looks at {look.criterion}."
+        return seen(ID, False, sentence, at=look)
+    sentence = (
+        f"All {look.predictions} predictions in the last {look.last_looks} looks at {look.criterion} are class "
+        f"{look.top}, which {percent(look.top_targets / look.targets)} of the targets are."
+    )
+    return seen(ID, True, sentence, at=look)
+
+
+def _spread(look: OutputSpread) -> Observation | None:
+    if not (is_settled(look) and LOOKS.reached(look.looks) and RECENT.reached(look.since / look.step)):
+        return None
+    few = SPREAD.reached(look.largest)
+    if not few and not SPREAD_ENOUGH.reached(look.largest):
+        return None
+    sentence = f"The outputs given to {look.criterion} spread {num(look.largest)} times as far as the targets"
+    end = f" in the last {look.looks} looks: nearly one answer for everything." if few else "."
+    return seen(ID, few, sentence + end, at=look)
+
+
+def _outputs_spread(largest: float, looks: int = 5) -> OutputSpread:
+    return OutputSpread(criterion="mse_loss", looks=looks, since=200, largest=largest, optimizers=1, step=300)
 
 
 def detect(signals: Signals) -> Observation:
@@ -187,11 +226,14 @@ The model answers the same whatever it is shown: one class, only background, or 
 From scores, with five evaluations at least: precision, recall, F1, mAP, Dice and IoU all exactly 0 every time; an
 accuracy that rests within 3 % on 1/K or on a class share named in the config (K is given, in the config, or read off a
 loss that rests at ln K); or a score that agrees to the last digit every time while no other changes and the loss lost
-less than 10 % of its value, or while the training accuracy rose to within 2 % of it and stays there (eight evaluations). A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is the
-model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or the
-spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
-classes at each look it takes at the loss (after 100 steps, the last five looks hold one class although the targets hold
-several), or compares the spread of the outputs of a regression with that of the targets (less than 1/100).
+less than 10 % of its value, or while the training accuracy rose to within 2 % of it and stays there (eight
+evaluations). A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is
+the model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or
+the spread of the outputs fell to 1/1000 of its early value while the loss stayed up. A recording counts the predicted
+classes at each look it takes at the loss (after 100 updates, the last looks, five of them at batches with more than one
+class and 64 predictions in all, hold one class), or compares the spread of the outputs of a regression with that of the
+targets (at most 1/100 in the last five looks; absent from 1/10 on). The last looks count; trainings with several
+optimisers are left out.
 
 ## Healthy range
 Scores at zero in the first evaluations of a detector are normal. An accuracy column of a regression is meaningless and
@@ -202,11 +244,24 @@ With the loss falling and every score at 0: labels that are not found or in the 
 frequent than the rest, a threshold nothing reaches. With the loss stuck: dead units, an output activation that does
 not fit the loss, class imbalance, learning rate so high that only the bias survived.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
-        Case("a recording saw one class only", "present", facts=(Fact(ID, True, "All 320 predictions in the last 5 looks are class 0."),)),
-        Case("a recording saw several", "absent", lambda: {"train_loss": flat(500, 0.31, 0.02), "val_acc": flat(10, 0.8374, 0)},
-             facts=(Fact(ID, False, "7 of 10 classes are predicted in the last 5 looks."),)),
+        Case("one class is predicted", "present", measured=(class_predictions(predicted=1),)),
+        Case("two classes are predicted", "absent", measured=(class_predictions(predicted=2),)),
+        Case("several, beside a score that stands still", "absent",
+             lambda: {"train_loss": flat(500, 0.31, 0.02), "val_acc": flat(10, 0.8374, 0)},
+             measured=(class_predictions(),)),
+        Case("the first updates", "unknown", measured=(class_predictions(predicted=1, step=99, since=50),)),
+        Case("four looks at mixed batches", "unknown", measured=(class_predictions(predicted=1, mixed_looks=4),)),
+        Case("63 predictions", "unknown", measured=(class_predictions(predicted=1, predictions=63),)),
+        Case("looks of long ago", "unknown", measured=(class_predictions(predicted=1, since=200, step=1000),)),
+        Case("two optimisers", "unknown", measured=(class_predictions(predicted=1, optimizers=2),)),
+        Case("one class for a while", "absent",
+             measured=(class_predictions(predicted=1), class_predictions(step=600, since=500))),
+        Case("one number is predicted", "present", measured=(_outputs_spread(0.002),)),
+        Case("outputs that spread as the targets", "absent", measured=(_outputs_spread(0.8),)),
+        Case("outputs that hardly spread", "unknown", measured=(_outputs_spread(0.05),)),
+        Case("four looks at outputs", "unknown", measured=(_outputs_spread(0.002, looks=4),)),
         Case("nothing is found while the loss falls", "present",
              lambda: {"train/box_loss": falling(40, 0.1, 0.03), "metrics/precision": flat(40, 0.0), "metrics/recall": flat(40, 0.0),
                       "metrics/mAP50": flat(40, 0.0)}),

@@ -1,5 +1,5 @@
-"""Dropout that is called as a function: no layer tells its rate, but the graph keeps the mask that it multiplied with; and
-`model.eval()` does not reach it, so that it may go on dropping while the model is evaluated."""
+"""Measures dropout that is called as a function: no layer shows its rate, but the graph keeps the mask that it
+multiplied with; and `model.eval()` does not reach it, so that it may go on dropping while the model is evaluated."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.nodes import kind_of
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation
-from traindx.live.observers.phases import MOST_DROPPED
 from traindx.live.packing import Packing
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input
+from traindx.measurements import DroppedInEvaluation, StrongestDropout
 
-LOOKS = 2
-MOST_NODES = 4000
-LEAST = 256  # numbers of a mask, from which the share of zeros tells the rate
-EVALUATIONS = 2  # with a loss, in which something was dropped
-NEAR = 0.05  # between that share and the rate that the other numbers stand for
+DROPOUT = torch.nn.modules.dropout._DropoutNd
+MAX_LOOKS = 2  # at the graph
+MAX_NODES = 4000  # of it
+MIN_NUMBERS = 256  # of a mask, from which the share of zeros shows the rate
+MAX_EVALUATIONS = 8  # that are written down
+NEAR = 0.05  # between that share and the rate that the other numbers stand for: else it is no mask of a dropout
 
 
 class Dropping(Observer):
@@ -33,6 +34,7 @@ class Dropping(Observer):
         self._later = Later()
         self._packing = Packing(hub)
         self._looks = 0
+        self._rate = 0.0
         self._dropped = False  # by a layer in eval mode, since the model was called last
         self._evaluated = ""  # the model in eval mode that dropped something since the last update
         self._input = 0
@@ -68,21 +70,19 @@ class Dropping(Observer):
             return
         self._evaluations += 1
         name, self._evaluated = self._evaluated, ""
-        if self._evaluations == EVALUATIONS and not self._repeated and "evaluated-in-train-mode" not in self.hub.found:
-            text = (
-                f"Dropout that is called as a function with training=True acted while {name} was evaluated in eval mode: model.eval() does "
-                "not reach it."
-            )
-            self.hub.fact("evaluated-in-train-mode", True, text, where=name)
+        if self._evaluations <= MAX_EVALUATIONS:
+            self.hub.measure(DroppedInEvaluation(evaluations=self._evaluations, repeated=self._repeated, where=name))
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self._looks >= LOOKS or loss.grad_fn is None or self._packing.seen or not watchable(loss.detach()):
+        if self._looks >= MAX_LOOKS or loss.grad_fn is None or self._packing.seen or not watchable(loss.detach()):
             return
         self._looks += 1
-        masks = [mask for node in nodes(loss.grad_fn, MOST_NODES) if (mask := _mask(node)) is not None]
+        masks = [mask for node in nodes(loss.grad_fn, MAX_NODES) if (mask := _mask(node)) is not None]
         if masks:
-            self._later.ask(torch.stack([_told(mask) for mask in masks]).flatten(), partial(self._judge, len(masks)))
+            self._later.ask(
+                torch.stack([_summary(mask) for mask in masks]).flatten(), partial(self._measure, len(masks))
+            )
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -91,17 +91,21 @@ class Dropping(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
 
-    def _judge(self, count: int, numbers: list[float]) -> None:
+    def _measure(self, count: int, numbers: list[float]) -> None:
         rates = []
         for place in range(count):
             zeros, low, high = numbers[3 * place : 3 * place + 3]
             if low == high > 1 and abs(zeros - (1 - 1 / high)) < NEAR:
                 rates.append(1 - 1 / high)
         rate = max(rates, default=0.0)
-        if rate >= MOST_DROPPED and "dropout-drops-most" not in self.hub.found:
+        if rate > max(self._rate, NEAR + self._rate_of_layers()):  # else the mask may be that of a layer
+            self._rate = rate
             self.hub.config(dropout=rate)
-            text = f"The strongest dropout, called as a function, drops {rate:.0%} of its inputs."
-            self.hub.fact("dropout-drops-most", True, text)
+            self.hub.measure(StrongestDropout(rate=rate, is_layer=False))
+
+    def _rate_of_layers(self) -> float:
+        layers = (layer for model in self.hub.models.values() for layer in model.modules())
+        return max((float(layer.p) for layer in layers if isinstance(layer, DROPOUT)), default=0.0)
 
 
 def _mask(node: Any) -> torch.Tensor | None:
@@ -109,13 +113,18 @@ def _mask(node: Any) -> torch.Tensor | None:
     if kind_of(node) != "Mul" or len(node.next_functions) != 2 or node.next_functions[1][0] is not None:
         return None
     other = node._saved_other
-    fits = isinstance(other, torch.Tensor) and other.is_floating_point() and other.numel() >= LEAST and watchable(other)
+    fits = (
+        isinstance(other, torch.Tensor)
+        and other.is_floating_point()
+        and other.numel() >= MIN_NUMBERS
+        and watchable(other)
+    )
     return other.detach() if fits else None
 
 
-def _told(mask: torch.Tensor) -> torch.Tensor:
+def _summary(mask: torch.Tensor) -> torch.Tensor:
     """The share of zeros, and the smallest and the largest of the other numbers."""
-    numbers = mask.flatten()[: 64 * LEAST].float()
+    numbers = mask.flatten()[: 64 * MIN_NUMBERS].float()
     off = numbers == 0
     low = torch.where(off, torch.inf, numbers).amin()
     return torch.stack([off.float().mean(), low, numbers.amax()])

@@ -1,7 +1,7 @@
-"""Training and evaluating: is the model in the right mode for each, and do both see the same kind of data?
+"""Measures the mode of each model at its updates and in evaluation, and how much it drops.
 
-The mode during training is read at every update (an attribute, no hook). Evaluation is noticed by what begins it: gradients
-switched off or `model.eval()`; a glance then shows the model's calls until training goes on.
+The mode during training is read at every update (an attribute, no hook). Evaluation is noticed by what begins it:
+gradients switched off or `model.eval()`; a glance then shows the model's calls until training goes on.
 """
 
 from __future__ import annotations
@@ -14,47 +14,46 @@ from typing import Any
 
 import torch
 
-from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
+from traindx.live.numbered import numbered
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input, wants_gradients
+from traindx.measurements import EvaluationModes, StrongestDropout, UpdateModes
 
-MOST_DROPPED = 0.8  # a rate nobody means
-USUAL_DROPPED = 0.5  # a rate many mean: between the two nothing is said
 _DROPOUT = torch.nn.modules.dropout._DropoutNd
 _BATCHNORM = torch.nn.modules.batchnorm._BatchNorm
 _RECURRENT = (torch.nn.RNNBase, torch.nn.RNNCellBase)
 MANY = 3  # calls of one layer in a step: a loop over time, or several passes
-EVAL_STEPS = 5  # updates in eval mode before it is called a fault
-SURE_STEPS = 30  # updates after which its absence is told
-MODELS = 8
-SURE = 0.95
+MODELS = 8  # watched at a time
 TRAINED_SHARE = 0.5  # of the weights: a frozen backbone in eval mode under a new head is good practice
-RARE = 3  # updates between two evaluations at least
+RARE = (
+    3  # updates between two evaluations at least; calls on batches of the same shape that come more often are metrics
+)
 BREAKS = 16  # between updates that are remembered
-GAPS = 2  # breaks between updates in which evaluation in train mode was seen, before it is called a fault
+FIRST_BREAKS = 3  # evaluations that are not yet taken for a habit, as they may come after every update
+FIRST_IN_EVAL = 8  # updates in eval mode that are written down at once
+GROWTH = 0.1  # of the updates of a model so far, until its mode at updates is written down again
 
 
 class _Watched:
     """What is known of one model: the layers that act differently in training and evaluation."""
 
-    def __init__(self, model: torch.nn.Module) -> None:
+    def __init__(self, model: torch.nn.Module, name: str) -> None:
         self._model = weakref.ref(model)
-        self.name = type(model).__name__
+        self.name = name
         self.dropouts = [weakref.ref(m) for m in model.modules() if isinstance(m, _DROPOUT) and m.p > 0]
         self.batchnorms = [
             weakref.ref(m) for m in model.modules() if isinstance(m, _BATCHNORM) and m.track_running_stats
         ]
         self.trained: bool | None = None
         self._trainers: dict[int, tuple[weakref.ref[torch.optim.Optimizer], bool]] = {}
-        self.updates = self.eval_updates = 0
-        self.first_eval = 0
+        self.updates = self.in_eval = self.first_in_eval = self.next_measure = 0
         self.gap_calls = 0  # evaluation calls in train mode since the last update
-        self.gaps = 0
         self.gap = self.gap_before = 0  # updates before the last two breaks with calls in train mode
-        self.right_calls = 0  # evaluation calls in eval mode
-        self.wrong_calls = 0
+        self.right_calls = self.wrong_calls = self.breaks = self.most_with_loss = (
+            0  # evaluation calls in eval mode, in train mode
+        )
 
     @property
     def model(self) -> torch.nn.Module | None:
@@ -70,12 +69,6 @@ class _Watched:
             self._trainers[id(optimizer)] = known
         return known[1]
 
-    @property
-    def layers(self) -> str:
-        parts = [f"{len(self.dropouts)} dropout"] if self.dropouts else []
-        parts += [f"{len(self.batchnorms)} batch-norm"] if self.batchnorms else []
-        return f"{' and '.join(parts)} layer{'s' if len(self.dropouts) + len(self.batchnorms) > 1 else ''}"
-
     def acts_as_training(self) -> bool:
         layers: list[torch.nn.Module | None] = [held() for held in self.dropouts]
         layers += [held() for held in self.batchnorms]
@@ -83,8 +76,8 @@ class _Watched:
 
 
 class _Breaks:
-    """How often gradients are switched off between two updates. What happens after most of them, such as an accuracy of the
-    batch just trained on, is part of the training; what comes on top of it may begin an evaluation."""
+    """How often gradients are switched off between two updates. What happens after most of them, such as an accuracy of
+    the batch just trained on, is part of the training; what comes on top of it may begin an evaluation."""
 
     def __init__(self) -> None:
         self.met = 0  # in this break the model was called: at the how-many-th evaluation
@@ -93,8 +86,7 @@ class _Breaks:
 
     def unusual(self, step: int) -> bool:
         if step != self._step:
-            # the first evaluations may come after every update, and are not taken for a habit
-            if not 0 < self.met <= GAPS + 1:
+            if not 0 < self.met <= FIRST_BREAKS:
                 self._before.append(self._count)
             self._before.extend([0] * min(step - self._step - 1, BREAKS))
             self._step, self._count, self.met = step, 0, 0
@@ -110,7 +102,7 @@ class Phases(Observer):
         self._criterion_in_gap = False
         self._breaks = _Breaks()
         self._layer_calls: Counter[int] = Counter()  # of layers with weights, before the first update
-        self._findings = Findings(hub)
+        self._names: Counter[str] = Counter()  # models met so far, by class
 
     def attach(self) -> None:
         for kind in (torch.no_grad, torch.inference_mode):
@@ -186,17 +178,17 @@ class Phases(Observer):
     def on_end(self) -> None:
         for seen in self._watched.values():
             self._close_gap(seen)
+            if seen.updates:
+                self._measure_updates(seen)
 
-    def _tell_settings(self, model: torch.nn.Module) -> None:
+    def _measure_settings(self, model: torch.nn.Module) -> None:
         """What a log's configuration would say of the model: its size and its strongest dropout."""
         layers = [(float(layer.p), name) for name, layer in model.named_modules() if isinstance(layer, _DROPOUT)]
         settings: dict[str, Any] = {}
         if layers:
             rate, name = max(layers)
             settings = {"dropout": rate}
-            text = f"The strongest dropout layer, {name or type(model).__name__}, drops {rate:.0%} of its inputs."
-            if not USUAL_DROPPED < rate < MOST_DROPPED:
-                self.hub.fact("dropout-drops-most", rate >= MOST_DROPPED, text, where=name or None)
+            self.hub.measure(StrongestDropout(rate=rate, is_layer=True, where=name or type(model).__name__))
         narrowest = _narrowest(model)
         if narrowest:
             settings["model_narrowest"] = narrowest
@@ -211,44 +203,49 @@ class Phases(Observer):
             del self._watched[id(model)]  # of one that is gone
             seen = None
         if seen is None and len(self._watched) < MODELS:
-            seen = self._watched[id(model)] = _Watched(model)
-            self._tell_settings(model)
+            seen = self._watched[id(model)] = _Watched(model, numbered(model, self._names))
+            self._measure_settings(model)
         return seen
 
     def _updated(self, seen: _Watched) -> None:
         """One update of a model whose mode matters."""
-        model, name = seen.model, seen.name
+        model = seen.model
         if model is None:
             return
         seen.updates += 1
         # batch norm alone in eval mode under a model in train mode is a deliberate freeze
-        if not model.training and not seen.acts_as_training():
-            seen.first_eval = seen.first_eval or self.hub.step + 1
-            seen.eval_updates += 1
-            if seen.eval_updates == EVAL_STEPS:
-                self._tell(
-                    "trained-in-eval-mode", True,
-                    f"{name} was in eval mode in {EVAL_STEPS} of {seen.updates} updates (first in update {seen.first_eval}): its "
-                    f"{seen.layers} did not act as in training.", name,
-                )  # fmt: skip
-        elif seen.updates == SURE_STEPS and not seen.eval_updates:
-            self._tell(
-                "trained-in-eval-mode", False, f"{name} was in train mode in its first {SURE_STEPS} updates.", name
+        in_eval = not model.training and not seen.acts_as_training()
+        if in_eval:
+            seen.first_in_eval = seen.first_in_eval or self.hub.step + 1
+            seen.in_eval += 1
+        if seen.updates >= seen.next_measure or (in_eval and seen.in_eval <= FIRST_IN_EVAL):
+            seen.next_measure = seen.updates + 1 + int(GROWTH * seen.updates)
+            self._measure_updates(seen)
+
+    def _measure_updates(self, seen: _Watched) -> None:
+        self.hub.measure(
+            UpdateModes(
+                updates=seen.updates,
+                in_eval=seen.in_eval,
+                first_in_eval=seen.first_in_eval,
+                dropouts=len(seen.dropouts),
+                batchnorms=len(seen.batchnorms),
+                where=seen.name,
             )
+        )
 
     def _evaluated(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> None:
         """The model was called with gradients off, between two updates."""
         if not seen.acts_as_training():
             seen.right_calls += 1
             if seen.right_calls == 1:
-                self._tell(
-                    "evaluated-in-train-mode", False, f"{seen.name} was in eval mode when it was evaluated.", seen.name
-                )
+                self._measure_evaluation(seen)
         elif not self._is_training_batch(seen, given):
             seen.gap_calls += 1
 
     def _is_training_batch(self, seen: _Watched, given: tuple[int, tuple[int, ...]] | None) -> bool:
-        """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every update."""
+        """A metric of the batch just trained on is no evaluation: the same tensor, or one of its shape after every
+        update."""
         if seen.gap != self.hub.step:
             seen.gap_before, seen.gap = seen.gap, self.hub.step
         if given is None or self._batch is None:
@@ -256,27 +253,33 @@ class Phases(Observer):
         return given == self._batch or (given[1] == self._batch[1] and seen.gap - seen.gap_before < RARE)
 
     def _close_gap(self, seen: _Watched) -> None:
-        """Training goes on: was that an evaluation in train mode?"""
+        """Training goes on: what was called in train mode since the last update?"""
         calls, seen.gap_calls = seen.gap_calls, 0
         # without a loss it may have been anything, such as samples drawn from a generator
-        if not calls or seen.right_calls or not (self._criterion_in_gap or len(self._watched) == 1):
-            return
-        seen.gaps += 1
-        seen.wrong_calls += calls
-        if (calls >= GAPS and self._criterion_in_gap) or seen.gaps >= GAPS:
-            self._tell(
-                "evaluated-in-train-mode", True,
-                f"{seen.name} was called {seen.wrong_calls} times with gradients off and in train mode: its {seen.layers} acted as in "
-                "training.", seen.name,
-            )  # fmt: skip
+        if calls and (self._criterion_in_gap or len(self._watched) == 1):
+            seen.breaks += 1
+            seen.wrong_calls += calls
+            if self._criterion_in_gap:
+                seen.most_with_loss = max(seen.most_with_loss, calls)
+            self._measure_evaluation(seen)
 
-    def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:
-        self._findings.add(Finding(identifier, present, evidence, SURE), where)
+    def _measure_evaluation(self, seen: _Watched) -> None:
+        self.hub.measure(
+            EvaluationModes(
+                in_eval=seen.right_calls,
+                in_train=seen.wrong_calls,
+                breaks=seen.breaks,
+                most_with_loss=seen.most_with_loss,
+                dropouts=len(seen.dropouts),
+                batchnorms=len(seen.batchnorms),
+                where=seen.name,
+            )
+        )
 
 
 def _narrowest(model: torch.nn.Module) -> int:
-    """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads beside each
-    other, which the next layer does not take, are no bottleneck."""
+    """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads
+    beside each other, which the next layer does not take, are no bottleneck."""
     ends = []
     for module in model.modules():
         if isinstance(module, torch.nn.Linear):

@@ -1,4 +1,5 @@
-"""How many predictions are right, in training and in validation, and whether they are all the same."""
+"""Measures how many predictions are right, in training and in validation, and how much they differ from sample to
+sample."""
 
 from __future__ import annotations
 
@@ -17,26 +18,22 @@ from traindx.live.later import Later
 from traindx.live.nodes import ending
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.rows import class_rows, watchable
+from traindx.measurements import ClassPredictions, OutputSpread, RegressionTargets
 
 CLASSIFICATION = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 CONTRASTED = 16  # samples at least, all with different targets
-MOST_CLASSES = 100_000  # beyond this it is no number of classes
-COUNTED_CLASSES = 1000
-COUNTS = 1 << 20  # comparisons of one look
+MAX_CLASSES = 100_000  # beyond this it is no number of classes
+MAX_COUNTED_CLASSES = 1000  # of which each is counted
+MAX_COUNTS = 1 << 20  # comparisons of one look
+MAX_SITES = 16  # places of the code
 EVERY = 10  # steps between two looks at least, beside deep steps
 GROWTH = 0.1  # of the steps so far: some hundred looks in a run of any length
-LAST = 5  # looks that must agree, at batches with more than one class
+MEASURED_EVERY = 8  # looks at one place
+LAST = 5  # looks that are summed up, at batches with more than one class
 KEPT = 25  # looks among which they are looked for: most batches hold no sample of a rare class
-SETTLED = 100  # steps before predictions are judged: at the start they are all alike in good runs too
-LEAST = 64  # predictions
 LATE = 0.5  # of the steps: what a regression reaches
-RECENT = 0.3  # of the steps so far: older looks do not tell what is predicted now
-SPREAD = 0.01  # spread of the outputs over that of the targets
-IMBALANCE = 10.0  # most frequent class over the rarest that occurs
-MAJORITY = 0.5  # and its least share: in text the blank leads by far and is no imbalance
-KINDS = 256  # targets of a regression that are looked at once, whether they are numbers or codes of classes
-ONE_LABEL_LOOKS, ONE_LABEL_TARGETS = 8, 100
+FIRST_TARGETS = 256  # targets of a regression that are looked at once, whether they are numbers or codes of classes
 
 
 @dataclass
@@ -48,9 +45,8 @@ class _Site:
     classes: int
     weighted: bool
     dense: bool = False  # yes or no for every point of a picture: how many are right says little
-    last: deque[tuple[int, list[float], list[float]]] = field(
-        default_factory=lambda: deque(maxlen=KEPT)
-    )  # step, predicted, true
+    # step, predicted, true
+    last: deque[tuple[int, list[float], list[float]]] = field(default_factory=lambda: deque(maxlen=KEPT))
     true: list[float] = field(default_factory=list)
     looks: int = 0
     next_look: int = 0
@@ -70,9 +66,8 @@ class Predictions(Observer):
         self._last_loss: weakref.ref[torch.Tensor] | None = None
         self._nothing_else = True  # and are all that is
         self._regressions: set[tuple[str, str]] = set()  # whose targets were looked at
-        self._continuous: set[bool] = set()  # targets of a regression are numbers, not codes of classes
+        self._fractional: list[float] = []  # share of their targets that are distinct broken numbers
         self._optimizers: set[int] = set()
-        self._told: dict[str, bool] = {}
         self._classes = 0
         self._next_look = self._next_spread = 0
 
@@ -90,37 +85,36 @@ class Predictions(Observer):
                 self.hub.skip_losses(self, self._next_spread)
                 self._spread(call)
             return
-        key = (call.name, call.where)
-        site = self._sites.get(key)
+        site = self._sites.get((call.name, call.where))
         if training and not self.hub.deep and (site is None or self.hub.step < site.next_look):
             return
-        if not watchable(call.input) or not watchable(call.target):
-            return
-        classes = _classes(call)
-        if not classes:
-            return
-        if not training:
-            if self.hub.step and self._sites and not _dense(call):
-                asked = _Asked(call, 4096)
-                predicted, true, counted = asked.answers(*asked.tensors)
-                right = ((predicted == true) & counted).sum()
-                self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
-            return
-        if site is None:
-            if len(self._sites) >= 16:
-                return
-            weight = call.options.get("weight")
-            site = self._sites[key] = _Site(
-                call.name,
-                call.where,
-                classes,
-                weight is not None or call.options.get("pos_weight") is not None,
-                _dense(call),
-            )
-        site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
-        self._next_look = min(one.next_look for one in self._sites.values())
-        self.hub.skip_losses(self, self._next_look)
-        self._look(call, site)
+        classes = _classes(call) if watchable(call.input) and watchable(call.target) else 0
+        if classes and not training:
+            self._count_right(call)
+        elif classes:
+            self._look_at(call, site or self._new_site(call, classes))
+
+    def _look_at(self, call: Criterion, site: _Site | None) -> None:
+        if site is not None:
+            site.next_look = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
+            self._next_look = min(one.next_look for one in self._sites.values())
+            self.hub.skip_losses(self, self._next_look)
+            self._look(call, site)
+
+    def _count_right(self, call: Criterion) -> None:
+        """Of an evaluation."""
+        if self.hub.step and self._sites and not _dense(call):
+            asked = _Asked(call, 4096)
+            predicted, true, counted = asked.answers(*asked.tensors)
+            right = ((predicted == true) & counted).sum()
+            self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
+
+    def _new_site(self, call: Criterion, classes: int) -> _Site | None:
+        if len(self._sites) >= MAX_SITES:
+            return None
+        weighted = call.options.get("weight") is not None or call.options.get("pos_weight") is not None
+        site = self._sites[call.name, call.where] = _Site(call.name, call.where, classes, weighted, _dense(call))
+        return site
 
     @on_deep_steps_and_evaluation
     def on_backward(self, loss: torch.Tensor) -> None:
@@ -136,8 +130,8 @@ class Predictions(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
         self._flush()
-        self._judge()
-        self._say_no_classes()
+        self._measure()
+        self._measure_regression()
         if self._variances and len(self._spreads) == 1:
             self.hub.config(mse_target_variance=sum(self._variances) / len(self._variances))
             late = [(error, one) for step, error, one in self._errors if step >= LATE * self.hub.step]
@@ -145,7 +139,7 @@ class Predictions(Observer):
                 self.hub.config(mse_by_variance=sum(error for error, _ in late) / sum(one for _, one in late))
 
     def _look(self, call: Criterion, site: _Site) -> None:
-        asked = _Asked(call, 4096 if site.classes > COUNTED_CLASSES else max(16, COUNTS // site.classes))
+        asked = _Asked(call, 4096 if site.classes > MAX_COUNTED_CLASSES else max(16, MAX_COUNTS // site.classes))
         self._later.bring_all(asked.tensors, partial(self._answered, site, self.hub.step, call.input.shape[0], asked))
 
     def _answered(
@@ -153,7 +147,7 @@ class Predictions(Observer):
     ) -> None:
         predicted, true, counted = asked.answers(scores, target)
         right = ((predicted == true) & counted).sum().reshape(1)
-        if site.classes > COUNTED_CLASSES:
+        if site.classes > MAX_COUNTED_CLASSES:
             self.hub.values.add(step, "train_accuracy", float(right / counted.sum().clamp(min=1)))
             self._say_classes(site.classes)
             return
@@ -176,20 +170,13 @@ class Predictions(Observer):
         if total and several and (site.name in CLASSIFICATION or sum(count > 0 for count in true) > 1):
             self.hub.values.add(step, "train_accuracy", numbers[0] / total)
             self._say_classes(site.classes)
-        if site.looks % 8 == 0:
-            self._judge()
+        if site.looks % MEASURED_EVERY == 0:
+            self._measure()
 
     def _say_classes(self, classes: int) -> None:
-        if not self._classes and classes <= MOST_CLASSES:
+        if not self._classes and classes <= MAX_CLASSES:
             self._classes = classes
             self.hub.config(num_classes=classes)
-
-    def _say_no_classes(self) -> None:
-        """Of a regression there is no class that could be rare."""
-        if self._nothing_else and self._losses and self._losses <= set(REGRESSION) and self._continuous == {True}:
-            text = f"The targets of {' and '.join(sorted(self._losses))} are numbers, no classes."
-            for identifier in ("labels-imbalanced", "rare-classes-missed"):
-                self._tell(identifier, False, text, "")
 
     def _flush(self) -> None:
         """The validation accuracy since the last training step."""
@@ -201,7 +188,7 @@ class Predictions(Observer):
             if self._classes:
                 self.hub.record("val_accuracy", right / total.clamp(min=1))
 
-    # --- are they all the same? ---------------------------------------------------------------------------------------
+    # --- how much they differ -----------------------------------------------------------------------------------------
 
     def _spread(self, call: Criterion) -> None:
         """Of a regression: how far outputs differ between samples, beside the targets."""
@@ -210,10 +197,10 @@ class Predictions(Observer):
             return
         if (call.name, call.where) not in self._regressions:
             self._regressions.add((call.name, call.where))
-            self._later.bring(_first_numbers(target), self._look_for_codes)
+            self._later.bring(_first_numbers(target), self._count_fractional)
         if output.shape[0] < 8 or output.shape[0] != target.shape[0]:
             return
-        few = max(8, COUNTS // max(1, output.numel() // output.shape[0]))
+        few = max(8, MAX_COUNTS // max(1, output.numel() // output.shape[0]))
         spreads = [
             one[:few].float().flatten(1).std(0).mean() if one.dim() > 1 else one[:few].float().std()
             for one in (output, target)
@@ -229,114 +216,85 @@ class Predictions(Observer):
                 both = torch.stack([call.output.detach().reshape(()).float(), variance])
                 self._later.ask(both, lambda found: self._errors.append((step, found[0], found[1])))
 
-    def _look_for_codes(self, targets: torch.Tensor) -> None:
-        values = set(targets.tolist())
-        broken = sum(value != round(value) for value in values if math.isfinite(value))
-        self._continuous.add(2 * broken > len(targets))
+    def _count_fractional(self, targets: torch.Tensor) -> None:
+        """Numbers are broken and differ; codes of classes are whole, or a few."""
+        broken = sum(value != round(value) for value in set(targets.tolist()) if math.isfinite(value))
+        self._fractional.append(broken / len(targets))
 
     def _spread_found(self, past: deque[tuple[int, float, float]], step: int, found: list[float]) -> None:
         past.append((step, found[0], found[1]))
         if not step and found[1] > 0 and math.isfinite(found[0]):
             self.hub.config(first_output_std=found[0], first_target_std=found[1])
 
-    def _judge(self) -> None:
-        if self.hub.step < SETTLED or len(self._optimizers) > 1:
-            return
+    def _measure(self) -> None:
         for site in self._sites.values():
             if site.last:
-                self._judge_labels(site)
-                self._judge_predictions(site)
+                self._measure_site(site)
         for (name, where), past in self._spreads.items():
-            if len(past) < LAST or past[0][0] < RECENT * self.hub.step or not all(target > 0 for *_, target in past):
-                continue
-            most = max(output / target for _, output, target in past)
-            if most < SPREAD:
-                self._tell(
-                    "prediction-collapse",
-                    True,
-                    f"The outputs given to {name} spread {most:.2g} times as far as the targets in the last {LAST} looks: nearly one answer for everything.",
-                    where,
+            if past and all(target > 0 for *_, target in past):
+                spread = OutputSpread(
+                    criterion=name,
+                    looks=len(past),
+                    since=past[0][0],
+                    largest=max(output / target for _, output, target in past),
+                    optimizers=len(self._optimizers),
+                    step=self.hub.step,
+                    where=where,
                 )
-            elif most > 10 * SPREAD:
-                self._tell(
-                    "prediction-collapse",
-                    False,
-                    f"The outputs given to {name} spread {most:.2g} times as far as the targets.",
-                    where,
-                )
+                self.hub.measure(spread)
 
-    def _judge_predictions(self, site: _Site) -> None:
-        looks = _telling(site)
-        if not looks or looks[0][0] < RECENT * self.hub.step:
-            return
+    def _measure_site(self, site: _Site) -> None:
+        looks = _last_looks(site)
         answers = [sum(column) for column in zip(*(predicted for _, predicted, _ in looks), strict=True)]
-        total, kinds = sum(answers), sum(count > 0 for count in answers)
-        if total < LEAST:
-            return
-        if kinds > 1:
-            self._tell(
-                "prediction-collapse",
-                False,
-                f"{kinds} of {site.classes} classes are predicted in the last {len(looks)} looks at {site.name}.",
-                site.where,
-            )
-            self._tell("labels-imbalanced", False, f"{kinds} of {site.classes} classes are predicted.", site.where)
-            return
-        only = answers.index(max(answers))
-        share = site.true[only] / sum(site.true)
-        self._tell(
-            "prediction-collapse",
-            True,
-            f"All {total:g} predictions in the last {len(looks)} looks at {site.name} are class {only}, which {share:.0%} of the targets are.",
-            site.where,
+        top = answers.index(max(answers))
+        found = ClassPredictions(
+            criterion=site.name,
+            classes=site.classes,
+            weighted=site.weighted,
+            looks=site.looks,
+            targets=int(sum(site.true)),
+            occurring=_occurring(site.true),
+            most=int(max(site.true)),
+            fewest=int(min((count for count in site.true if count), default=0)),
+            last_looks=len(looks),
+            mixed_looks=sum(_occurring(true) > 1 for *_, true in looks),
+            since=looks[0][0],
+            predictions=int(sum(answers)),
+            predicted=_occurring(answers),
+            top=top,
+            top_targets=int(site.true[top]),
+            sites=len(self._sites),
+            optimizers=len(self._optimizers),
+            step=self.hub.step,  # part of it: the same counts at a later step are another measurement
+            where=site.where,
         )
-        rarest = min(count for count in site.true if count > 0)
-        padded = "padding-in-loss" in self.hub.found  # then that is the class
-        if (
-            not site.weighted
-            and not padded
-            and share >= MAJORITY
-            and site.true[only] == max(site.true) > IMBALANCE * rarest
-        ):
-            self._tell(
-                "labels-imbalanced",
-                True,
-                f"Class {only} has {share:.0%} of {sum(site.true):g} targets, {site.true[only] / rarest:.0f} times as many as the rarest class, and is all that is predicted.",
-                site.where,
+        self.hub.measure(found)
+
+    def _measure_regression(self) -> None:
+        regressions = self._losses & set(REGRESSION)
+        if regressions:
+            self.hub.measure(
+                RegressionTargets(
+                    losses=tuple(sorted(regressions)),
+                    other_losses=len(self._losses - regressions),
+                    alone=self._nothing_else,
+                    fractional=tuple(self._fractional[:MAX_SITES]),
+                )
             )
 
-    def _judge_labels(self, site: _Site) -> None:
-        total, kinds = sum(site.true), sum(count > 0 for count in site.true)
-        if kinds > 1:
-            self._tell(
-                "one-label-only",
-                False,
-                f"{kinds} of {site.classes} classes occur among the targets of {site.name}.",
-                site.where,
-            )
-        elif kinds == 1 and len(self._sites) == 1 and site.looks >= ONE_LABEL_LOOKS and total >= ONE_LABEL_TARGETS:
-            self._tell(
-                "one-label-only",
-                True,
-                f"All {total:g} targets in {site.looks} looks at {site.name} are class {site.true.index(max(site.true))}, of {site.classes}.",
-                site.where,
-            )
 
-    def _tell(self, identifier: str, present: bool, evidence: str, where: str) -> None:
-        """Predictions may recover, so the last word counts; it is repeated only when it changes."""
-        if self._told.get(identifier) != present:
-            self._told[identifier] = present
-            self.hub.fact(identifier, present, evidence, where=where or None)
-
-
-def _telling(site: _Site) -> list[tuple[int, list[float], list[float]]]:
-    """The last looks back to the fifth at a batch with more than one class; none where there are not as many."""
+def _last_looks(site: _Site) -> list[tuple[int, list[float], list[float]]]:
+    """The last looks back to the fifth at a batch with more than one class, or all that are kept."""
     mixed = 0
     for back, (_, _, true) in enumerate(reversed(site.last), start=1):
-        mixed += sum(count > 0 for count in true) > 1
+        mixed += _occurring(true) > 1
         if mixed == LAST:
             return list(site.last)[-back:]
-    return []
+    return list(site.last)
+
+
+def _occurring(counts: list[float]) -> int:
+    return sum(count > 0 for count in counts)
 
 
 def _is_or_scales(loss: torch.Tensor, made: weakref.ref[torch.Tensor] | None) -> bool:
@@ -350,7 +308,7 @@ def _is_or_scales(loss: torch.Tensor, made: weakref.ref[torch.Tensor] | None) ->
 
 def _first_numbers(target: torch.Tensor) -> torch.Tensor:
     """One of each of the first samples."""
-    target = target[:KINDS]
+    target = target[:FIRST_TARGETS]
     while target.dim() > 1:
         target = target[:, 0]
     return target
@@ -362,7 +320,7 @@ def _classes(call: Criterion) -> int:
     if call.name in CLASSIFICATION:
         plain = not target.is_floating_point() and call.input.dim() >= 1
         width = call.input.shape[1 if call.input.dim() > 1 else 0] if plain else 0
-        return width if 1 < width <= MOST_CLASSES else 0
+        return width if 1 < width <= MAX_CLASSES else 0
     single = call.name in BINARY and target.dim() >= 1 and target.numel() == target.shape[0] == call.input.numel()
     return 2 if single or _dense(call) else 0
 
@@ -378,7 +336,8 @@ def _dense(call: Criterion) -> bool:
 
 
 class _Asked:
-    """The first samples of what a loss is given, and how to read predicted classes, true ones and whether they count off it."""
+    """The first samples of what a loss is given, and how to read predicted classes, true ones and whether they count
+    off it."""
 
     def __init__(self, call: Criterion, limit: int) -> None:
         self._threshold: float | None = None

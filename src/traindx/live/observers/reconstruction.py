@@ -1,5 +1,6 @@
-"""Does the error of a model that rebuilds its input reach the layers that take the input in? Cut off by a detached code, they are
-trained by a penalty alone and still have gradients, so that nothing else shows it."""
+"""Measures which layers the error of a model that rebuilds its input reaches. Those that take the input in may be cut
+off by a detached code: a penalty alone trains them then, and they still have gradients, so that nothing else shows
+it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ from typing import Any
 
 import torch
 
-from traindx.live.findings import Finding, Findings
 from traindx.live.graph import graph_of
 from traindx.live.handmade import is_error
 from traindx.live.hub import Hub
@@ -16,10 +16,11 @@ from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.outputs import REGRESSION
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input
+from traindx.measurements import ErrorReach
 
 REBUILDING = REGRESSION | {"binary_cross_entropy", "binary_cross_entropy_with_logits"}
-LOOKS = 2  # that tell the same story
-NAMED = 3
+ENOUGH = 2  # looks in a row with layers that are missed: walking both graphs takes long, and more would show the same
+NAMED = 3  # parameters of each kind that are written down
 # Between a loss and what a divergence is made of.
 TERMS = frozenset(("Add", "Sub", "Rsub", "Mul", "Div", "Neg", "Mean", "Sum", "View", "Squeeze", "ToCopy", "Clone"))
 
@@ -27,27 +28,25 @@ TERMS = frozenset(("Add", "Sub", "Rsub", "Mul", "Div", "Neg", "Mean", "Sum", "Vi
 class Reconstruction(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
-        self._models: list[
-            tuple[torch.nn.Module, torch.Tensor | None]
-        ] = []  # called since the last `backward`, with what
+        # called since the last `backward`, with what
+        self._models: list[tuple[torch.nn.Module, torch.Tensor | None]] = []
         self._losses: list[Criterion] = []
-        self._looks = self._seen = 0
+        self._in_a_row = 0
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        if self.hub.grad and self._seen < LOOKS and len(self._models) < 2:
+        if self.hub.grad and self._in_a_row < ENOUGH and len(self._models) < 2:
             self._models.append((model, first_input(args, kwargs)))
 
     @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:
-        if call.output.requires_grad and self._seen < LOOKS and len(self._losses) < 2:
+        if call.output.requires_grad and self._in_a_row < ENOUGH and len(self._losses) < 2:
             self._losses.append(call)
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
         models, losses = self._models, self._losses
         self._models, self._losses = [], []
-        if self._seen >= LOOKS or len(models) != 1 or len(losses) != 1 or losses[0].name not in REBUILDING:
+        if self._in_a_row >= ENOUGH or len(models) != 1 or len(losses) != 1 or losses[0].name not in REBUILDING:
             return
         (model, given), call = models[0], losses[0]
         if given is None or not _same(given, call.target) or not _penalised(loss):
@@ -61,14 +60,18 @@ class Reconstruction(Observer):
         missed = [name for name, parameter in named if id(parameter) in behind]
         entry = [name for name, parameter in named if id(parameter) in behind and _takes(parameter, given)]
         ends = [name for name, parameter in named if id(parameter) in reached]
-        self._seen = self._seen + 1 if entry and ends else 0
-        if self._seen == LOOKS:
-            more = f" and {len(missed) - NAMED} more" if len(missed) > NAMED else ""
-            text = (
-                f"The error that {call.name} gives reaches {', '.join(ends[:NAMED])} and not {', '.join(missed[:NAMED])}{more}, "
-                f"of which {entry[0]} takes in the data: the rest of the loss alone trains them."
+        self._in_a_row = self._in_a_row + 1 if entry and ends else 0
+        self.hub.measure(
+            ErrorReach(
+                criterion=call.name,
+                reached=tuple(ends[:NAMED]),
+                missed=tuple(missed[:NAMED]),
+                missed_count=len(missed),
+                missed_entry=entry[0] if entry else "",
+                in_a_row=self._in_a_row,
+                where=call.where,
             )
-            self._findings.add(Finding("error-misses-layers", True, text), call.where)
+        )
 
 
 def _same(given: torch.Tensor, target: torch.Tensor) -> bool:
