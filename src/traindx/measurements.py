@@ -444,7 +444,7 @@ class OutputSpread(Measurement, frozen=True, kw_only=True):
     optimizers: int  # that have made an update
 
 
-class RegressionTargets(Measurement, frozen=True, kw_only=True):
+class RegressionData(Measurement, frozen=True, kw_only=True):
     """What a regression is trained on."""
 
     losses: tuple[str, ...]  # regression losses

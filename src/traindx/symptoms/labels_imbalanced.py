@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from traindx.diagnosis import Observation
-from traindx.measurements import ClassPredictions, Measured, RegressionTargets
+from traindx.measurements import ClassPredictions, Measured, RegressionData
 from traindx.symptoms import padding_in_loss
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.newest import in_order, newest
@@ -46,7 +46,7 @@ def _judge(look: ClassPredictions, padded: bool) -> Observation | None:
 
 def without_classes(identifier: str, measured: Measured) -> Observation | None:
     """Of a regression there is no class that could be rare."""
-    found = measured.last(RegressionTargets)
+    found = measured.last(RegressionData)
     if found is None or found.other_losses or not found.alone or not found.fractional:
         return None
     if not all(FRACTIONAL.reached(share) for share in found.fractional):
@@ -54,8 +54,8 @@ def without_classes(identifier: str, measured: Measured) -> Observation | None:
     return seen(identifier, False, f"The targets of {' and '.join(found.losses)} are numbers, no classes.", at=found)
 
 
-def regression(*fractional: float, other_losses: int = 0) -> RegressionTargets:
-    return RegressionTargets(losses=("mse_loss",), other_losses=other_losses, alone=True, fractional=fractional)
+def regression(*fractional: float, other_losses: int = 0) -> RegressionData:
+    return RegressionData(losses=("mse_loss",), other_losses=other_losses, alone=True, fractional=fractional)
 
 
 def _imbalanced(most: int, fewest: int, **fields: int) -> ClassPredictions:

@@ -18,7 +18,7 @@ from traindx.live.later import Later
 from traindx.live.nodes import ending
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.rows import class_rows, watchable
-from traindx.measurements import ClassPredictions, OutputSpread, RegressionTargets
+from traindx.measurements import ClassPredictions, OutputSpread, RegressionData
 
 CLASSIFICATION = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
@@ -274,7 +274,7 @@ class Predictions(Observer):
         regressions = self._losses & set(REGRESSION)
         if regressions:
             self.hub.measure(
-                RegressionTargets(
+                RegressionData(
                     losses=tuple(sorted(regressions)),
                     other_losses=len(self._losses - regressions),
                     alone=self._nothing_else,
