@@ -7,12 +7,16 @@ from pathlib import Path
 
 import torch
 
+from traindx.diagnosis import Observation
 from traindx.live.hub import Hub
 from traindx.live.observer import Observer
 from traindx.live.observers.objective import Objective
 from traindx.live.store import Store
 from traindx.readers.find import find_runs
 from traindx.run import Run
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
+from traindx.symptoms.observed import FromMeasurements
 
 
 def watch(folder: Path, train: Callable[[], object], *kinds: type[Observer], budget: float = 10.0) -> Run:
@@ -32,8 +36,16 @@ def watch(folder: Path, train: Callable[[], object], *kinds: type[Observer], bud
     return run
 
 
+def judged(run: Run) -> dict[str, Observation]:
+    """What the symptoms say of what was measured, without the curves."""
+    detectors = (one.detect for one in symptoms().values() if isinstance(one.detect, FromMeasurements))
+    found = (detector.judged(Signals(run)) for detector in detectors)
+    return {one.id: one for one in found if one is not None}
+
+
 def present(run: Run) -> set[str]:
-    return {fact.id for fact in run.facts.values() if fact.present}
+    stated = {fact.id for fact in run.facts.values() if fact.present}
+    return stated | {one.id for one in judged(run).values() if one.state == "present"}
 
 
 def mlp(*extra: torch.nn.Module, act: type[torch.nn.Module] = torch.nn.ReLU) -> torch.nn.Sequential:
