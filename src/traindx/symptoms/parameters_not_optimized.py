@@ -23,6 +23,7 @@ def judge(measured: Measured) -> Observation | None:
     if not last.unheld:
         text = f"All {last.reached} parameters with a gradient belong to an optimiser."
         return seen(ID, False, text, at=since(looks, lambda look: not look.unheld))
+    first = since(looks, lambda look: look.unheld > 0)  # at the end the optimisers and their lines may be gone
     share = last.unheld_weights / max(last.reached_weights, 1)
     plain = "." if last.registered else "; they are not registered in the model (a plain list of layers?)."
     return seen(
@@ -30,8 +31,8 @@ def judge(measured: Measured) -> Observation | None:
         True,
         f"{last.unheld} of {last.reached} parameters ({share * 100:.3g} % of the weights) receive a gradient, but no "
         f"optimiser holds them: {listed(last.names, last.unheld)}{plain}",
-        at=since(looks, lambda look: look.unheld > 0),
-        where=last.built_at or last.names[0],
+        at=first,
+        where=first.built_at or last.built_at or last.names[0],
         clarity=_clarity(last, share, measured),
     )
 
