@@ -7,12 +7,13 @@ from pathlib import Path
 
 import torch
 
+from traindx.diagnosis import Observation
 from traindx.live.hub import Hub
 from traindx.live.observer import Observer
 from traindx.live.observers.objective import Objective
 from traindx.live.store import Store
 from traindx.readers.find import find_runs
-from traindx.run import Fact, Run
+from traindx.run import Run
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.observed import FromMeasurements
@@ -32,18 +33,19 @@ def watch(folder: Path, train: Callable[[], object], *kinds: type[Observer], bud
         hub.detach()
     assert not dropped, f"stopped watching: {dropped}"
     (run,) = find_runs([folder / "r.traindx"])
-    for symptom in symptoms().values():
-        seen = symptom.detect.judged(Signals(run)) if isinstance(symptom.detect, FromMeasurements) else None
-        if seen is not None:
-            step = seen.steps[0] if seen.steps else None
-            run.facts[symptom.id] = Fact(
-                symptom.id, seen.state == "present", seen.evidence, seen.where, step, seen.clarity
-            )
     return run
 
 
+def judged(run: Run) -> dict[str, Observation]:
+    """What the symptoms say of what was measured, without the curves."""
+    detectors = (one.detect for one in symptoms().values() if isinstance(one.detect, FromMeasurements))
+    found = (detector.judged(Signals(run)) for detector in detectors)
+    return {one.id: one for one in found if one is not None}
+
+
 def present(run: Run) -> set[str]:
-    return {fact.id for fact in run.facts.values() if fact.present}
+    stated = {fact.id for fact in run.facts.values() if fact.present}
+    return stated | {one.id for one in judged(run).values() if one.state == "present"}
 
 
 def mlp(*extra: torch.nn.Module, act: type[torch.nn.Module] = torch.nn.ReLU) -> torch.nn.Sequential:

@@ -14,14 +14,17 @@ import numpy as np
 import pytest
 import torch
 
+from runs import run_of
+from traindx.diagnosis import Observation
 from traindx.engine import diagnose
 from traindx.live.hub import Hub
 from traindx.live.observers import observers
 from traindx.live.store import Store, shared_folder
+from traindx.measurements import RankLayout, RankStep
 from traindx.readers.find import find_runs
-from traindx.readers.rank_comparison import compare
-from traindx.readers.rank_lines import Rank
-from traindx.run import Fact, Run
+from traindx.run import Run
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
 
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2")
 CASES = ("ddp", "fsdp", "bypassed", "changed", "unwrapped", "slow data", "slow code", "same data")
@@ -45,6 +48,10 @@ def recorded(cases: tuple[Path, str], case: str) -> Run:
     return run
 
 
+def seen(run: Run, identifier: str) -> Observation:
+    return symptoms()[identifier].detect(Signals(run))
+
+
 @pytest.mark.parametrize("case", ["ddp", "fsdp"])
 def test_training_on_two_ranks_is_bit_identical_with_one_healthy_diagnosis(cases: tuple[Path, str], case: str) -> None:
     assert f"{case}: identical on 2 ranks" in cases[1]
@@ -52,9 +59,9 @@ def test_training_on_two_ranks_is_bit_identical_with_one_healthy_diagnosis(cases
     assert run.config["world_size"] == 2
     assert len(run.series["train_loss"]) == 80
     assert diagnose(run).verdict == "healthy"
-    assert not run.facts["same-data-on-ranks"].present
+    assert seen(run, "same-data-on-ranks").state == "absent"
     # shards are never compared
-    assert run.facts["replica-mismatch"].present is False if case == "ddp" else "replica-mismatch" not in run.facts
+    assert seen(run, "replica-mismatch").state == ("absent" if case == "ddp" else "unknown")
 
 
 @pytest.mark.parametrize(
@@ -64,8 +71,8 @@ def test_replicas_that_drift_apart_are_told_with_step_and_parameter(
     cases: tuple[Path, str], case: str, step: int, where: str
 ) -> None:
     run = recorded(cases, case)
-    fact = run.facts["replica-mismatch"]
-    assert (fact.present, fact.step, fact.where) == (True, step, where)
+    found = seen(run, "replica-mismatch")
+    assert (found.state, found.steps, found.where) == ("present", (step, step), where)
     assert diagnose(run).hypotheses[0].cause == "replicas-diverge"
 
 
@@ -74,17 +81,17 @@ def test_a_straggler_is_named_with_what_it_spends_its_time_on(
     cases: tuple[Path, str], case: str, rank: int, spent: str
 ) -> None:
     run = recorded(cases, case)
-    fact = run.facts["slow-rank"]
-    assert fact.present
-    assert fact.where == f"rank {rank}"
-    assert spent in fact.evidence
-    assert not run.facts["replica-mismatch"].present
+    found = seen(run, "slow-rank")
+    assert found.state == "present"
+    assert found.where == f"rank {rank}"
+    assert spent in found.evidence
+    assert seen(run, "replica-mismatch").state == "absent"
     assert diagnose(run).hypotheses[0].cause == "straggler-rank"
 
 
 def test_the_same_batches_on_every_rank_are_told(cases: tuple[Path, str]) -> None:
     run = recorded(cases, "same data")
-    assert run.facts["same-data-on-ranks"].present
+    assert seen(run, "same-data-on-ranks").state == "present"
     assert diagnose(run).hypotheses[0].cause == "data-not-distributed"
 
 
@@ -169,7 +176,7 @@ def test_ranks_that_the_script_starts_itself_are_recorded_and_their_workers_are_
     else:
         assert result.returncode == 0, result.stderr
         assert len(run.series["train_loss"]) == 80
-        assert not run.facts["replica-mismatch"].present
+        assert seen(run, "replica-mismatch").state == "absent"
 
 
 def test_accelerate_launch_gives_one_recording(tmp_path: Path) -> None:
@@ -239,76 +246,48 @@ def test_ranks_find_the_same_directory_without_talking(tmp_path: Path) -> None:
 # --- the comparison itself --------------------------------------------------------------------------------------------
 
 
-def ranks(count: int, spread: str = "replicated", names: tuple[str, ...] = ("a", "b")) -> list[Rank]:
-    found = [Rank(number, count) for number in range(count)]
-    for rank in found:
-        rank.take({"k": "spread", "spread": spread, "names": names})
-    return found
+def layouts(count: int, spread: str = "replicated", names: tuple[str, ...] = ("a", "b")) -> list[RankLayout]:
+    return [RankLayout(rank=rank, spread=spread, names=names) for rank in range(count)]
 
 
-def tick(rank: Rank, step: int, sums: tuple[float, ...] = (1.0, 2.0), own: float = 0.005, waited: float = 0.001, **more: object) -> None:  # fmt: skip
-    line = {
-        "k": "tick", "step": step, "sums": sums, "norms": [1.0, 1.0], "target": float(step * 10 + rank.number), "loss": 0.5,
-        "steps": step, "whole": 0.05 * step, "own": own * step, "waited": waited * step, "host": True,
-    }  # fmt: skip
-    rank.take({**line, **more})
-
-
-def facts(found: list[Rank]) -> dict[str, Fact]:
-    return {fact.id: fact for fact in compare(found)}
+def look(rank: int, step: int, sums: tuple[float, ...] = (1.0, 2.0), own: float = 0.005, host: bool = True) -> RankStep:
+    return RankStep(
+        rank=rank, step=step, sums=sums, norms=(1.0,) * len(sums), target=float(step * 10 + rank), loss=0.5, steps=step,
+        whole=0.05 * step, own=own * step, waited=0.001 * step, host=host,
+    )  # fmt: skip
 
 
 STEPS = range(0, 60, 4)
 
 
-def test_rounding_is_neither_equal_nor_a_mismatch() -> None:
-    for size, expected in ((1e-9, False), (1e-5, None), (1e-2, True)):
-        pair = ranks(2)
-        for step in STEPS:
-            for rank in pair:
-                tick(rank, step, (1.0, 2.0 + size * rank.number))
-        fact = facts(pair).get("replica-mismatch")
-        assert (None if fact is None else fact.present) is expected
-
-
-def test_replicas_that_come_together_again_and_models_that_never_were_equal_are_no_mismatch() -> None:
-    averaged, own = ranks(2), ranks(2, "apart")
-    for step in STEPS:
-        for rank in averaged:
-            tick(rank, step, (1.0, 2.0 + 0.1 * rank.number * (step % 12 == 8)))
-        for rank in own:
-            tick(rank, step, (1.0, 2.0 + rank.number))
-    assert "replica-mismatch" not in facts(averaged)
-    assert "replica-mismatch" not in facts(own)
+def test_replicas_that_come_together_again_are_no_mismatch() -> None:
+    looks = [look(rank, step, (1.0, 2.0 + 0.1 * rank * (step % 12 == 8))) for step in STEPS for rank in range(2)]
+    assert seen(run_of({}, measured=[*layouts(2), *looks]), "replica-mismatch").state == "unknown"
 
 
 def test_the_odd_rank_of_many_is_named() -> None:
-    many = ranks(5)
-    for step in STEPS:
-        for rank in many:
-            odd = rank.number == 3
-            tick(rank, step, (1.0, 2.0 + 0.1 * odd * (step >= 20)), own=0.03 if odd else 0.005)
-    found = facts(many)
-    assert "rank 3" in found["replica-mismatch"].evidence
-    assert found["replica-mismatch"].step == 20
-    assert found["slow-rank"].where == "rank 3"
-
-
-def test_only_the_wait_for_data_is_compared_where_the_rest_hides_waiting_for_others() -> None:
-    for spread, host in (("sharded", True), ("replicated", False)):
-        pair = ranks(2, spread, ())
-        for step in STEPS:
-            for rank in pair:
-                tick(rank, step, (), own=0.04 * rank.number, norms=[], host=host)
-        assert not facts(pair)["slow-rank"].present
+    looks = [
+        look(rank, step, (1.0, 2.0 + 0.1 * (rank == 3) * (step >= 20)), own=0.03 if rank == 3 else 0.005)
+        for step in STEPS
+        for rank in range(5)
+    ]
+    run = run_of({}, measured=[*layouts(5), *looks])
+    assert "rank 3" in seen(run, "replica-mismatch").evidence
+    assert seen(run, "replica-mismatch").steps == (20, 20)
+    assert seen(run, "slow-rank").where == "rank 3"
 
 
 def test_turns_of_being_slow_are_no_straggler() -> None:
-    pair = ranks(2, names=())
-    own = [0.0, 0.0]
+    looks, own = [], [0.0, 0.0]
     for index, step in enumerate(STEPS):
-        for rank in pair:
-            own[rank.number] += 4 * (0.04 if (index + rank.number) % 2 else 0.005)
-            tick(rank, step, (), norms=[], own=own[rank.number] / max(step, 1))
-    fact = facts(pair).get("slow-rank")
-    assert fact is None or not fact.present
+        for rank in range(2):
+            own[rank] += 4 * (0.04 if (index + rank) % 2 else 0.005)
+            looks.append(look(rank, step, (), own=own[rank] / max(step, 1)))
+    assert seen(run_of({}, measured=[*layouts(2, names=()), *looks]), "slow-rank").state != "present"
+
+
+def test_fingerprints_of_other_parameters_are_not_compared() -> None:
+    early = [look(rank, step, (1.0, 2.0 + rank)) for step in range(8) for rank in range(2)]
+    later = [RankLayout(rank=rank, spread="replicated", names=("a",), step=8) for rank in range(2)]
+    looks = [look(rank, step, (1.0,)) for step in range(8, 20) for rank in range(2)]
+    assert seen(run_of({}, measured=[*layouts(2), *early, *later, *looks]), "replica-mismatch").state == "absent"

@@ -11,6 +11,8 @@ from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer
 from traindx.live.store import Store
 from traindx.readers.find import find_runs
+from traindx.signals import Signals
+from traindx.symptoms import symptoms
 
 
 class Notes(Observer):
@@ -141,4 +143,4 @@ def test_a_training_that_ends_after_a_handful_of_updates_is_told(tmp_path: Path)
         one_step()
     hub.detach()
     (run,) = find_runs([tmp_path / "r.traindx"])
-    assert run.facts["few-updates"].present
+    assert symptoms()["few-updates"].detect(Signals(run)).state == "present"

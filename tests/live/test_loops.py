@@ -15,6 +15,7 @@ from traindx.live.observers.memory import EVERY_READINGS, Memory
 from traindx.measurements import Measured, Measurement
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
+from traindx.signals.choose import is_adversarial
 from traindx.symptoms import memory_growth, symptoms
 
 GAN = """
@@ -74,7 +75,7 @@ LOOPS = {
 def test_no_alarm(tmp_path: Path, name: str, budget: float) -> None:
     facts = facts_of(LOOPS[name], tmp_path, budget)
     assert not {found for found in present(facts) if symptoms()[found].severity == "problem"}
-    assert ("adversarial" in facts.get("config", {})) == (name == "gan")
+    assert is_adversarial(find_runs([tmp_path / "run.traindx"])[0]) == (name == "gan")
 
 
 def test_the_loss_is_recorded_unscaled(tmp_path: Path) -> None:

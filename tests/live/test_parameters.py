@@ -12,7 +12,7 @@ from live_scripts import facts_of
 from torch import nn
 from torch.nn import functional as F
 
-from live_watch import batch, fit, mlp, present, watch
+from live_watch import batch, fit, judged, mlp, present, watch
 from traindx.engine import diagnose
 from traindx.live.observers.clearing import Clearing
 from traindx.live.observers.decay import Decay
@@ -375,7 +375,7 @@ def test_the_fault_is_seen(name: str, tmp_path: Path) -> None:
     script, fact = FAULTS[name]
     run = watch(tmp_path, script, *ALL)
     assert present(run) - {"unchanged-weights"} == {fact}
-    assert run.facts[fact].evidence.endswith(".")
+    assert (run.facts | judged(run))[fact].evidence.endswith(".")
 
 
 def test_two_mistakes_are_both_named_with_their_lines(tmp_path: Path) -> None:

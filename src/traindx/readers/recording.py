@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,8 +13,6 @@ from traindx.measurements import LINE, Measured, from_line
 from traindx.readers.base import CERTAIN, Bundle, Reader
 from traindx.readers.build import RunBuilder
 from traindx.readers.liveness import may_be_running
-from traindx.readers.rank_comparison import compare
-from traindx.readers.rank_lines import Rank
 from traindx.readers.reach import may_read
 from traindx.readers.recorded_rows import NAMES, ROWS, RecordedRows
 from traindx.readers.source import Source
@@ -23,6 +21,16 @@ from traindx.versions import as_settings, canonical, is_version
 
 _FIRST = '"schema": "traindx.recording/'
 _RANK = re.compile(r"rank-(\d{1,6})\.jsonl")
+
+
+@dataclass(slots=True)
+class _Rank:
+    """What one rank of a training has to say beside its series and measurements."""
+
+    number: int
+    meta: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
 
 
 def sniff(source: Source) -> float:
@@ -47,7 +55,7 @@ def read(source: Source) -> list[Run]:
     """One run, whatever the number of ranks: the first one's series, and what the others saw besides."""
     number = _rank(source.path)
     builder = RunBuilder(str(source.name if number is None else source.path.parent), "recording", one_run=True)
-    first = Rank(number or 0)
+    first = _Rank(number or 0)
     measured = [Measured(rank=first.number)]
     facts = first.facts
     rows = RecordedRows()
@@ -65,7 +73,7 @@ def read(source: Source) -> list[Run]:
             damaged += 1
             continue
         if isinstance(entry, dict):
-            first.take(entry)
+            first.meta = entry if entry.get("k") == "meta" else first.meta
             damaged += not _measured(entry, measured[0])
             _take(entry, builder, facts, rows)
             ended = ended or entry.get("k") == "end"
@@ -77,9 +85,9 @@ def read(source: Source) -> list[Run]:
         others.append(_other(path, rank, measured[-1]))
     for other in others:
         _add(other, builder, facts)
-    if first.world > 1:
-        builder.config["world_size"] = first.world
-        facts.update({fact.id: fact for fact in compare([first, *others])})
+    world = int(first.meta.get("world", 1))
+    if world > 1:
+        builder.config["world_size"] = world
     if damaged:
         builder.lost.append(
             f"{damaged} line{'s' if damaged > 1 else ''} of the recording could not be read (cut off while writing)."
@@ -165,9 +173,9 @@ def _beside(main: Path) -> list[tuple[int, Path]]:
     return ranks[1:] if ranks and ranks[0][1] == main else []
 
 
-def _other(path: Path, number: int, measured: Measured) -> Rank:
+def _other(path: Path, number: int, measured: Measured) -> _Rank:
     """What another rank has to say, without its series."""
-    rank = Rank(number)
+    rank = _Rank(number)
     for line in Source(path).lines():
         if line.startswith((ROWS, NAMES)):
             continue
@@ -176,7 +184,6 @@ def _other(path: Path, number: int, measured: Measured) -> Rank:
         except ValueError:
             continue
         if isinstance(entry, dict):
-            rank.take(entry)
             _measured(entry, measured)
             if entry.get("k") == "fact":
                 rank.facts[entry["id"]] = _fact(entry)
@@ -185,7 +192,7 @@ def _other(path: Path, number: int, measured: Measured) -> Rank:
     return rank
 
 
-def _add(other: Rank, builder: RunBuilder, facts: dict[str, Fact]) -> None:
+def _add(other: _Rank, builder: RunBuilder, facts: dict[str, Fact]) -> None:
     """A fact counts on whatever rank it was seen; that others did not see it takes nothing back."""
     builder.events.extend(other.events)
     for fact in other.facts.values():

@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from traindx.meaning import Meaning, tokens_of
+from traindx.measurements import SharedLosses
 from traindx.run import Run, Series
+from traindx.thresholds import Threshold
 
 _GENERATOR = frozenset({"g", "gen", "generator", "netg"})
 _DISCRIMINATOR = frozenset({"d", "dis", "disc", "discrim", "discriminator", "netd", "critic", "real", "fake"})
@@ -28,6 +30,7 @@ _WHOLE_REWARD = frozenset(
 SUM = "sum of "  # how the name of a loss begins that was put together from its parts
 
 
+USED = Threshold(2, "losses that go through a network and do not update it", "one may be a warm-up of the other")
 FEWER = 0.3  # a twin with fewer than this share of the points tells less, however fine its scale
 MANY = 30
 
@@ -44,12 +47,17 @@ def usable(run: Run, *kinds: str) -> list[Series]:
 
 def is_adversarial(run: Run) -> bool:
     """A GAN loop: losses for a generator and for a discriminator, or a recording saw two networks train each other."""
-    if run.config.get("adversarial") is True:
+    if any(_train_each_other(look) for measured in run.measured for look in measured.all(SharedLosses)):
         return True
     words = [set(tokens_of(series.name)) | set(series.meaning.part.split("/")) for series in usable(run, "loss")]
     if any(bag & _GENERATOR and bag & _ADVERSARIAL for bag in words):
         return True
     return any(bag & _GENERATOR for bag in words) and any(bag & _DISCRIMINATOR for bag in words)
+
+
+def _train_each_other(look: SharedLosses) -> bool:
+    """One of two networks is used by the loss of the other. Where each is used by the other's, they learn together."""
+    return look.updated > 1 and len(look.used) == 1 and USED.reached(look.used[0])
 
 
 def is_reinforcement(run: Run) -> bool:

@@ -6,11 +6,16 @@ import math
 
 import numpy as np
 
+from traindx.measurements import InitialWeights
 from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
+from traindx.thresholds import Threshold, fitted
 
 TRAINED = 0.6  # of chance level: no fresh model starts there,
-DEALT_OUT = 0.5  # of the weight matrices
+UNIFORM_KURTOSIS = 1.8  # of weights as torch's layers begin: training leaves none so
+SPREAD = 1.3  # variance of the kurtosis of one uniform number, by which it scatters
+NEAR = Threshold(3.0, "standard errors", "one uniform matrix in four hundred is further off", side="below")
+FRESH = fitted("from-scratch.fresh", 0.5, unit="of the weight matrices are uniform")
 FIRST_LOOKS = 3  # at the training accuracy
 KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
@@ -30,16 +35,22 @@ def trained_before(signals: Signals) -> str:
         return ""
     if train.initial > TRAINED * level or val.initial > HELD_OUT * level:
         return ""
-    return (f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been "
-            f"trained before.")
+    return f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained before."
 
 
 def from_scratch(signals: Signals) -> bool:
-    """A recording saw weights as they are dealt out and first answers that were no better than a guess. Whatever else
-    is not known."""
-    dealt_out = signals.run.config.get("weights_dealt_out")
-    fresh = isinstance(dealt_out, float) and dealt_out >= DEALT_OUT
-    return fresh and not trained_before(signals) and not _knew(signals)
+    """A recording saw weights as they are initialised and first answers no better than a guess. Whatever else is not known."""
+    return _is_fresh(signals) and not trained_before(signals) and not _knew(signals)
+
+
+def _is_fresh(signals: Signals) -> bool:
+    """Most weight matrices began with uniform numbers."""
+    found = [look for measured in signals.run.measured[:1] for look in measured.all(InitialWeights)]
+    if not found:
+        return False
+    pairs = list(zip(found[-1].kurtosis, found[-1].elements, strict=True))
+    fresh = sum(NEAR.reached(abs(one - UNIFORM_KURTOSIS) / math.sqrt(SPREAD / size)) for one, size in pairs)
+    return FRESH.reached(fresh / len(pairs))
 
 
 def _knew(signals: Signals) -> bool:

@@ -5,19 +5,29 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
+from traindx.measurements import LoadedWeights, Measured, SilentParameters, UnheldParameters
 from traindx.signals import Signals
 from traindx.signals.inside import layers, level, printed_step
+from traindx.symptoms import parameters_not_optimized
 from traindx.symptoms.base import Case, Symptom, num
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.learning import listed, pretrained, since
+from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling, flat, put
 from traindx.symptoms.reported import said
+from traindx.thresholds import Threshold, fitted
 
 ID = "no-gradient"
 MIN_POINTS = 3
 COARSE = 1e-2  # of a usual norm: a log that prints no finer cannot tell zero from small
 NAMED = 4
+UPDATES = Threshold(
+    3, "updates looked at closely", "parts that are trained in turns may be left out of one update, and of two"
+)
+SHARE = fitted(f"{ID}.share", 0.2, unit="of the trainable weights; less is a head that nobody uses", strong=0.5)
+CLEAR = 0.8  # clarity of a finding that is not strong
 _BIAS = re.compile(r"(^|\W)bias$")
 _MESSAGE = re.compile(
     r"does not require grad and does not have a grad_fn"  # torch: nothing in the graph is trainable
@@ -27,6 +37,66 @@ _MESSAGE = re.compile(
     r"|No gradients provided for any variable",
     re.IGNORECASE,
 )
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks = [look for look in measured.all(SilentParameters) if UPDATES.reached(look.looks)]
+    unheld = parameters_not_optimized.judge(measured)
+    if not looks or (unheld is not None and unheld.state == "present"):
+        return None  # what no optimiser holds is told there
+    loaded = pretrained(measured)
+    last = looks[-1]
+    present = SHARE.reached(_share(last, loaded))
+    at = since(looks, lambda look: SHARE.reached(_share(look, loaded)) is present)
+    return _told(last, loaded, at) if present else _calm(last, loaded, at)
+
+
+def _told(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
+    share, names = _share(look, loaded), _names(look, loaded)
+    return seen(
+        ID,
+        True,
+        f"{_silent(look, loaded)[0]} of {look.parameters} parameters ({share * 100:.0f} % of the trainable weights) run in "
+        f"the forward pass and never receive a gradient: {listed(names, _silent(look, loaded)[0])}{_why(look, loaded)}.",
+        at=at,
+        where=names[0],
+        clarity=max(CLEAR, SHARE.clarity(share)),
+    )
+
+
+def _calm(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
+    count, names = _silent(look, loaded)[0], _names(look, loaded)
+    rest = f" (except {listed(names, count)})" if count else ""
+    return seen(ID, False, f"The parameters of the layers that run receive a gradient{rest}.", at=at)
+
+
+def _silent(look: SilentParameters, loaded: bool) -> tuple[int, int, int]:
+    """Parameters, elements and matrices without a gradient. Loaded weights may be left as they are, by gradients turned off."""
+    if loaded:
+        return look.silent
+    (one, two, three), more = look.silent, look.muted
+    return one + more[0], two + more[1], three + more[2]
+
+
+def _names(look: SilentParameters, loaded: bool) -> tuple[str, ...]:
+    return look.names if loaded else (*look.names, *look.muted_names)[:NAMED]
+
+
+def _share(look: SilentParameters, loaded: bool) -> float:
+    _, weights, matrices = _silent(look, loaded)
+    share = weights / max(look.weights, 1)
+    if look.first_matrix == "silent" or (look.first_matrix == "muted" and not loaded):
+        # cut off from the input side: early layers have few weights and matter all the same; a head may be unused
+        share = max(share, matrices / look.matrices)
+    return share
+
+
+def _why(look: SilentParameters, loaded: bool) -> str:
+    if not look.silent[0] and not loaded:
+        return "; their layers run with gradients turned off, and no weights were loaded into them"
+    if not look.zero:
+        return ""
+    return f"; it is exactly zero behind {' and '.join(look.stops)}, which lets none through"
 
 
 def detect(signals: Signals) -> Observation:
@@ -68,6 +138,13 @@ def _whole(signals: Signals) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.empty(0) if signals.grad_norm is None else signals.grad_norm.values
 
 
+CUT = SilentParameters(
+    looks=5, parameters=4, weights=387, matrices=2, silent=(2, 288, 1), names=("encoder.0.weight", "encoder.0.bias"),
+    first_matrix="silent",
+)  # fmt: skip
+MUTED = replace(CUT, silent=(0, 0, 0), names=(), muted=CUT.silent, muted_names=CUT.names, first_matrix="muted")
+UNUSED = replace(CUT, silent=(2, 60, 1), names=("pooler.weight", "pooler.bias"), first_matrix="")
+
 SYMPTOM = Symptom(
     id=ID,
     title="parameters get no gradient",
@@ -85,8 +162,10 @@ Where the log prints so coarsely that zero and small look alike, it is unknown. 
 means that it is not measured (Megatron prints it so) and says nothing. Messages count as well: torch's "does not
 require grad and does not have a grad_fn", its warning of checkpointing without inputs that require gradients, the
 complaint of distributed training about parameters not used in the loss, Keras' "Gradients do not exist for variables".
-A recording sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation without a
-slope (`sign`, `round`) or a function whose backward pass you wrote.
+A recording sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation
+without a slope (`sign`, `round`) or a function whose backward pass you wrote. There it is present from 20 % of the trainable
+weights on, plain from 50 %, where the first layer is among them also by the number of weight matrices. Layers that run with
+gradients turned off count unless weights were loaded. Where parameters belong to no optimiser, that is told instead.
 
 ## Healthy range
 None for parameters that should learn, except a bias that cancels out while its weight learns (in the difference of two outputs, or
@@ -99,8 +178,19 @@ A detach(), .item(), argmax, sign, round or numpy round trip in the forward pass
 requires_grad switched off, a loss made from a copy of the output, or reentrant gradient checkpointing on a frozen base
 model (the adapter then never learns).
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
+        Case("a recording saw an encoder without", "present", measured=(CUT,)),
+        Case("an early layer with few of the weights", "present", measured=(replace(CUT, silent=(2, 30, 1)),)),
+        Case("behind a sign", "present", measured=(replace(CUT, zero=2, stops=("sign",)),)),
+        Case("a pooler that nobody uses", "absent", measured=(UNUSED,)),
+        Case("one with a fifth of the weights", "present", measured=(replace(UNUSED, silent=(2, 78, 1)),)),
+        Case("gradients turned off", "present", measured=(MUTED,)),
+        Case("gradients turned off, weights loaded", "absent", measured=(MUTED, LoadedWeights(loaded=True))),
+        Case("at first only", "absent", measured=(CUT, replace(UNUSED, silent=(0, 0, 0), names=(), step=7))),
+        Case("too few looks", "unknown", measured=(replace(CUT, looks=2),)),
+        Case("no optimiser holds them", "unknown",
+             measured=(CUT, UnheldParameters(reached=4, reached_weights=387, unheld=2, unheld_weights=288, names=("0.weight",)))),
         Case("encoder gets nothing", "present",
              lambda: {"grad_norm/encoder.0.weight": flat(50, 0.0), "grad_norm/encoder.1.weight": flat(50, 0.0),
                       "grad_norm/head.weight": flat(50, 0.7, 0.3)}),

@@ -2,11 +2,36 @@
 
 from __future__ import annotations
 
-from traindx.run import Fact
+from traindx.diagnosis import Observation
+from traindx.measurements import Measured, RebuiltOptimizers, TrainingEnd
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold, fitted
 
 ID = "optimizer-rebuilt"
+TIMES = fitted(f"{ID}.times", 3, unit="times with the same settings; stages of a training are fewer")
+UPDATES = Threshold(50, "updates in all, to be called absent", "an epoch of fewer has no second optimiser to build")
+
+
+def judge(measured: Measured) -> Observation | None:
+    looks = measured.all(RebuiltOptimizers)
+    often = [one for one in looks if TIMES.reached(one.rebuilt)]
+    if often:
+        first = often[0]
+        return seen(
+            ID,
+            True,
+            f"The optimiser was built anew over the same parameters with the same settings {first.rebuilt} times by step "
+            f"{first.step}; each time its momentum and moments start from nothing.",
+            at=first,
+        )
+    end = measured.last(TrainingEnd)
+    if not looks or end is None or not UPDATES.reached(end.updates):
+        return None
+    return seen(ID, False, f"No optimiser was built anew in {end.updates} updates.", at=end)
+
+
+END = TrainingEnd(updates=500, cut_short=False)
 
 SYMPTOM = Symptom(
     id=ID,
@@ -33,11 +58,20 @@ One optimiser, or one for each stage.
 ## What it usually means
 The optimiser is constructed inside the loop over epochs or batches, or a checkpoint holds the model alone.
 """,
-    detect=from_fact(ID),
+    detect=from_measurements(ID, judge),
     cases=(
-        Case("once an epoch", "present",
-             facts=(Fact(ID, True, "The optimiser was built anew over the same parameters with the same settings 9 times."),)),
-        Case("built once", "absent", facts=(Fact(ID, False, "No optimiser was built anew in 500 updates."),)),
+        Case(
+            "once an epoch",
+            "present",
+            measured=tuple(RebuiltOptimizers(rebuilt=n, step=50 * n, where="train.py:12") for n in range(1, 10)),
+        ),
+        Case("two stages more", "absent", measured=(RebuiltOptimizers(rebuilt=2), END)),
+        Case("built once", "absent", measured=(RebuiltOptimizers(rebuilt=0), END)),
+        Case(
+            "too few updates",
+            "unknown",
+            measured=(RebuiltOptimizers(rebuilt=0), TrainingEnd(updates=30, cut_short=False)),
+        ),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

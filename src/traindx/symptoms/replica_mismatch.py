@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.run import Fact, Run, Series
+from traindx.measurements import RankStep
+from traindx.run import Floats, Run, Series
 from traindx.signals import Signals
 from traindx.signals.inside import by_rank
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import seen
+from traindx.symptoms.ranks import Rank, measured_by, ranks_of, shared_steps
 from traindx.symptoms.recipes import falling, flat, ramp
+from traindx.thresholds import Threshold
 
 ID = "replica-mismatch"
 MIN_POINTS = 5
 DIFFER = 1e-3  # relative; equal replicas differ by rounding only, 1e-6 or so
 PLAIN = 0.1
+EQUAL = Threshold(
+    1e-6, "of a parameter's size", "what sums in single precision differ by on unlike machines", side="below"
+)
+APART = Threshold(
+    1e-4, "of a parameter's size", "below, machines that round in their own ways may get there in a long training"
+)
+UNTIED_CLEAR = 0.9  # replicas that nothing ties together may be meant so
 _LOCAL = re.compile(r"local|before|unreduced|shard", re.IGNORECASE)
 _SHARDED = re.compile(
     r"fsdp|zero_?(stage|optim)|tensor_(model_)?parallel|pipeline_(model_)?parallel|shard", re.IGNORECASE
@@ -25,6 +36,70 @@ _SHARDED = re.compile(
 
 
 def detect(signals: Signals) -> Observation:
+    ranks = ranks_of(signals.run)
+    found = _compare(ranks) if ranks else None
+    return found if found is not None else _of_logs(signals)
+
+
+def _compare(ranks: Sequence[Rank]) -> Observation | None:
+    first = ranks[0]
+    if any(rank.spread != first.spread or rank.names != first.names for rank in ranks) or not first.names:
+        return None
+    if first.spread not in ("replicated", "apart"):
+        return None
+    apart = {step: found for step in shared_steps(ranks) if (found := _distance(ranks, step)) is not None}
+    if not apart:
+        return None
+    steps, furthest = list(apart), [float(values.max()) for values in apart.values()]
+    if first.spread == "apart" and (len(steps) < 2 or not EQUAL.reached(furthest[0])):
+        return None  # never equal: each rank may have a model of its own by design
+    bad = [step for step, most in zip(steps, furthest, strict=True) if APART.reached(most)]
+    if bad:
+        # those that come together again are averaged from time to time, as in local SGD
+        drifted = len(bad) >= len([one for one in steps if one >= bad[0]]) / 2
+        return _told(ranks, apart, bad[0]) if drifted else None
+    if not EQUAL.reached(max(furthest)):
+        return None
+    text = f"{len(first.names)} parameters were equal on all {len(ranks)} ranks at {len(steps)} steps."
+    return seen(ID, False, text, at=first.steps[steps[-1]])
+
+
+def _distance(ranks: Sequence[Rank], step: int) -> Floats | None:
+    """By parameter, how far the ranks' sums are apart, relative to its norm."""
+    looks = [rank.steps[step] for rank in ranks]
+    lengths = {len(look.sums) for look in looks} | {len(look.norms) for look in looks}
+    if len(lengths) != 1 or not lengths.pop():
+        return None
+    sums, norms = np.array([look.sums for look in looks]), np.array([look.norms for look in looks])
+    if not (np.isfinite(sums).all() and np.isfinite(norms).all()):
+        return None
+    distance: Floats = (sums.max(axis=0) - sums.min(axis=0)) / np.maximum(norms.max(axis=0), 1e-30)
+    return distance
+
+
+def _told(ranks: Sequence[Rank], apart: dict[int, Floats], step: int) -> Observation:
+    first, last = ranks[0], list(apart)[-1]
+    place = next(index for index, one in enumerate(apart[step]) if APART.reached(float(one)))
+    sums = [rank.steps[step].sums[place] for rank in ranks]
+    odd = max(range(1, len(ranks)), key=lambda index: abs(sums[index] - sums[0]))
+    before = max((one for one in apart if one < step), default=None)
+    still = f"; they were equal at step {before}" if before is not None else ""
+    differing = sum(APART.reached(float(one)) for one in apart[last])
+    replicated = first.spread == "replicated"
+    tied = "" if replicated else " No DistributedDataParallel or sharding ties the ranks' models together."
+    return seen(
+        ID,
+        True,
+        f"At step {step} {first.names[place]} is another one on rank {ranks[odd].number} than on rank {first.number}, by "
+        f"{apart[step][place]:.2g} of its size{still}. {differing} of {len(first.names)} parameters compared differ at step "
+        f"{last}.{tied}",
+        at=first.steps[step],
+        where=first.names[place],
+        clarity=1.0 if replicated else UNTIED_CLEAR,
+    )
+
+
+def _of_logs(signals: Signals) -> Observation:
     must_agree = by_rank(signals.run, "grad_norm", "weight_norm", "lr")
     must_agree = {name: members for name, members in must_agree.items() if not _LOCAL.search(name)}
     if not must_agree:
@@ -78,6 +153,17 @@ def _setting(run: Run) -> str:
     return ""
 
 
+def _steps(offset: float, since: int = 30, ranks: int = 2) -> Iterator[RankStep]:
+    """Ranks of which the last has another second parameter from one step on."""
+    for step in range(0, 60, 4):
+        for rank in range(ranks):
+            moved = offset if rank == ranks - 1 and step >= since else 0.0
+            yield RankStep(
+                rank=rank, steps=step, whole=0.05 * step, own=0.005 * step, waited=0.001 * step, host=True,
+                sums=(1.0, 2.0 + moved), norms=(1.0, 1.0), step=step,
+            )  # fmt: skip
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="replicas disagree",
@@ -111,12 +197,17 @@ A model that was wrapped before it was changed or loaded, gradients that are not
 hook that replaces them), a seed by rank used for initialisation, batch-norm statistics or buffers that are kept apart,
 or a rank that resumed from another checkpoint.
 """,
-    detect=from_fact(ID, detect),
+    detect=detect,
     cases=(
-        Case("a recording saw it", "present",
-             facts=(Fact(ID, True, "At step 30 3.bias is another one on rank 1 than on rank 0, by 0.098 of its size.", "3.bias", 30.0),)),
-        Case("a recording compared", "absent",
-             facts=(Fact(ID, False, "4 parameters were equal on all 2 ranks at 47 steps.", step=66.0),)),
+        Case("a recording saw it", "present", measured=measured_by(_steps(0.1))),
+        Case("a recording compared", "absent", measured=measured_by(_steps(0.0))),
+        Case("rounded in other ways", "absent", measured=measured_by(_steps(1e-9))),
+        Case("more than rounding, less than a fault", "unknown", measured=measured_by(_steps(1e-5))),
+        Case("just a fault", "present", measured=measured_by(_steps(2e-4))),
+        Case("nothing ties them together", "present", measured=measured_by(_steps(0.1), "apart")),
+        Case("models that never were equal", "unknown", measured=measured_by(_steps(0.1, since=0), "apart")),
+        Case("shards", "unknown", measured=measured_by(_steps(0.1), "sharded")),
+        Case("one rank of a recording", "unknown", measured=measured_by(_steps(0.0, ranks=1))),
         Case("gradients are not synchronised", "present",
              lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 1.0, 0.2, 1)}),
         Case("weights drift apart", "present",

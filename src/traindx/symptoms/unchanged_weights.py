@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.measurements import FrozenParameters, Measured, UnheldParameters
 from traindx.run import Series
 from traindx.signals import Signals, lookup
 from traindx.signals.choose import usable
 from traindx.signals.inside import learned, objective, rank_of, significant_digits, update_ratios
+from traindx.symptoms import frozen_weights, no_gradient, parameters_not_optimized
 from traindx.symptoms.base import Case, Symptom, num
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_measurements
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "unchanged-weights"
@@ -22,6 +25,17 @@ MIN_POINTS = 5
 DIGITS = 5  # significant digits that must agree: three or four can hide a slow change
 NAMED = 4
 _FROZEN = re.compile(r"freez|frozen|lora|peft|adapter|linear_?prob", re.IGNORECASE)
+
+
+# in the order in which the recorder looks
+JUDGES = (parameters_not_optimized.judge, frozen_weights.judge, no_gradient.judge)
+
+
+def judge(measured: Measured) -> Observation | None:
+    """What no optimiser holds, what is frozen and what receives no gradient does not change; the latest of them is told.
+    Without any of them the norms of the weights are asked."""
+    found = [one for ask in JUDGES if (one := ask(measured)) is not None and one.state == "present"]
+    return replace(max(reversed(found), key=lambda one: one.steps or (0.0, 0.0)), id=ID) if found else None
 
 
 def detect(signals: Signals) -> Observation:
@@ -89,7 +103,9 @@ SYMPTOM = Symptom(
 Parameters keep the same value from the first row to the last although the learning rate is above zero.
 
 ## How it is measured
-Weight norms, of the model or by parameter, that agree to the last digit in all rows, five rows at least. A norm alone
+In a recording: parameters that no optimiser holds (`parameters-not-optimized`), that are frozen with random weights
+(`frozen-weights`) or that receive no gradient (`no-gradient`). Otherwise, and in logs:
+weight norms, of the model or by parameter, that agree to the last digit in all rows, five rows at least. A norm alone
 in the log must show five significant digits, since three or four can hide a slow change; beside others that do move,
 any norm that stands still counts. An update that is logged as above zero speaks against it. When only a part stands
 still, a setting that freezes layers, an adapter method, or a loss that came down by half is taken as intent; not so
@@ -105,8 +121,13 @@ or changed), requires_grad is off, optimizer.step() is never reached or always s
 update is rounded away in low precision. A norm that stays exactly 0 in an adapter's second matrix means that the
 adapter does nothing.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
+        Case("a recording saw parameters that no optimiser holds", "present",
+             measured=(UnheldParameters(reached=6, reached_weights=500, unheld=4, unheld_weights=400, names=("0.weight",)),)),
+        Case("a recording saw nothing of the kind", "unknown", measured=(UnheldParameters(reached=6, reached_weights=500),)),
+        Case("a recording, and all norms move", "absent", lambda: {"weight_norm": ramp(50, 310.0, 340.0)},
+             measured=(FrozenParameters(matrices=3, weights=432),)),
         Case("no norm moves", "present", lambda: {"weight_norm": flat(50, 43.817253, 0), "lr": flat(50, 1e-3, 0)}),
         Case("a part stands still and nothing is learned", "present",
              lambda: {"weight_norm/body": flat(50, 12.31, 0), "weight_norm/head": ramp(50, 3.0, 3.4), "loss": flat(50, 2.3, 0.004)}),

@@ -1,6 +1,7 @@
-"""Two networks that train each other: the loss of one goes through the other, and only one of them is updated with it.
+"""Measures how often the loss of one network goes through another one that is not updated with it.
 
-Such losses are not meant to fall, so the curves of a GAN must not be judged like those of other trainings.
+Networks that train each other do so. Their losses are not meant to fall, so that the curves of a GAN must not be judged
+like those of other trainings.
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ from traindx.live.hub import Hub
 from traindx.live.naming import optimized
 from traindx.live.observer import Observer
 from traindx.live.observers.optimizers import built
+from traindx.measurements import SharedLosses
 
-LOOKS = 16  # losses looked at
-SEEN = 2  # times that one network was used and not updated, before it is said
+MAX_LOOKS = 16  # losses looked at
 
 
 class Adversaries(Observer):
@@ -31,7 +32,7 @@ class Adversaries(Observer):
         if self._done or len(built) < 2:
             return
         self._looks += 1
-        self._done = self._looks >= LOOKS
+        self._done = self._looks >= MAX_LOOKS
         self._reached |= {id(leaf) for leaf in graph_of(loss).leaves}
 
     def on_updated(self, optimizer: Optimizer) -> None:
@@ -46,9 +47,7 @@ class Adversaries(Observer):
             theirs = optimized([other]).keys()
             if other is not optimizer and not theirs & mine and len(theirs & reached) > len(theirs) / 2:
                 self._used[id(other)] = self._used.get(id(other), 0) + 1
-        if len(self._updated) > 1 and len(self._used) == 1 and max(self._used.values()) >= SEEN:
-            self._done = True
-            self.hub.config(adversarial=True)
+        self.hub.measure(SharedLosses(updated=len(self._updated), used=tuple(self._used.values())))
 
 
 OBSERVER = Adversaries

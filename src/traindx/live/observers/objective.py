@@ -1,4 +1,5 @@
-"""The loss of every step, the learning rate, the time a step takes, and the validation loss.
+"""Measures the loss of every step, the learning rate, the time a step takes, the validation loss, and how the training
+ended.
 
 The training loss is whatever `backward` is called on. The validation loss is the mean of what the same loss function returns
 while gradients are off, between two training steps.
@@ -14,25 +15,18 @@ import torch
 from traindx.live.brief import BriefStep, rates_of
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
-from traindx.live.pace import falls_steadily
 from traindx.live.values import Number
+from traindx.measurements import TrainingEnd
 
-FEW_UPDATES = 50  # fewer are hardly a training
-STILL_HIGH = 0.7  # of the first loss
-HARDLY_MOVED = 0.9  # the same for up to three times as many updates
-FEWEST = 20  # with fewer, a loss that still falls was not trained to its end
-UNFINISHED = 0.3  # of the first loss, where up to fifty updates end at the pace at which they began
-STILL_FALLING = 0.9  # of the loss before: what the last third of them made of it
+MAX_START = 50  # first updates whose losses are kept until the end
 
 
 class Objective(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._losses: list[Number] = []
-        self._held: list[
-            tuple[tuple[Number, float], bool]
-        ] = []  # losses of evaluations since the last training step, with
-        # their weight and whether they are of training data
+        # losses of evaluations since the last training step, with their weight and whether they are of training data
+        self._held: list[tuple[tuple[Number, float], bool]] = []
         self._optimizers: dict[int, int] = {}  # their numbers
         self._suffix = ""  # of the names of what the latest one is recorded as
         self._gone = 0  # optimisers of trainings that are over
@@ -55,7 +49,7 @@ class Objective(Observer):
     @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
         if self._held:
-            self._tell_held()
+            self._record_held()
             self._last = 0.0  # the time since the last step went into validation
         if loss.numel() == 1:
             number = self.hub.number_of(loss)
@@ -75,7 +69,7 @@ class Objective(Observer):
         if losses:
             self._add_loss(hub.step, losses)
             self._first = self._first or losses
-            if len(self._start) < FEW_UPDATES:
+            if len(self._start) < MAX_START:
                 self._start.append(losses)
             self._latest, self._losses = losses, []
         for index, rate in enumerate(rates_of(optimizer)):
@@ -113,7 +107,7 @@ class Objective(Observer):
             self.hub.values.add_row(one.step, row)
             self._add_loss(one.step, one.losses)
             self._latest = list(one.losses)
-            if len(self._start) < FEW_UPDATES:
+            if len(self._start) < MAX_START:
                 self._start.append(self._latest)
         self._losses.extend(losses)
 
@@ -121,44 +115,25 @@ class Objective(Observer):
         self._gone += len(self._optimizers)
         self._optimizers.clear()
 
-    def _tell_held(self) -> None:
+    def _record_held(self) -> None:
         self.hub.values.add_mean(self.hub.step, "val_loss", self.hub.criteria.splits.held_out(self._held))
         self._held = []
 
     def on_end(self) -> None:
         if self._held:
-            self._tell_held()
+            self._record_held()
         self.hub.values.poll(wait=True)
-        self._tell_length()
+        if self.hub.step:
+            self._measure_end()
 
-    def _tell_length(self) -> None:
-        """Whether the training ended by itself before it had begun to learn."""
-        first, latest = _mean(self._first), _mean(self._latest)
-        if first is None or latest is None or self.hub.cut_short:
-            return
-        self.hub.event("finished", f"The script came to its own end after {self.hub.step} updates.")
-        share = latest / first if first > 0 else 0.0
-        handful = self.hub.step < FEW_UPDATES and share > STILL_HIGH
-        if not handful and self._still_falls(share):
-            self.hub.fact(
-                "few-updates", True,
-                f"The training ended by itself after {self.hub.step} updates, while the loss was still falling fast "
-                f"({share:.0%} of its first value).", clarity=0.8,
-            )  # fmt: skip
-        elif handful or (self.hub.step < 3 * FEW_UPDATES and share > HARDLY_MOVED):
-            self.hub.fact(
-                "few-updates", True,
-                f"The training ended by itself after {self.hub.step} updates; the loss is still {share:.0%} of its first value.",
-            )  # fmt: skip
-        elif self.hub.step >= 3 * FEW_UPDATES:
-            self.hub.fact("few-updates", False, f"The training ended after {self.hub.step} updates.")
-
-    def _still_falls(self, share: float) -> bool:
-        values = [value for losses in self._start if (value := _mean(losses)) is not None]
-        if self.hub.step >= FEWEST:
-            return self.hub.step < FEW_UPDATES and share > UNFINISHED and falls_steadily(values)
-        third = len(values) // 3
-        return third > 0 and sum(values[-third:]) < STILL_FALLING * sum(values[-2 * third : -third])
+    def _measure_end(self) -> None:
+        hub, first, latest = self.hub, _mean(self._first), _mean(self._latest)
+        if first is not None and latest is not None and not hub.cut_short:
+            hub.event("finished", f"The script came to its own end after {hub.step} updates.")
+        start = tuple(value for losses in self._start if (value := _mean(losses)) is not None)
+        hub.measure(
+            TrainingEnd(updates=hub.step, cut_short=hub.cut_short, first_loss=first, last_loss=latest, losses=start)
+        )
 
 
 def _mean(losses: list[Number]) -> float | None:

@@ -1,11 +1,12 @@
-"""Who learns: parameters that receive a gradient but belong to no optimiser, that are frozen in a model made from scratch,
-or that are given to an optimiser and never receive a gradient."""
+"""Measures which parameters learn: those that a loss reaches and no optimiser holds, those that are frozen, and those
+that an optimiser holds and no gradient reaches."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -14,32 +15,33 @@ from traindx.live.budget import FIRST_DEEP
 from traindx.live.graph import graph_of
 from traindx.live.hub import Hub
 from traindx.live.later import Later
-from traindx.live.naming import layer_of, listed, model_parameters, optimized
+from traindx.live.naming import layer_of, model_parameters, optimized
 from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.observers.optimizers import built
 from traindx.live.ranks import is_sharded
 from traindx.live.rows import watchable
+from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, SilentParameters, UnheldParameters
 
-LOOKS = 3  # deep steps before anything is said
-SURE_LOOKS = 5  # a head that is trained in turns may be missed in three
+MIN_LOOKS = 3  # deep updates before parameters are listed: a model takes some time to walk through
+MIN_SILENT_LOOKS = 5  # the same for gradients, while it trains: a head that is trained in turns may be missed in three
+MAX_LOOKS = 20  # deep updates after which parameters are listed once more only, in the end
+MAX_CALLS_STEP = 50  # the step until which it is noted which layers run
+MAX_NAMES = 4  # of parameters that are written down
+MAX_LIBRARIES = 16
+MAX_TABLES = 8  # frozen embeddings that are looked at
+MAX_ROWS, MAX_COLUMNS = 4096, 64  # of each
+MIN_ROWS, MIN_COLUMNS = 8, 2  # fewer have no moments to speak of
+SAMPLE = 64  # elements of a parameter that are compared to see it move
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd, torch.nn.RNNBase, torch.nn.MultiheadAttention)
-FROZEN = 0.5  # of the weights in layers
-FROZEN_PLAIN = 0.9
-FROZEN_FRESH = 0.15  # of them, where they hold what torch dealt out
-NOISE_ROWS, NOISE_WIDTH = 4096, 64  # of a table that are asked whether they are plain noise
-NOISE_SIGMAS = 4.0  # by which its moments may differ from those of noise
-UNIFORM = 0.15  # by which the spread of weights may differ from that of an even distribution: small layers scatter
-SILENT = 0.2  # of the trainable weights: less is a head or a pooler that nobody uses
-SAMPLE = 64  # numbers of a parameter that are compared to see it move
-_PRETRAINED = ("transformers", "timm", "peft", "open_clip", "sentence_transformers")
 _ADAPTER = re.compile(r"lora|adapter|prefix|prompt", re.IGNORECASE)
+
+Named = dict[int, tuple[str, torch.nn.Parameter]]
 
 
 class Parameters(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._said: dict[str, tuple[bool, float]] = {}
         self._looks: dict[int, int] = {}  # deep updates by optimiser
         self._held: set[int] = set()  # parameters of every optimiser that was ever seen (it may be gone at the end)
         self._reached: dict[int, torch.nn.Parameter] = {}  # parameters some loss has reached
@@ -52,7 +54,7 @@ class Parameters(Observer):
         self._called: set[int] = set()  # parameters of layers that ran with gradients on,
         self._muted: set[int] = set()  # or with gradients off, in training mode
         self._loaded = False
-        self._named: dict[int, tuple[str, torch.nn.Parameter]] = {}  # by id, for when the models themselves are gone
+        self._named: Named = {}  # by id, for when the models themselves are gone
 
     def attach(self) -> None:
         self.hub.patch(torch.nn.Module, "load_state_dict", self._around_load)
@@ -66,7 +68,7 @@ class Parameters(Observer):
         return load
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
-        if self.hub.step < 50 and (self.hub.grad or module.training):
+        if self.hub.step < MAX_CALLS_STEP and (self.hub.grad or module.training):
             ran = self._called if self.hub.grad else self._muted
             ran.update(id(p) for p in module._parameters.values() if p is not None)
 
@@ -119,209 +121,184 @@ class Parameters(Observer):
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._later.poll()
         self._held |= optimized([optimizer]).keys() | self.hub.by_hand.originals
-        if (
-            self.hub.deep
-            and self._looks.get(id(optimizer), 0) >= LOOKS
-            and self._looks[id(optimizer)] <= 4 * SURE_LOOKS
-        ):
-            self._judge()
+        if self.hub.deep and MIN_LOOKS <= self._looks.get(id(optimizer), 0) <= MAX_LOOKS:
+            self._measure(MIN_SILENT_LOOKS)
 
     def on_farewell(self) -> None:
         self.on_end()
-        held = (
-            self._looks,
-            self._held,
-            self._reached,
-            self._first,
-            self._silent,
-            self._heard,
-            self._called,
-            self._muted,
-            self._zero,
-        )
-        for ids in held:
+        for counts in (self._looks, self._reached, self._first, self._silent):
+            counts.clear()
+        for ids in (self._held, self._heard, self._called, self._muted, self._zero):
             ids.clear()
         self._named = {}
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
-        if self.hub.step >= LOOKS and self._looks:
-            self._judge(last=True)
+        if self.hub.step >= MIN_LOOKS and self._looks:
+            self._measure(MIN_LOOKS)
 
-    def _judge(self, last: bool = False) -> None:
+    def _measure(self, silent_looks: int) -> None:
         self._named = named = model_parameters(self.hub) or self._named
-        left_out = not is_sharded(self.hub.models.values()) and self._not_optimized(named)
-        self._frozen(named)
-        if not left_out:
-            self._without_gradient(named, SURE_LOOKS if not last else LOOKS)
+        layers = (layer for model in self.hub.models.values() for layer in model.modules())
+        libraries = sorted({type(layer).__module__.partition(".")[0] for layer in layers})
+        self.hub.measure(LoadedWeights(loaded=self._loaded, libraries=tuple(libraries[:MAX_LIBRARIES])))
+        if not is_sharded(self.hub.models.values()):
+            self._measure_unheld(named)
+        self._measure_frozen(named)
+        if (self._heard or self._silent) and max(self._looks.values(), default=0) >= silent_looks:
+            self._measure_silent(named, silent_looks)
 
-    def _not_optimized(self, named: dict[int, tuple[str, torch.nn.Parameter]]) -> bool:
+    def _measure_unheld(self, named: Named) -> None:
         """Parameters some loss reaches and no optimiser holds, and that nothing else moves either."""
         self._held |= optimized(built).keys()
-        held = self._held
-        missing: dict[str, torch.nn.Parameter] = {}
+        if not self._reached:
+            return
+        unheld: dict[int, torch.nn.Parameter] = {}
         for identity, parameter in self._reached.items():
-            if identity in held or not parameter.requires_grad or not parameter.is_leaf:
+            if identity in self._held or not parameter.requires_grad or not parameter.is_leaf:
                 continue
             few = parameter.detach().flatten()[:SAMPLE]
-            before = self._first.setdefault(identity, few.clone())
-            if torch.equal(before, few):
-                missing[
-                    named[identity][0] if identity in named else f"a parameter of shape {tuple(parameter.shape)}"
-                ] = parameter
-        total = sum(p.numel() for p in self._reached.values())
-        if not missing:
-            if self._reached:
-                self._tell(
-                    "parameters-not-optimized",
-                    False,
-                    f"All {len(self._reached)} parameters with a gradient belong to an optimiser.",
-                )
-            return False
-        share = sum(p.numel() for p in missing.values()) / max(total, 1)
-        unregistered = not any(id(p) in named for p in missing.values())
-        # an optimiser over the head alone saves the trouble of freezing the rest: wasteful, but often meant
-        head_only = not unregistered and self._only_the_last(named, held) and self._pretrained()
-        self._tell(
-            "parameters-not-optimized", True,
-            f"{len(missing)} of {len(self._reached)} parameters ({share * 100:.3g} % of the weights) receive a gradient, but no "
-            f"optimiser holds them: {listed(missing)}"
-            + ("; they are not registered in the model (a plain list of layers?)." if unregistered else "."),
-            self._made_at() or next(iter(missing)), 0.4 if head_only else 1.0 if share > 0.01 else 0.6,
-        )  # fmt: skip
-        return True
+            if torch.equal(self._first.setdefault(identity, few.clone()), few):
+                unheld[identity] = parameter
+        names = (named[i][0] if i in named else f"a parameter of shape {tuple(p.shape)}" for i, p in unheld.items())
+        self.hub.measure(
+            UnheldParameters(
+                reached=len(self._reached),
+                reached_weights=_elements(self._reached.values()),
+                unheld=len(unheld),
+                unheld_weights=_elements(unheld.values()),
+                registered=sum(identity in named for identity in unheld),
+                names=_first_names(names),
+                head_only=bool(unheld) and self._holds_only_the_last(named),
+                built_at=self._made_at() if unheld else "",
+            )
+        )
 
     def _made_at(self) -> str:
         """file:line where the optimisers that took a step were made, if all were made at one."""
         places = {place for optimizer, place in built.items() if id(optimizer) in self._looks}
         return places.pop() if len(places) == 1 else ""
 
-    def _only_the_last(self, named: dict[int, tuple[str, torch.nn.Parameter]], held: set[int]) -> bool:
-        mine = [layer_of(name) for identity, (name, _) in named.items() if identity in held]
-        return len(set(mine)) <= 1 and bool(mine) and layer_of(list(named.values())[-1][0]) == mine[-1]
+    def _holds_only_the_last(self, named: Named) -> bool:
+        mine = [layer_of(name) for identity, (name, _) in named.items() if identity in self._held]
+        return len(set(mine)) == 1 and layer_of(list(named.values())[-1][0]) == mine[-1]
 
-    def _frozen(self, named: dict[int, tuple[str, torch.nn.Parameter]]) -> None:
-        """Most of the weights of layers are frozen although no weights were loaded: they stay random."""
-        frozen, total, names, layers, fresh = 0, 0, [], 0, True
+    def _measure_frozen(self, named: Named) -> None:
+        layers = list(self._layers_in_training())
+        matrices = [p for layer in layers if isinstance(layer, LAYERS) for p in self._matrices_of(layer)]
+        tables = [
+            layer.weight
+            for layer in layers
+            if isinstance(layer, torch.nn.Embedding) and id(layer.weight) in self._called
+            and not layer.weight.requires_grad and watchable(layer.weight)
+        ][:MAX_TABLES]  # fmt: skip
+        if not matrices and not tables:
+            return
+        frozen = [p for p in matrices if not p.requires_grad]
+        sizes = [_size_by_fan_in(p) for p in frozen]
+        trainable = [name for name, p in named.values() if p.requires_grad]
+        self.hub.measure(
+            FrozenParameters(
+                matrices=len(matrices),
+                weights=_elements(matrices),
+                frozen_matrices=len(frozen),
+                frozen_weights=_elements(frozen),
+                names=_first_names(_name(p, named) for p in frozen),
+                peaks=_range([peak for peak, _ in sizes]),
+                spreads=_range([spread for _, spread in sizes]),
+                tables=tuple(_name(table, named) for table in tables if self._measure_table(table, named)),
+                trainable=_first_names(trainable),
+                trainable_parameters=len(trainable),
+                adapters=sum(bool(_ADAPTER.search(name)) for name in trainable),
+            )
+        )
+
+    def _layers_in_training(self) -> Iterator[torch.nn.Module]:
+        """Layers of models of which something is trained: a teacher or a copy that never is does not count."""
         for model in self.hub.models.values():
             inside = list(model.parameters())
-            if all(not p.requires_grad for p in inside) or not any(id(p) in self._reached for p in inside):
-                continue  # a teacher or a copy that is never trained
-            for layer in model.modules():
-                table = isinstance(layer, torch.nn.Embedding) and _dealt_out(layer)
-                if not isinstance(layer, LAYERS) and not table:
-                    continue
-                for parameter in layer.parameters(recurse=False):
-                    if parameter.dim() < 2 or id(parameter) not in self._called:
-                        continue
-                    total += parameter.numel()
-                    layers += 1
-                    if not parameter.requires_grad:
-                        frozen += parameter.numel()
-                        fresh = fresh and (table or _untrained(parameter))
-                        names.append(named[id(parameter)][0] if id(parameter) in named else "")
-        if not total:
-            return
-        share = frozen / total
-        if fresh:  # early layers have few weights and matter all the same
-            share = max(share, len(names) / layers)
-        trainable = [name for name, p in named.values() if p.requires_grad]
-        some = fresh and frozen >= FROZEN_FRESH * total
-        if (share < FROZEN and not some) or self._pretrained() or any(_ADAPTER.search(name) for name in trainable):
-            why = " (weights were loaded: fine-tuning)" if share >= FROZEN or some else ""
-            self._tell("frozen-weights", False, f"{share * 100:.0f} % of the weights in layers are frozen{why}.")
-            return
-        self._tell(
-            "frozen-weights", True,
-            f"{frozen / total * 100:.0f} % of the weights in layers have requires_grad=False ({listed(names)}), and no weights were "
-            f"loaded: they stay at their random start. Trainable: {listed(trainable)}.",
-            names[0], 1.0 if share >= FROZEN_PLAIN else 0.65 if share < FROZEN else 0.9 if fresh else 0.7,
-        )  # fmt: skip
+            if any(p.requires_grad for p in inside) and any(id(p) in self._reached for p in inside):
+                yield from model.modules()
 
-    def _without_gradient(self, named: dict[int, tuple[str, torch.nn.Parameter]], looks: int) -> None:
+    def _matrices_of(self, layer: torch.nn.Module) -> list[torch.nn.Parameter]:
+        return [p for p in layer.parameters(recurse=False) if p.dim() >= 2 and id(p) in self._called]
+
+    def _measure_table(self, table: torch.Tensor, named: Named) -> bool:
+        """The moments of an embedding, if it has enough elements for them. torch need not have loaded vectors that were
+        learnt elsewhere, but they differ in length and lean to some directions, while new ones are plain noise."""
+        few = table.detach()[:MAX_ROWS, :MAX_COLUMNS].float()
+        few = few[few.abs().amax(1) > 0]  # the row of the padding
+        rows, columns = few.shape
+        if rows < MIN_ROWS or columns < MIN_COLUMNS:
+            return False
+        z = (few - few.mean()) / few.std()
+        moments = torch.stack([z.pow(4).mean(), z.square().mean(1).var(), z.mean(0).square().mean()]).tolist()
+        if not all(map(math.isfinite, moments)):
+            return False
+        self.hub.measure(
+            FrozenTable(
+                weights=table.numel(), rows=rows, columns=columns, kurtosis=moments[0], length_variance=moments[1],
+                common=moments[2], where=_name(table, named),
+            )
+        )  # fmt: skip
+        return True
+
+    def _measure_silent(self, named: Named, looks: int) -> None:
         """Trainable parameters of layers that ran, held by an optimiser, that no gradient has ever reached."""
-        if not (self._heard or self._silent) or max(self._looks.values(), default=0) < looks:
-            return
         known = {i: named[i] for i in (*self._heard, *self._silent) if i in named}
-        ran = (
-            self._called if self._pretrained() else self._called | self._muted
-        )  # loaded weights may be left as they are
-        silent = {
-            name: p for i, (name, p) in known.items()
-            if self._silent.get(i, 0) >= looks and i in ran and (i not in self._reached or i in self._zero)
+        without = {
+            i: one for i, one in known.items()
+            if self._silent.get(i, 0) >= looks and (i not in self._reached or i in self._zero)
         }  # fmt: skip
-        share = sum(p.numel() for p in silent.values()) / max(sum(p.numel() for _, p in known.values()), 1)
-        matrices = [name for name, p in named.values() if p.dim() > 1 and id(p) in known]
-        if matrices and matrices[0] in silent:
-            # cut off from the input side: early layers have few weights and matter all the same; a head may be unused
-            share = max(share, sum(name in silent for name in matrices) / len(matrices))
-        if share < SILENT:
-            rest = f" (except {listed(silent)})" if silent else ""
-            self._tell("no-gradient", False, f"The parameters of the layers that run receive a gradient{rest}.")
-            return
-        self._tell(
-            "no-gradient", True,
-            f"{len(silent)} of {len(known)} parameters ({share * 100:.0f} % of the trainable weights) run in the forward pass and "
-            f"never receive a gradient: {listed(silent)}{self._why(silent.values())}.", next(iter(silent)), 1.0 if share >= 0.5 else 0.8,
-        )  # fmt: skip
-
-    def _why(self, silent: Collection[torch.Tensor]) -> str:
-        if all(id(p) in self._muted - self._called for p in silent):
-            return "; their layers run with gradients turned off, and no weights were loaded into them"
-        if not any(id(p) in self._zero for p in silent):
-            return ""
-        return f"; it is exactly zero behind {' and '.join(sorted(self._stops))}, which lets none through"
-
-    def _pretrained(self) -> bool:
-        """Weights were loaded, or the model is of a library that loads them in its own way."""
-        layers = (layer for model in self.hub.models.values() for layer in model.modules())
-        return self._loaded or any(type(layer).__module__.partition(".")[0] in _PRETRAINED for layer in layers)
-
-    def _tell(
-        self, identifier: str, present: bool, evidence: str, where: str | None = None, clarity: float = 1.0
-    ) -> None:
-        """Say what is new: the last word counts, so a layer that is unfrozen later takes the finding back."""
-        if self._said.get(identifier) != (present, clarity):
-            before = self._said.get(identifier, (False, 0.0))[0]
-            self._said[identifier] = (present, clarity)
-            self.hub.fact(identifier, present, evidence, where=where, clarity=clarity)
-            if present:
-                self.hub.fact("unchanged-weights", True, evidence, where=where, clarity=clarity)
-            elif before and not any(said for said, _ in self._said.values()):
-                self.hub.fact("unchanged-weights", False, f"{evidence} They were held at first only.")
+        silent = {i: one for i, one in without.items() if i in self._called}
+        muted = {i: one for i, one in without.items() if i in self._muted and i not in silent}
+        first = next((i for i, (_, p) in named.items() if p.dim() > 1 and i in known), 0)
+        self.hub.measure(
+            SilentParameters(
+                looks=looks,
+                parameters=len(known),
+                weights=_elements(p for _, p in known.values()),
+                matrices=sum(p.dim() > 1 for _, p in known.values()),
+                silent=_counted(silent),
+                names=_first_names(name for name, _ in silent.values()),
+                muted=_counted(muted),
+                muted_names=_first_names(name for name, _ in muted.values()),
+                first_matrix="silent" if first in silent else "muted" if first in muted else "",
+                zero=len(self._zero & (silent.keys() | muted.keys())),
+                stops=tuple(sorted(self._stops)[:MAX_NAMES]),
+            )
+        )
 
 
-def _untrained(weight: torch.Tensor) -> bool:
-    """Still spread evenly up to the limit of torch's default initialisation, 1 / sqrt(fan-in): training leaves no weight so."""
+def _elements(parameters: Iterable[torch.Tensor]) -> int:
+    return sum(p.numel() for p in parameters)
+
+
+def _counted(named: Named) -> tuple[int, int, int]:
+    """Parameters, their elements, and those that are matrices."""
+    parameters = [p for _, p in named.values()]
+    return len(parameters), _elements(parameters), sum(p.dim() > 1 for p in parameters)
+
+
+def _first_names(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(itertools.islice(names, MAX_NAMES))
+
+
+def _name(parameter: torch.Tensor, named: Named) -> str:
+    return named[id(parameter)][0] if id(parameter) in named else ""
+
+
+def _range(values: list[float]) -> tuple[float, float] | None:
+    return (min(values), max(values)) if values else None
+
+
+def _size_by_fan_in(weight: torch.Tensor) -> tuple[float, float]:
+    """The largest element by the limit of torch's default initialisation, 1 / sqrt(fan-in), and the standard deviation by
+    that of uniform numbers up to this limit."""
     few = weight.detach().float()
     limit = (weight.numel() / weight.shape[0]) ** -0.5
     most, spread = torch.stack([few.abs().max(), few.std()]).tolist()
-    return bool(0.9 * limit < most <= 1.001 * limit and abs(spread * 3**0.5 / limit - 1) < UNIFORM)
-
-
-def _dealt_out(table: torch.nn.Embedding) -> bool:
-    """Frozen with the numbers a new embedding has."""
-    return not table.weight.requires_grad and watchable(table.weight) and _noise(table.weight)
-
-
-def _noise(table: torch.Tensor) -> bool:
-    """Normal or evenly spread numbers without any order, as a new embedding has them: vectors that were learnt somewhere differ
-    in length and lean to some directions. Nothing has to be loaded by torch for those, so they are told by what they are."""
-    few = table.detach()[:NOISE_ROWS, :NOISE_WIDTH].float()
-    few = few[few.abs().amax(1) > 0]  # the row of the padding
-    rows, width = few.shape
-    if rows < 8 or width < 2:
-        return False
-    z = (few - few.mean()) / few.std()
-    fourth, lengths, leaning = torch.stack(
-        [z.pow(4).mean(), z.square().mean(1).var(), z.mean(0).square().mean()]
-    ).tolist()
-    like = min((3.0, 1.8), key=lambda kurtosis: abs(kurtosis - fourth))  # of the normal and of the even distribution
-    near = NOISE_SIGMAS * (math.sqrt(24 / few.numel()) if like == 3.0 else 2.4 / math.sqrt(few.numel()))
-    scatter = NOISE_SIGMAS * math.sqrt(2 / rows)
-    even = lengths * width / (like - 1)  # one, where all numbers are drawn alike
-    upright = leaning * rows <= 1 + NOISE_SIGMAS * math.sqrt(2 / width)
-    return bool(abs(fourth - like) < near and 1 - scatter < even < 1 + 1.5 * scatter and upright)
+    return most / limit, spread * 3**0.5 / limit
 
 
 OBSERVER = Parameters

@@ -1,5 +1,5 @@
-"""What the ranks of a distributed training can be compared by: fingerprints of the weights and of the data, and where the time
-goes. Each rank writes its own, at the same steps and without a word to the others; the reader of the recording compares.
+"""Measures what the ranks of a distributed training can be compared by: fingerprints of the weights and of the data, and
+where the time goes. Each rank writes its own, at the same steps and without a word to the others; symptoms compare.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.naming import plain
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_every_step
-from traindx.live.ranks import in_group, spread_of
+from traindx.live.ranks import in_group, place, spread_of
 from traindx.live.rows import watchable
+from traindx.measurements import LINE, RankLayout, RankStep, as_line
 
-PARAMETERS = 32  # of the model, evenly chosen
+MAX_PARAMETERS = 32  # of the model, evenly chosen
 SAMPLE = 1024  # numbers of each parameter, and of a batch's targets
 APART = 8  # fingerprints are taken at each of the first steps, and then whenever an eighth more of them has gone by
 
@@ -55,12 +56,13 @@ class Replicas(Observer):
 
 
 class _Ticks(Observer):
-    """Writes a line at each step on which the ranks are compared."""
+    """Measures at each step on which the ranks are compared."""
 
     def __init__(self, hub: Hub, wrapped: WeakSet[torch.nn.Module]) -> None:
         super().__init__(hub)
         self._wrapped = wrapped
         self._later = Later()
+        self._rank = place()[0]
         self._due = 0
         self._names: list[str] = []
         self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64)
@@ -86,7 +88,7 @@ class _Ticks(Observer):
         self._waiting = 0.0
         if self.hub.step >= self._due:
             self._due = self.hub.step + max(1, self.hub.step // APART)
-            self._write(loss)
+            self._measure(loss)
         self._target = None
 
     @on_every_step
@@ -105,7 +107,7 @@ class _Ticks(Observer):
     def on_end(self) -> None:
         self._later.poll(wait=True)
 
-    def _write(self, loss: torch.Tensor) -> None:
+    def _measure(self, loss: torch.Tensor) -> None:
         readable = loss.device.type in ("cpu", "cuda")
         models = list(self._wrapped) or list(self.hub.models.values())
         spread = spread_of(models)
@@ -113,21 +115,20 @@ class _Ticks(Observer):
         names = [name for name, _ in chosen]
         if names != self._names or not self.hub.step:
             self._names = names
-            self.hub.store.line("spread", spread=spread, names=names)
+            self.hub.measure(RankLayout(rank=self._rank, spread=spread, names=tuple(names)))
         numbers = self._prints([weight for _, weight in chosen]) if chosen else []
         prints = [one for one in (self._target, loss.detach()) if one is not None and one.numel() == 1 and readable]
         seen = (self._target is not None, len(names))
-        line = partial(
-            self._line, self.hub.step, seen, {
-                "steps": self._steps, "whole": self._whole, "own": self._own, "waited": self._waited,
-                "host": loss.device.type == "cpu",
-            },
+        now = RankStep(
+            rank=self._rank, steps=self._steps, whole=self._whole, own=self._own, waited=self._waited,
+            host=loss.device.type == "cpu",
         )  # fmt: skip
+        write = partial(self._write, self.hub.step, seen, now)
         numbers += [one.reshape(1).to(torch.float64) for one in prints]
         if numbers and len({number.device for number in numbers}) == 1:
-            self._later.ask(torch.cat(numbers), line)
+            self._later.ask(torch.cat(numbers), write)
         else:
-            line([])
+            write([])
 
     def _prints(self, rows: list[torch.Tensor]) -> list[torch.Tensor]:
         """For each of some rows of numbers a sum weighted by place, and their norms. Another order gives another sum, and so
@@ -137,13 +138,15 @@ class _Ticks(Observer):
             self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64, device=table.device)
         return [table @ self._places[: table.shape[1]], torch.linalg.vector_norm(table, dim=1)]
 
-    def _line(self, step: int, seen: tuple[bool, int], times: dict[str, Any], numbers: list[float]) -> None:
+    def _write(self, step: int, seen: tuple[bool, int], now: RankStep, numbers: list[float]) -> None:
+        """Past the thinning, for all ranks must write the same steps, and with every digit, for equal ones must be equal."""
         with_target, count = seen
         rest = numbers[2 * count :]
-        self.hub.store.line(
-            "tick", step=step, sums=numbers[:count], norms=numbers[count : 2 * count], **times,
-            target=rest.pop(0) if rest and with_target else None, loss=rest.pop(0) if rest else None,
-        )  # fmt: skip
+        fingerprints = {
+            "sums": numbers[:count], "norms": numbers[count : 2 * count],
+            "target": rest.pop(0) if rest and with_target else None, "loss": rest.pop(0) if rest else None,
+        }  # fmt: skip
+        self.hub.store.line(LINE, **as_line(now, step) | fingerprints)
 
 
 def _choose(models: list[torch.nn.Module], device: torch.device) -> list[tuple[str, torch.Tensor]]:
@@ -153,8 +156,8 @@ def _choose(models: list[torch.nn.Module], device: torch.device) -> list[tuple[s
         prefix = f"{type(model).__name__}{number}." if number else ""
         ignored = {f"module.{name}" for name in getattr(model, "parameters_to_ignore", ())}
         every += [(prefix + name, p) for name, p in model.named_parameters() if p.requires_grad and name not in ignored]
-    if len(every) > PARAMETERS:
-        every = [every[round(index * (len(every) - 1) / (PARAMETERS - 1))] for index in range(PARAMETERS)]
+    if len(every) > MAX_PARAMETERS:
+        every = [every[round(index * (len(every) - 1) / (MAX_PARAMETERS - 1))] for index in range(MAX_PARAMETERS)]
     return [(plain(name), _first_numbers(p)) for name, p in every if p.device == device and _is_simple(p)]
 
 

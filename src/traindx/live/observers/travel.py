@@ -1,4 +1,4 @@
-"""How far the weights have moved from where they began. A rate that is too low, clipping that is too tight or updates that
+"""Measures how far the weights have moved from where they began, and how they were distributed there. A rate that is too low, clipping that is too tight or updates that
 cancel each other show here whatever a single update looks like: after hundreds of them nothing has gone anywhere."""
 
 from __future__ import annotations
@@ -15,26 +15,25 @@ from traindx.live.hub import Hub
 from traindx.live.later import Later
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.rows import watchable
+from traindx.measurements import InitialWeights
 
-MOST = 40  # matrices
+MAX_MATRICES = 40
 SAMPLE = 1024  # elements of each; a sample of this size gives the relative distance within a few percent
-ENOUGH = 100  # elements that tell how they are spread
-EVENLY, NEAR = 1.8, 3.0  # kurtosis of numbers that are drawn evenly from a range, and standard errors to either side
+MIN_ELEMENTS = 100  # for a kurtosis
 
 
 class Travel(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
-        self._watched: dict[
-            int, tuple[list[torch.Tensor], list[torch.Tensor]]
-        ] = {}  # matrices by optimiser, and their first values
+        # matrices by optimiser, and their first values
+        self._watched: dict[int, tuple[list[torch.Tensor], list[torch.Tensor]]] = {}
 
     @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:
         if id(optimizer) not in self._watched and self.hub.step < 3:
             held = [p for group in optimizer.param_groups for p in group["params"]]
-            matrices = [p for p in held if p.dim() >= 2 and p.requires_grad and watchable(p)][:MOST]
+            matrices = [p for p in held if p.dim() >= 2 and p.requires_grad and watchable(p)][:MAX_MATRICES]
             first: list[torch.Tensor] = []
             self._watched[id(optimizer)] = matrices, first
             if matrices:
@@ -43,9 +42,11 @@ class Travel(Observer):
 
     def _begin(self, first: list[torch.Tensor], parts: Sequence[torch.Tensor]) -> None:
         first.extend(parts)
-        told = [_dealt_out(part) for part in parts if len(part) >= ENOUGH]
-        if told:
-            self.hub.config(weights_dealt_out=round(sum(told) / len(told), 3))
+        known = [part for part in parts if len(part) >= MIN_ELEMENTS]
+        if known:
+            self.hub.measure(
+                InitialWeights(kurtosis=tuple(map(_kurtosis, known)), elements=tuple(len(part) for part in known))
+            )
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
@@ -59,7 +60,7 @@ class Travel(Observer):
             self._later.bring(torch.cat(sampled(matrices)), partial(self._take, self.hub.step, first))
 
     def _take(self, step: int, first: list[torch.Tensor], now: torch.Tensor) -> None:
-        """The middle distance from the first values by their norm; a matrix that began at zero has none."""
+        """The median distance from the first values by their norm; a matrix that began at zero has none."""
         pairs = zip(_parts(now, first), first, strict=True) if first else ()
         distances = [float((new - old).norm() / old.norm()) for new, old in pairs if old.any()]
         if distances:
@@ -81,11 +82,10 @@ def sampled(matrices: list[torch.Tensor]) -> list[torch.Tensor]:
     return [one.detach().reshape(-1)[:: _stride(one)][:SAMPLE].float().to(device) for one in matrices]
 
 
-def _dealt_out(values: torch.Tensor) -> bool:
-    """Spread evenly over a range, as torch's layers begin: training leaves no weights so."""
+def _kurtosis(values: torch.Tensor) -> float:
     z = (values - values.mean()) / values.std()
     kurtosis = float(z.pow(4).mean())
-    return abs(kurtosis - EVENLY) < NEAR * math.sqrt(1.3 / len(values))
+    return kurtosis if math.isfinite(kurtosis) else 0.0
 
 
 def _stride(matrix: torch.Tensor) -> int:

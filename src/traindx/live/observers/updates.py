@@ -1,5 +1,5 @@
-"""Gradients, weights and updates by parameter on deep steps, and whether updates are lost in low precision. The update is
-the difference between a snapshot just before it and the weights just after."""
+"""Measures gradients, weights and updates by parameter on deep steps, and how many elements in half precision an update
+leaves as they were. The update is the difference between a snapshot just before it and the weights just after."""
 
 from __future__ import annotations
 
@@ -10,28 +10,25 @@ from torch.optim import Optimizer
 
 from traindx.live.hub import Hub
 from traindx.live.later import Later
-from traindx.live.naming import layer_of, listed, model_parameters
+from traindx.live.naming import layer_of, model_parameters
 from traindx.live.norms import LOW, norms_of
 from traindx.live.observer import Observer, on_deep_steps
+from traindx.measurements import UnmovedElements, WeightTypes
 
-MOST = 60  # parameters with series of their own
-SNAPSHOT = 64 << 20  # numbers copied at most to see an update
-LOST = 0.6  # of the elements with a gradient that do not change in an update; in fp32 it is next to none
-LOST_PLAIN = 0.8
-LOOKS = 3
+MAX_PARAMETERS = 60  # with series of their own
+MAX_SNAPSHOT = 64 << 20  # elements copied to see an update
+MAX_NAMES = 4  # of parameters that are written down
 
 
 class Updates(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._later = Later()
-        self._chosen: dict[
-            int, tuple[int, list[tuple[str, torch.Tensor]]]
-        ] = {}  # by optimiser: models known, parameters
+        # by optimiser: models known, parameters
+        self._chosen: dict[int, tuple[int, list[tuple[str, torch.Tensor]]]] = {}
         self._kinds: set[str] = set()  # of numbers in which the weights are kept
         self._before: list[torch.Tensor] = []
-        self._lost: list[float] = []  # share of elements that stood still, for each deep update
-        self._told: bool | None = None
+        self._unmoved: list[float] = []  # share of elements that stood still, for each deep update
 
     @on_deep_steps
     def on_step(self, optimizer: Optimizer) -> None:
@@ -69,7 +66,7 @@ class Updates(Observer):
             (p, change) for (_, p), change in zip(chosen, changes, strict=True) if p.dtype in LOW and p.grad is not None
         ]
         if low:
-            self._look_for_lost(low, [name for name, p in chosen if p.dtype in LOW], _rate(optimizer))
+            self._look_for_unmoved(low, [name for name, p in chosen if p.dtype in LOW], _rate(optimizer))
         self._later.poll()
 
     def _taker(self, series: str, names: list[str]) -> Callable[[list[float]], None]:
@@ -83,7 +80,7 @@ class Updates(Observer):
 
         return take
 
-    def _look_for_lost(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], names: list[str], rate: float) -> None:
+    def _look_for_unmoved(self, pairs: list[tuple[torch.Tensor, torch.Tensor]], names: list[str], rate: float) -> None:
         """The share of elements with a gradient that the update left exactly as they were."""
         if rate <= 0:
             return
@@ -93,24 +90,19 @@ class Updates(Observer):
 
         def take(numbers: list[float]) -> None:
             if numbers[0] > 0:
-                self._lost.append(numbers[1] / numbers[0])
-                self._judge_lost(kind, names)
+                self._unmoved.append(numbers[1] / numbers[0])
+                self._measure_unmoved(kind, names)
 
         self._later.ask(torch.stack([asked, still]).double(), take)
 
-    def _judge_lost(self, kind: str, names: list[str]) -> None:
-        if len(self._lost) < LOOKS:
-            return
-        middle = sorted(self._lost)[len(self._lost) // 2]
-        present = middle >= LOST
-        if present != self._told:
-            self._told = present
-            self.hub.fact(
-                "updates-lost-to-rounding", present,
-                f"The weights are kept in {kind}, and an update leaves {middle * 100:.1f} % of the elements that have a gradient exactly "
-                f"as they were ({listed(names)}).",
-                where=names[0], clarity=1.0 if middle >= LOST_PLAIN else 0.7,
-            )  # fmt: skip
+    def _measure_unmoved(self, kind: str, names: list[str]) -> None:
+        looks = len(self._unmoved)
+        self.hub.measure(
+            UnmovedElements(
+                dtype=kind, share=sorted(self._unmoved)[looks // 2], looks=looks, names=tuple(names[:MAX_NAMES]),
+                parameters=len(names),
+            )
+        )  # fmt: skip
 
     def on_farewell(self) -> None:
         self._chosen.clear()
@@ -118,10 +110,8 @@ class Updates(Observer):
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
-        kinds = self._kinds
-        untold = self._told is None and self.hub.step >= LOOKS and not self._lost
-        if untold and kinds and not kinds & {"bfloat16", "float16"}:
-            self.hub.fact("updates-lost-to-rounding", False, f"The weights are kept in {', '.join(sorted(kinds))}.")
+        if self._kinds:
+            self.hub.measure(WeightTypes(dtypes=tuple(sorted(self._kinds))))
 
     def _choose(self, optimizer: Optimizer) -> list[tuple[str, torch.Tensor]]:
         """The parameters with series of their own: the largest of each layer, in the order of the model."""
@@ -133,16 +123,16 @@ class Updates(Observer):
         order = {identity: index for index, identity in enumerate(named)}
         held.sort(key=lambda p: order.get(id(p), len(order)))
         pairs = [(named[id(p)][0] if id(p) in named else f"group.{index}", p) for index, p in enumerate(held)]
-        if len(pairs) > MOST:
+        if len(pairs) > MAX_PARAMETERS:
             largest: dict[str, tuple[str, torch.Tensor]] = {}
             for name, p in pairs:
                 layer = layer_of(name)
                 if layer not in largest or p.numel() > largest[layer][1].numel():
                     largest[layer] = (name, p)
             pairs = list(largest.values())
-        if len(pairs) > MOST:
-            pairs = [pairs[round(i * (len(pairs) - 1) / (MOST - 1))] for i in range(MOST)]
-        room = SNAPSHOT
+        if len(pairs) > MAX_PARAMETERS:
+            pairs = [pairs[round(i * (len(pairs) - 1) / (MAX_PARAMETERS - 1))] for i in range(MAX_PARAMETERS)]
+        room = MAX_SNAPSHOT
         fitting = []
         for name, p in pairs:
             room -= p.numel()
