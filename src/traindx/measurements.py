@@ -116,8 +116,8 @@ class CallsAlike(NamedTuple):
 
 
 class EvaluatedRows(Measurement, frozen=True, kw_only=True):
-    """Rows of one evaluation that are, byte for byte, among the training rows seen. `where` is what they were read from:
-    the model's class, a loader or a dataset."""
+    """Rows of one evaluation that are, byte for byte, among the training rows seen. `where` is what they were read
+    from: the model's class, a loader or a dataset."""
 
     calls: tuple[CallsAlike, ...]
     dispersion: float  # chi-square of the trained rows over the calls, if each held the same share; 0: all or none are

@@ -38,7 +38,7 @@ def tables_like(batch: torch.Tensor) -> list[torch.Tensor]:
 def holds(table: torch.Tensor, batch: torch.Tensor) -> bool:
     """Whether rows of a batch stand in a table, both in host memory. They are compared where the batch varies most, and what agrees
     there in one number more after the other: a long table is read in one column only."""
-    telling = batch.double().std(0).topk(min(COLUMNS, batch.shape[1])).indices.tolist()
+    telling = batch.double().std(0, correction=0).topk(min(COLUMNS, batch.shape[1])).indices.tolist()
     first = table[:, telling[0]].to(batch.dtype)
     for row in batch[:: max(1, len(batch) // PROBED)]:
         places = (first == row[telling[0]]).nonzero().flatten()

@@ -55,7 +55,8 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-A model that is trained to predict the next token changes its outputs at earlier places when the last token is exchanged.
+A model that is trained to predict the next token changes its outputs at earlier places when the last token is
+exchanged.
 
 ## How it is measured
 Tried once, after the second update, when at least 95 % of the targets are the inputs shifted by one: the model is
@@ -67,9 +68,8 @@ what the equal calls differ by.
 No output before a place depends on tokens behind it.
 
 ## What it usually means
-The causal mask is missing, is applied after the softmax, or has its triangle the wrong way round; a bidirectional recurrent
-layer. The loss falls far below what the text allows, and generated text is poor.
-""",
+The causal mask is missing, is applied after the softmax, or has its triangle the wrong way round; a bidirectional
+recurrent layer. The loss falls far below what the text allows, and generated text is poor. """,
     detect=from_measurements(ID, judge),
     cases=(
         Case("no mask", "present", measured=(_look(change=0.013),)),

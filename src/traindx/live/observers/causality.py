@@ -1,9 +1,9 @@
 """Measures how much the outputs of a language model depend on tokens behind their place.
 
-Where the targets are the inputs shifted by one place, no output may depend on later tokens. That is tried once: the model
-is called again with another last token, without gradients, and everything the call could have changed (the random states,
-the buffers, the modes, the attributes of the modules) is put back, so that the training goes on bit for bit as if nothing
-had happened.
+Where the targets are the inputs shifted by one place, no output may depend on later tokens. That is tried once: the
+model is called again with another last token, without gradients, and everything the call could have changed (the random
+states, the buffers, the modes, the attributes of the modules) is put back, so that the training goes on bit for bit as
+if nothing had happened.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class _Call(NamedTuple):
 
     @property
     def dear(self) -> bool:
-        """To make it again with fewer samples: a GPU takes up to a second for operations of a size that is new to it."""
+        """To make it again with fewer samples: a GPU takes up to a second for operations of a size that is new to
+        it."""
         return not self.tokens.is_cpu
 
 
@@ -144,8 +145,8 @@ def next_tokens(tokens: torch.Tensor, target: torch.Tensor) -> float:
 def _exchange_last_token(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: torch.Tensor
 ) -> tuple[float, float] | None:
-    """How much the earlier outputs change with the last token, and between two equal calls, by the largest of them; None
-    where it cannot be tried."""
+    """How much the earlier outputs change with the last token, and between two equal calls, by the largest of them;
+    None where it cannot be tried."""
     rows = tokens.shape[0]
     args, kwargs, tokens = (_few(value, rows) for value in (args, kwargs, tokens))
     other = tokens.clone()
