@@ -92,17 +92,27 @@ class BatchSize(Measurement, frozen=True, kw_only=True):
     table: bool  # a sample is one row of numbers
 
 
-class SmallBatches(Measurement, frozen=True, kw_only=True):
-    """Losses and rates of a training whose updates see a sample or two. `where` is the optimiser's class."""
+class RateRange(NamedTuple):
+    """The rates of one kind of optimiser: lr / (1 - momentum) is largest with the first pair and smallest with the
+    second."""
 
-    losses: int  # the last so many; mean and deviation are of those that have arrived and are finite
-    mean: float
-    std: float
-    first: float  # mean of the first losses
-    nonfinite: int  # of the last losses
+    optimizer: str  # its class
+    highest_lr: float
+    highest_momentum: float
+    lowest_lr: float
+    lowest_momentum: float
+
+
+class SmallBatches(Measurement, frozen=True, kw_only=True):
+    """The losses and rates of a training whose updates see a sample or two."""
+
+    losses: int  # in the window of the last ones
+    mean: float  # of those in it that have arrived and are finite
+    std: float  # their standard deviation
+    nonfinite: int  # NaN or Inf in it
+    first: float  # mean of the first losses of the training
     accumulated: bool  # several backward passes came before some update
-    highest: tuple[float, float]  # learning rate and momentum where lr / (1 - momentum) was largest
-    lowest: tuple[float, float]  # and where it was smallest
+    rates: tuple[RateRange, ...]  # so far
 
 
 class CallsAlike(NamedTuple):
