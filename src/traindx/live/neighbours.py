@@ -10,26 +10,25 @@ import torch
 NEAR = 5  # neighbours asked
 FEATURES = 256  # of a sample, spread over it
 BAG = 1024  # places for the tokens of a vocabulary,
-SPREAD, PRIME = 40503, 65537  # which these deal out over them, neighbours apart
+SPREAD, PRIME = 40503, 65537  # which these spread over them, neighbours apart
 LEAST_PER_CLASS = 5
 FOLDS = 5
 WILD = 50.0  # times the usual largest value of a sample
 LEAST_ROWS, TABLE = 128, 50  # samples, and features at most, of a table that is looked at for strays
-STRAY = 1e3  # times the middle distance from the middle: a log-normal income has a few hundred at most
+STRAY = 1e3  # times the median distance from the median: a log-normal income has a few hundred at most
 FEW_STRAYS, DISTINCT = 0.02, 0.5  # of the samples, and of the values that must differ
 CONSTANT = 1e-4  # of the largest deviation: such a feature holds rounding errors
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How well neighbours tell labels: the accuracy, or for numbers the correlation, beside what chance would give."""
+    """How well neighbours predict labels: the accuracy, or for numbers the correlation, beside what chance would
+    give."""
 
     score: float
     chance: float
-    scatter: float  # one standard deviation of the score of labels dealt out at random
-    best: float = (
-        -math.inf
-    )  # of several labels: standard deviations of the one that is told best, beyond the luck of as many
+    scatter: float  # one standard deviation of the score of labels in random order
+    best: float = -math.inf  # of several labels: standard deviations of the best one, beyond the luck of as many
 
     def sure(self, score: float | None = None) -> float:
         """By how many standard deviations this, or another score, is better than chance."""
@@ -39,8 +38,8 @@ class Agreement:
 
 
 def features_of(data: torch.Tensor) -> torch.Tensor:
-    """Samples as rows of at most FEATURES numbers. Of a sequence of tokens, whose numbers are names, the bag: how often each
-    occurs, several sharing a place where there are many."""
+    """Samples as rows of at most FEATURES numbers. Of a sequence of tokens, whose numbers are names, the bag: how often
+    each occurs, several sharing a place where there are many."""
     rows = data.detach().flatten(1)
     if not data.is_floating_point():
         places = rows.long() * SPREAD % PRIME % BAG
@@ -49,7 +48,7 @@ def features_of(data: torch.Tensor) -> torch.Tensor:
 
 
 def agreement(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
-    """How well the neighbours of a sample tell its label, without the sample itself."""
+    """How well the neighbours of a sample predict its label, without the sample itself."""
     spread = rows.std(0)
     rows = ((rows - rows.mean(0)) / spread)[:, spread > CONSTANT * spread.max()]
     distances = torch.cdist(rows, rows, compute_mode="use_mm_for_euclid_dist")
@@ -70,7 +69,8 @@ def agreement(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
 
 
 def on_a_line(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
-    """How well a ridge regression on the features and their squares tells the label of samples it was not fitted to."""
+    """How well a ridge regression on the features and their squares predicts the label of samples it was not fitted
+    to."""
     spread = rows.std(0)
     rows = ((rows - rows.mean(0)) / spread)[:, spread > CONSTANT * spread.max()].double()
     rows = torch.cat([rows, rows**2 - 1, torch.ones(len(rows), 1)], 1)
@@ -78,53 +78,53 @@ def on_a_line(rows: torch.Tensor, labels: torch.Tensor) -> Agreement:
     _, codes = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     wanted = labels.double().reshape(count, -1) if numbers else torch.nn.functional.one_hot(codes).double()
     wanted = wanted - wanted.mean(0)
-    told = torch.empty_like(wanted)
+    predicted = torch.empty_like(wanted)
     fold = torch.arange(count) % FOLDS
     ridge = rows.shape[1] * torch.eye(rows.shape[1], dtype=torch.float64)
     for part in range(FOLDS):
         out = fold == part
         fitted, values = rows[~out], wanted[~out]
-        told[out] = rows[out] @ torch.linalg.solve(fitted.T @ fitted + ridge, fitted.T @ values)
+        predicted[out] = rows[out] @ torch.linalg.solve(fitted.T @ fitted + ridge, fitted.T @ values)
     if labels.dim() == 2:
-        return _by_columns(told, wanted, 1.0)
+        return _by_columns(predicted, wanted, 1.0)
     if numbers:
-        together = torch.stack([told.squeeze(1), wanted.squeeze(1)])
+        together = torch.stack([predicted.squeeze(1), wanted.squeeze(1)])
         varied = bool((together.std(1) > 0).all())
         return Agreement(float(torch.corrcoef(together)[0, 1]) if varied else 0.0, 0.0, 1 / math.sqrt(count - 1))
     shares = codes.bincount().double() / count
-    right = float(((told + shares).argmax(1) == codes).double().mean())
+    right = float(((predicted + shares).argmax(1) == codes).double().mean())
     chance = float(shares.max())
     return Agreement(right, chance, math.sqrt(max(chance * (1 - chance), 1e-12) / count))
 
 
 def by_words(bags: torch.Tensor, labels: torch.Tensor) -> Agreement:
-    """How well the tokens of a sequence tell its label: naive Bayes, asked about samples it was not fitted to."""
+    """How well the tokens of a sequence predict its label: naive Bayes, asked about samples it was not fitted to."""
     _, codes = labels.unique(return_inverse=True)  # type: ignore[no-untyped-call]
     count, classes = len(labels), torch.nn.functional.one_hot(codes).double()
-    bags, told = bags.double(), torch.empty_like(classes)
+    bags, predicted = bags.double(), torch.empty_like(classes)
     fold = torch.arange(count) % FOLDS
     for part in range(FOLDS):
         out = fold == part
         words = classes[~out].T @ bags[~out] + 1.0
-        told[out] = bags[out] @ (words / words.sum(1, keepdim=True)).log().T + (classes[~out].sum(0) + 1.0).log()
+        predicted[out] = bags[out] @ (words / words.sum(1, keepdim=True)).log().T + (classes[~out].sum(0) + 1.0).log()
     chance = float(classes.mean(0).max())
-    right = float((told.argmax(1) == codes).double().mean())
+    right = float((predicted.argmax(1) == codes).double().mean())
     return Agreement(right, chance, math.sqrt(max(chance * (1 - chance), 1e-12) / count))
 
 
-def correlations(told: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
+def correlations(predicted: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
     """Of each column with its own; 0 where one of the two is constant."""
-    told, wanted = (one.double() - one.double().mean(0) for one in (told, wanted))
-    sizes = told.norm(dim=0) * wanted.norm(dim=0)
-    return (told * wanted).sum(0) / torch.where(sizes > 0, sizes, 1.0)
+    predicted, wanted = (one.double() - one.double().mean(0) for one in (predicted, wanted))
+    sizes = predicted.norm(dim=0) * wanted.norm(dim=0)
+    return (predicted * wanted).sum(0) / torch.where(sizes > 0, sizes, 1.0)
 
 
-def _by_columns(told: torch.Tensor, wanted: torch.Tensor, mutual: float) -> Agreement:
-    """The mean correlation over several labels of a sample. What is told is a sum over the labels of other samples; where those are
-    told by this one in turn, every pair counts twice. For labels dealt out at random the correlations of two columns then go together by
-    the square of how the columns do."""
+def _by_columns(predicted: torch.Tensor, wanted: torch.Tensor, mutual: float) -> Agreement:
+    """The mean correlation over several labels of a sample. A prediction is a sum over the labels of other samples;
+    where those are predicted from this one in turn, every pair counts twice. For labels in random order the
+    correlations of two columns then go together by the square of how the columns do."""
     count, several = wanted.shape
-    found = correlations(told, wanted)
+    found = correlations(predicted, wanted)
     each = math.sqrt((1 + mutual) / (count - 1))
     alike = torch.corrcoef(wanted.double().T).reshape(several, several)
     luck = math.sqrt(2 * math.log(several))  # the best of so many
@@ -155,8 +155,8 @@ def distinct(rows: torch.Tensor) -> torch.Tensor:
 
 
 def unspoilt(rows: torch.Tensor) -> torch.Tensor:
-    """Which samples are numbers in the range of the others: one wild value would be the scale of its feature. Where most are zero,
-    as labels of 0 and 1 may be, there is no such range."""
+    """Which samples are numbers in the range of the others: one wild value would be the scale of its feature. Where
+    most are zero, as labels of 0 and 1 may be, there is no such range."""
     reach = rows.abs().amax(1).double()
     usual = reach.nanmedian()
     return torch.isfinite(reach) & ((reach <= WILD * usual) | (usual == 0))
@@ -170,11 +170,12 @@ class Stray:
     count: int
     value: float
     usual: float
-    spread: float  # the middle distance of the others from `usual`
+    spread: float  # the median distance of the others from `usual`
 
 
 def strays(rows: torch.Tensor) -> Stray | None:
-    """The feature with the farthest strays: a few values of a number with many, beyond what any distribution in use gives."""
+    """The feature with the farthest strays: a few values of a number with many, beyond what any distribution in use
+    gives."""
     rows = rows[torch.isfinite(rows).all(1)].double()
     if len(rows) < LEAST_ROWS or rows.shape[1] > TABLE:
         return None
@@ -207,7 +208,7 @@ def varied(labels: torch.Tensor) -> torch.Tensor:
 
 
 def most_frequent(labels: torch.Tensor) -> float:
-    """The share of the most frequent label; of several labels the middle share."""
+    """The share of the most frequent label; of several labels the median share."""
     if labels.dim() == 2:
         return float((labels == labels.mode(0).values).double().mean(0).median())
     _, counts = labels.unique(return_counts=True)  # type: ignore[no-untyped-call]

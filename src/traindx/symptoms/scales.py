@@ -28,10 +28,8 @@ def wild_batch(measured: Measured) -> Observation | None:
     for number, look in enumerate(looks):
         usual = sorted(one.peak for one in looks[:number])[number // 2] if BATCHES.reached(number) else 0.0
         if usual and WILD.reached(look.peak / usual):
-            return seen(
-                "outlier-batch",
-                True,
-                f"The batch of update {look.update} holds a value of {look.peak:.3g}; the usual largest is {usual:.3g}.",
-                at=look,
+            text = (
+                f"The batch of update {look.update} holds a value of {look.peak:.3g}; the usual largest is {usual:.3g}."
             )
+            return seen("outlier-batch", True, text, at=look)
     return None
