@@ -517,6 +517,104 @@ class ErrorReach(Measurement, frozen=True, kw_only=True):
 # --- splits, leaks, batches, causality --------------------------------------------------------------------------------
 
 
+class FutureDependence(Measurement, frozen=True, kw_only=True):
+    """How outputs of a sequence model at earlier places answer to another last token. `where` is the model's class."""
+
+    change: float  # largest difference of an output before the last place, by the largest output
+    noise: float  # the same between two equal calls
+    places: int  # tokens in a sequence
+    next_tokens: float  # share of the targets that are the input one place ahead
+
+
+class BatchClasses(Measurement, frozen=True, kw_only=True):
+    """The class that most samples belong to, in each of the first training batches, in their order."""
+
+    classes: tuple[int, ...]  # one a batch: the most frequent of its first, middle and last label
+    shares: tuple[float, ...]  # of the batch that belong to it
+    sequential: bool | None  # the loader goes through the data in order; None: no loader, or it is not known
+
+
+class InputScale(Measurement, frozen=True, kw_only=True):
+    """The scale of a training batch where data first meets weights. `where` is that layer."""
+
+    normalising: bool  # the layer itself normalises; nothing else is measured then
+    batch: int = 0  # looked at so far, this one included
+    update: int = 0  # that the batch is for, counted from 1
+    largest: float = 0.0  # |mean| or standard deviation, the larger of the two, of the feature where it is largest
+    smallest: float = 0.0  # the same where it is smallest, among features that vary; 0 where none does
+    feature: int = 0  # the number of the largest
+    mean: float = 0.0  # of that feature
+    std: float = 0.0
+    peak: float = 0.0  # largest absolute value of all samples, those left out of the scale included
+
+
+class TargetScale(Measurement, frozen=True, kw_only=True):
+    """The scale of a regression's targets and of its outputs at the first update. `where` is the line of the loss."""
+
+    mean: float
+    std: float  # standard deviation of the targets
+    output: float  # root of the mean square of the outputs
+
+
+class BatchSize(Measurement, frozen=True, kw_only=True):
+    """How many samples one update sees: the most that any model is given during the first updates."""
+
+    rows: int  # in the batch
+    samples: int  # the same, where each position of a sequence counts that has an answer of its own
+    table: bool  # a sample is one row of numbers
+
+
+class RateRange(NamedTuple):
+    """The rates of one kind of optimiser: lr / (1 - momentum) is largest with the first pair and smallest with the
+    second."""
+
+    optimizer: str  # its class
+    highest_lr: float
+    highest_momentum: float
+    lowest_lr: float
+    lowest_momentum: float
+
+
+class SmallBatches(Measurement, frozen=True, kw_only=True):
+    """The losses and rates of a training whose updates see a sample or two."""
+
+    losses: int  # in the window of the last ones
+    mean: float  # of those in it that have arrived and are finite
+    std: float  # their standard deviation
+    nonfinite: int  # NaN or Inf in it
+    first: float  # mean of the first losses of the training
+    accumulated: bool  # several backward passes came before some update
+    rates: tuple[RateRange, ...]  # so far
+
+
+class CallsAlike(NamedTuple):
+    """Calls of a model, or batches of a loader, in one evaluation that hold about the same share of training rows."""
+
+    calls: int
+    rows: int  # different ones in all these calls
+    trained: int  # of them that were trained on, as far as that was seen
+    in_table: int  # of them that stand in the table that training batches are cut from
+    both: int  # of them that were trained on and stand in the table
+
+
+class EvaluatedRows(Measurement, frozen=True, kw_only=True):
+    """Rows of one evaluation that are, byte for byte, among the training rows seen. `where` is what they were read
+    from: the model's class, a loader or a dataset."""
+
+    calls: tuple[CallsAlike, ...]
+    dispersion: float  # chi-square of the trained rows over the calls, if each held the same share; 0: all or none are
+    border: int  # most rows trained on, one behind the other, at the border of a call whose neighbour holds no others
+    table_border: int  # the same for rows of the table
+    training_rows: int  # different ones seen
+    known: float  # share of all training rows that those are, by how many come back or by the table's length
+    table_rows: int  # in the smallest table that all training rows seen stand in; 0: none known
+    table_distinct: int  # of them that differ
+    whole: bool  # all rows of the evaluation were seen
+    later: bool = False  # compared at the end, with what was trained on after the evaluation too
+    first_training_rows: int = 0  # seen when these rows were evaluated first
+    first_trained: int = 0  # of the rows that were trained on by then
+
+
 # --- numerics, memory and time ----------------------------------------------------------------------------------------
 
 

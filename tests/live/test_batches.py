@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
+import torch
 from live_scripts import facts_of, present
+
+from traindx.live.observers.batches import Batches
+from traindx.measurements import SmallBatches
 
 REGRESSION = """
 X, y = torch.randn(320, 4), torch.randn(320)
@@ -65,6 +70,22 @@ for epoch in range(2):
 def test_a_rate_made_for_larger_batches(tmp_path: Path, optimizer: str, batch: int, found: bool) -> None:
     facts = facts_of(ONE_BY_ONE.format(optimizer=optimizer, batch=batch), tmp_path)
     assert facts["tiny-batches"]["present"] is found
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_backward_passes_of_updates_that_are_not_told_do_not_add_up(told: bool) -> None:
+    hub = mock.Mock(step=0, grad=True)
+    hub.number_of.return_value = mock.Mock(value=1.0)
+    batches, x, optimizer = Batches(hub), torch.ones(1, 4), torch.optim.SGD([torch.ones(1)], 0.01)
+    for hub.step in range(6):
+        batches.on_forward(torch.nn.Linear(4, 1), (x,), {}, x)
+        batches.on_backward(torch.ones(()))
+        if told or hub.step != 3:
+            batches.on_updated(optimizer)
+    batches.on_end()
+    (small,) = [call.args[0] for call in hub.measure.call_args_list if isinstance(call.args[0], SmallBatches)]
+    assert small.losses == 6
+    assert not small.accumulated
 
 
 GROWN = """

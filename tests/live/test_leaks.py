@@ -149,3 +149,11 @@ def test_a_table_holds_its_rows() -> None:
     table = torch.randn(100, 6).double()
     assert holds(table, table[[5, 80, 3, 7]].float())
     assert not holds(table, torch.randn(4, 6))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_table_is_asked_for_a_batch_of_one_row() -> None:
+    """The deviation of one row has no degrees of freedom, of which torch would warn the user."""
+    table = torch.randn(100, 6)
+    assert holds(table, table[7:8])
+    assert not holds(table, torch.randn(1, 6))

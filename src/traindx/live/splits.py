@@ -1,7 +1,9 @@
-"""Which part of the data an evaluation is of: many scripts evaluate the training part too, to put the two side by side.
+"""Finds out which part of the data an evaluation is of: many scripts evaluate the training part too, to put the two
+side by side.
 
-Told by the loader that gave out the batch, by a word such as `split = "train"` in the functions that are running, or by the name of the
-tensor that the targets are cut from. None of it is looked for any more once the first evaluations were of one part only.
+It is known from the loader that gave out the batch, from a word such as `split = "train"` in the functions that are
+running, or from the name of the tensor that the targets are cut from. None of it is looked for any more once the first
+evaluations were of one part only.
 """
 
 from __future__ import annotations
@@ -25,24 +27,24 @@ TRAINED_WORDS = frozenset(("train", "training", "trn", "tr"))
 HELD_WORDS = frozenset(("val", "valid", "validation", "test", "testing", "dev", "eval", "heldout", "holdout"))
 TRAINED_NAME = re.compile(r"train|(^|_)trn?(_|$)|^[a-z]trn?$", re.IGNORECASE)
 HELD_NAME = re.compile(r"val|test|dev|held|hold|(^|_)va(_|$)|^[a-z](va|te)$", re.IGNORECASE)
-FRAMES = 12  # of the user's functions that are looked at
-VARIABLES = 200  # of each
-PLAIN_EVALUATIONS = 3  # of one part only, before nothing is looked for any more
+MAX_FRAMES = 12  # of the user's functions that are looked at
+MAX_VARIABLES = 200  # of each
+MAX_PLAIN = 3  # of one part only, before nothing is looked for any more
 Value = TypeVar("Value")
 
 
 class Splits:
-    """Tells losses of training data from those of held-out data in one break between updates."""
+    """Keeps losses of training data apart from those of held-out data in one break between updates."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._plain = 0
-        self._told = -1  # the update after which the last evaluation was counted
+        self._counted = -1  # the update after which the last evaluation was counted
         self._parted = False
         self._last: tuple[Criterion, bool] | None = None  # several observers ask for the same call
 
     def of_training(self, call: Criterion) -> bool:
-        if self._plain >= PLAIN_EVALUATIONS and not self._parted:
+        if self._plain >= MAX_PLAIN and not self._parted:
             return False
         if self._last is None or self._last[0] is not call:
             self._last = call, self._find_out(call)
@@ -60,8 +62,8 @@ class Splits:
         self._last = None
         parted = len({of_training for _, of_training in found}) > 1
         self._parted = self._parted or parted
-        if self._hub.step != self._told:  # several observers ask here too
-            self._told = self._hub.step
+        if self._hub.step != self._counted:  # several observers ask here too
+            self._counted = self._hub.step
             self._plain += not parted
         return [value for value, of_training in found if not (parted and of_training)]
 
@@ -69,25 +71,25 @@ class Splits:
 def _frames() -> list[FrameType]:
     frames: list[FrameType] = []
     frame = user_frame()
-    while frame is not None and len(frames) < FRAMES:
+    while frame is not None and len(frames) < MAX_FRAMES:
         frames.append(frame)
         frame = outer(frame)
     return frames
 
 
 def _variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """The variables of a function that is running. Before Python 3.13 asking for them leaves a second reference to each in the
-    frame, which would keep what the user lets go of, a whole graph for one, until the function ends."""
+    """The variables of a function that is running. Before Python 3.13 asking for them leaves a second reference to each
+    in the frame, which would keep what the user lets go of, a whole graph for one, until the function ends."""
     kept = frame.f_locals
-    found = list(kept.items())[:VARIABLES]
+    found = list(kept.items())[:MAX_VARIABLES]
     if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
         kept.clear()
     return found
 
 
 def _by_word() -> bool | None:
-    """The innermost function with a word for a part of the data says which; None without one. Words of a whole module may be left
-    from anything."""
+    """The innermost function with a word for a part of the data says which; None without one. Words of a whole module
+    may be left from anything."""
     for frame in _frames():
         if frame.f_code.co_name == "<module>":
             continue
@@ -99,7 +101,8 @@ def _by_word() -> bool | None:
 
 
 def _by_name(target: torch.Tensor) -> bool:
-    """Whether the targets lie in a tensor that is named after the training and in none that is named after something else."""
+    """Whether the targets lie in a tensor that is named after the training and in none that is named after something
+    else."""
     trained = False
     for frame in _frames():
         for name, value in _variables(frame):

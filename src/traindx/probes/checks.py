@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import torch
 
-from traindx.live.observers.causality import shifted
+from traindx.live.observers.causality import next_tokens
 from traindx.probes.looking import Seen, looking
 from traindx.probes.subject import Step, Subject, Swap
 from traindx.symptoms.base import clarity
+from traindx.symptoms.sees_the_future import SHIFTED
 from traindx.symptoms.val_inputs_differ import scale_distance
 
 LEAST_CHANGE = 1e-5  # of the outputs' size; also ten times what two equal calls differ by
@@ -66,7 +67,7 @@ def sees_future(subject: Subject, step: Step) -> Answer:
     """Where the targets are the next tokens: do earlier outputs change with the last token?"""
     tokens = next((t for t in step.data if t.dim() == 2 and not t.is_floating_point() and t.shape[1] >= FEWEST), None)
     targets = [t for t in (*step.targets, *step.data) if tokens is not None and t is not tokens]
-    if tokens is None or not any(shifted(tokens, target) for target in targets):
+    if tokens is None or not any(SHIFTED.reached(next_tokens(tokens, target)) for target in targets):
         return Answer(None, "the targets are not the next tokens of the input")
 
     def other_last(tensor: torch.Tensor) -> torch.Tensor:

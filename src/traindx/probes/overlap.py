@@ -9,17 +9,17 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from traindx.live.observers.leaks import ALL, EXPECTED, LEAK, LEAST_EVALUATED, row_hashes, some_of
+from traindx.live.observers.leaks import row_hashes, some_of
 from traindx.probes.base import Deadline
 from traindx.probes.checks import Answer
 from traindx.probes.held_out import readable, reread
 from traindx.probes.nested import tensors
 from traindx.probes.subject import Subject
+from traindx.symptoms.validation_seen_in_training import ALL, EVALUATED, EXPECTED, LEAK, LEAKED
 
 MOST_HELD_OUT, MOST_TRAINED = 1_000, 100_000  # samples
 BATCH = 32  # between two looks at the time: a sample may take long to read
 TWICE = 8  # samples that are read two times, to see whether they are the same both times
-LEAST_SHARED = 10
 DISTINCT = 0.9  # of the samples
 SMALLER = 0.9  # of the training data: as large and all of it is a metric of the training
 
@@ -56,22 +56,26 @@ def seen_in_training(subject: Subject, deadline: Deadline) -> tuple[Answer, floa
             None, "samples cannot be compared: they are few, alike, or other ones each time they are read"
         ), 0.0
     # a set that lies all in the training data beside another that does not: a metric of the training
-    others = [one for one in found if one.share < ALL] or [one for one in found if one.size < SMALLER * one.trained]
+    others = [one for one in found if not ALL.reached(one.share)] or [
+        one for one in found if one.size < SMALLER * one.trained
+    ]
     if not others:
         return Answer(None, "the only other loader gives the training data"), 0.0
     worst = max(others, key=lambda one: one.share)
-    told = (f"{worst.shared} of {worst.looked} held-out samples are among {round(worst.known * worst.trained)} "
-            f"training samples")
-    if worst.share > LEAK and worst.shared >= LEAST_SHARED:
-        return Answer(True, told), 1.0 if worst.share < ALL else 0.8
-    sure = not worst.shared and worst.looked * worst.known * LEAK >= EXPECTED
+    told = (
+        f"{worst.shared} of {worst.looked} held-out samples are among {round(worst.known * worst.trained)} "
+        f"training samples"
+    )
+    if LEAK.reached(worst.share) and LEAKED.reached(worst.shared):
+        return Answer(True, told), 0.8 if ALL.reached(worst.share) else 1.0
+    sure = not worst.shared and EXPECTED.reached(worst.looked * worst.known * LEAK.value)
     return Answer(False if sure else None, told), 1.0
 
 
 def _overlap(loader: Any, training: DataLoader[Any], known: set[int]) -> Overlap | None:
     rows = _hashes(loader, MOST_HELD_OUT, Deadline(1.0))
     size, trained = len(loader.dataset), len(training.dataset)  # type: ignore[arg-type]
-    if len(rows) < min(LEAST_EVALUATED, size):
+    if len(rows) < min(EVALUATED.value, size):
         return None
     return Overlap(len(rows & known), len(rows), min(1.0, len(known) / trained), size, trained)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import FeatureTail, LossJump, Measured, SampleExtremes
+from traindx.measurements import FeatureTail, InputScale, LossJump, Measured, SampleExtremes
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.scales import wild_batch
 from traindx.thresholds import fitted
 
 ID = "outlier-batch"
@@ -39,7 +40,7 @@ def judge(measured: Measured) -> Observation | None:
                 f"the median is {tail.median:.3g}, and half of the samples lie within {tail.spread:.2g} of it."
             )
             return seen(ID, True, text, at=tail, clarity=FAR_CLARITY)
-    return None
+    return wild_batch(measured)
 
 
 def _rows(jump: LossJump) -> list[int]:
@@ -76,6 +77,13 @@ def _jump(largest: tuple[float, ...], beyond_quarter: float = 3.0) -> LossJump:
 
 def _tail(*distances: float, rows: int = 512) -> FeatureTail:
     return FeatureTail(feature=2, rows=rows, median=0.1, spread=0.7, farthest=9999.0, distances=distances)
+
+
+
+def _batches(*peaks: float) -> tuple[InputScale, ...]:
+    return tuple(
+        InputScale(normalising=False, batch=n + 1, update=n + 1, peak=one, where="0") for n, one in enumerate(peaks)
+    )
 
 
 SYMPTOM = Symptom(
@@ -115,6 +123,9 @@ Corrupt samples: decoding errors, wrong units in some files, missing-value codes
         Case("a heavy tail", "unknown", measured=(_tail(400.0, 90.0, 55.0),)),
         Case("far off, and often", "unknown", measured=(_tail(*[2000.0] * 11),)),
         Case("far off in a few samples", "unknown", measured=(_tail(14_000.0, rows=100),)),
+        Case("a batch far out", "present", measured=_batches(3.0, 3.1, 2.9, 3.0, 3.2, 3.0, 3.1, 156.0)),
+        Case("not far enough", "unknown", measured=_batches(3.0, 3.1, 2.9, 3.0, 3.2, 3.0, 3.1, 144.0)),
+        Case("too few batches before it", "unknown", measured=_batches(3.0, 3.1, 2.9, 3.0, 3.2, 3.0, 156.0)),
         Case("a log alone", "unknown"),
     ),
 )

@@ -1,14 +1,15 @@
-"""Does a language model see the tokens it has to predict?
+"""Measures how much the outputs of a language model depend on tokens behind their place.
 
-Where the targets are the inputs shifted by one place, the output at a place must not depend on later tokens. That is tried
-once: the model is called again with another last token, without gradients, and everything the call could have changed (the
-random states, the buffers, the modes, the attributes of the modules) is put back, so that the training goes on bit for bit as
+Where the targets are the inputs shifted by one place, no output may depend on later tokens. That is tried once: the
+model is called again with another last token, without gradients, and everything the call could have changed (the random
+states, the buffers, the modes, the attributes of the modules) is put back, so that the training goes on bit for bit as
 if nothing had happened.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import sys
 import weakref
@@ -18,19 +19,18 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.modules import module as torch_module
 
-from traindx.live.findings import Finding, Findings
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps
 from traindx.live.rows import watchable
 from traindx.live.tensors import first_input
+from traindx.measurements import FutureDependence
 
-UPDATES = 2  # before the trial: a last layer that starts at zero hides what reaches it
-SHIFTED = 0.95  # of the targets equal the next input
-LEAST_TOKENS = 4
-ROWS = 2  # samples that are tried
-LEAST_CHANGE = 1e-6  # of the outputs' size; also ten times what two equal calls differ by
+MIN_UPDATES = 2  # before the trial: a last layer that starts at zero hides what reaches it
+MIN_NEXT_TOKENS = 0.5  # of the targets that are the next input: a model of another task is not called again
+MIN_TOKENS = 4
+MAX_ROWS = 2  # samples that are tried
 TRIAL_SECONDS = 0.5  # that the calls may take on a GPU; 0.1 to 0.9 were seen for GPT-2 on an H200
-MOST_TOKENS = 1 << 16  # in a batch, so that the three calls stay cheap
+MAX_TOKENS = 1 << 16  # in a batch, so that the three calls stay cheap
 
 
 class _Call(NamedTuple):
@@ -44,16 +44,17 @@ class _Call(NamedTuple):
 
     @property
     def dear(self) -> bool:
-        """To make it again with fewer samples: a GPU takes up to a second for operations of a size that is new to it."""
+        """To make it again with fewer samples: a GPU takes up to a second for operations of a size that is new to
+        it."""
         return not self.tokens.is_cpu
 
 
 class Causality(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
         self._targets: list[torch.Tensor] = []
         self._call: _Call | None = None
+        self._next_tokens = 0.0  # share of the targets that are the next input
         self._waiting: _Call | None = None  # to be tried when there is room for it
         self._done = False
 
@@ -73,7 +74,7 @@ class Causality(Observer):
             and tokens.dtype in (torch.int64, torch.int32)
             and watchable(tokens)
         )
-        if tokens is not None and whole and tokens.shape[1] >= LEAST_TOKENS and tokens.numel() <= MOST_TOKENS:
+        if tokens is not None and whole and tokens.shape[1] >= MIN_TOKENS and tokens.numel() <= MAX_TOKENS:
             kind = tokens.device.type
             half = torch.autocast(kind, torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind))
             self._call = _Call(weakref.ref(getattr(model, "_orig_mod", model)), args, kwargs, tokens, half)
@@ -82,14 +83,15 @@ class Causality(Observer):
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         call, targets = self._call, self._targets
         self._call, self._targets = None, []
-        if self._done or self.hub.step < UPDATES:
+        if self._done or self.hub.step < MIN_UPDATES:
             return
         if torch.distributed.is_available() and torch.distributed.is_initialized():
             self._done = True  # one rank must not call a model that others wait for
         elif self._waiting is not None:
             self._try(self._waiting, last=False)
         elif call is not None:
-            self._done = not any(shifted(call.tokens.cpu(), target.cpu()) for target in targets)
+            self._next_tokens = max((next_tokens(call.tokens.cpu(), target.cpu()) for target in targets), default=0.0)
+            self._done = self._next_tokens < MIN_NEXT_TOKENS
             if not self._done:
                 self._try(call, last=False)
 
@@ -101,9 +103,18 @@ class Causality(Observer):
         model = call.model()
         if model is not None:
             with call.half:  # as it was called: the GPU knows those operations already
-                changed = _future_seen(model, call.args, call.kwargs, call.tokens)
-            if changed is not None:
-                self._tell(type(model).__name__, call.tokens, changed)
+                tried = _exchange_last_token(model, call.args, call.kwargs, call.tokens)
+            if tried is not None:
+                change, noise = tried
+                self.hub.measure(
+                    FutureDependence(
+                        change=change,
+                        noise=noise,
+                        places=call.tokens.shape[1],
+                        next_tokens=self._next_tokens,
+                        where=type(model).__name__,
+                    )
+                )
 
     def on_farewell(self) -> None:
         self._waiting = None
@@ -113,38 +124,29 @@ class Causality(Observer):
         if self._waiting is not None and (asked_for or not self.hub.cut_short):
             self._try(self._waiting, last=True)
 
-    def _tell(self, name: str, tokens: torch.Tensor, changed: float) -> None:
-        if changed:
-            evidence = (
-                f"Another last token changes the outputs of {name} at earlier places by {changed:.2g} of their size, and the "
-                "targets are the next tokens: the model sees what it has to predict."
-            )
-        else:
-            evidence = f"Another last token leaves all outputs of {name} at earlier places as they were ({tokens.shape[1]} places)."
-        self._findings.add(Finding("sees-the-future", bool(changed), evidence), name)
 
-
-def shifted(tokens: torch.Tensor, target: torch.Tensor) -> bool:
-    """The targets are the tokens, one place ahead."""
+def next_tokens(tokens: torch.Tensor, target: torch.Tensor) -> float:
+    """The share of the targets that are the tokens one place ahead; 0 where they have another shape."""
     if target.is_floating_point():
-        return False
+        return 0.0
     rows, length = tokens.shape
     if target.numel() == rows * length:
         ahead = target.reshape(rows, length)[:, :-1]
     elif target.numel() == rows * (length - 1):
         ahead = target.reshape(rows, length - 1)
     else:
-        return False
+        return 0.0
     counted = ahead >= 0
     same = (ahead == tokens[:, 1:]) & counted
-    moved = bool((tokens[:, 1:] != tokens[:, :-1]).any())
-    return moved and bool(same.sum() >= SHIFTED * counted.sum()) and bool(counted.any())
+    moved = bool((tokens[:, 1:] != tokens[:, :-1]).any())  # of equal tokens nothing is ahead
+    return float(same.sum() / counted.sum()) if moved and bool(counted.any()) else 0.0
 
 
-def _future_seen(
+def _exchange_last_token(
     model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: torch.Tensor
-) -> float | None:
-    """How much the earlier outputs change with the last token, relative to their size; None where it cannot be tried."""
+) -> tuple[float, float] | None:
+    """How much the earlier outputs change with the last token, and between two equal calls, by the largest of them;
+    None where it cannot be tried."""
     rows = tokens.shape[0]
     args, kwargs, tokens = (_few(value, rows) for value in (args, kwargs, tokens))
     other = tokens.clone()
@@ -167,9 +169,9 @@ def _future_seen(
     size = float(first.abs().amax())
     noise = float((first - again).abs().amax())
     change = float((first - changed).abs().amax())
-    if not size or not all(value == value and value < float("inf") for value in (size, noise, change)):
+    if not size or not all(map(math.isfinite, (size, noise, change))):
         return None
-    return change / size if change > max(LEAST_CHANGE * size, 10 * noise) else 0.0
+    return change / size, noise / size
 
 
 def _states(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor) -> torch.Tensor | None:
@@ -196,7 +198,7 @@ def _states(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor
 def _few(value: Any, rows: int) -> Any:
     """The same arguments with the first samples of the batch only."""
     if isinstance(value, torch.Tensor):
-        return value[:ROWS] if value.dim() and value.shape[0] == rows else value
+        return value[:MAX_ROWS] if value.dim() and value.shape[0] == rows else value
     return _each(value, lambda member: _few(member, rows))
 
 
