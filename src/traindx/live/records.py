@@ -17,12 +17,11 @@ from traindx.measurements import LINE, Measurement, as_line
 
 
 class Records:
-    """`step` counts optimiser updates; `found` are the facts present, by id."""
+    """`step` counts optimiser updates."""
 
     def __init__(self, open_store: Callable[[], Store], give_up: Callable[[str], None]) -> None:
         """`give_up` is told why nothing can be recorded any more."""
         self.step = 0
-        self.found: set[str] = set()
         self.values = Values()
         self._thinning = Thinning()
         self._open_store = open_store
@@ -49,15 +48,6 @@ class Records:
     def record(self, name: str, value: Number | torch.Tensor | float) -> None:
         """A value of the current step. A tensor on a device is copied later, without waiting for it."""
         self.values.add(self.step, name, value)
-
-    def fact(
-        self, identifier: str, present: bool, evidence: str, *, where: str | None = None, clarity: float = 1.0
-    ) -> None:
-        """Something seen directly. The last word on an id counts."""
-        (self.found.add if present else self.found.discard)(identifier)
-        self.store.line(
-            "fact", id=identifier, present=present, evidence=evidence, where=where, step=self.step, clarity=clarity
-        )
 
     def measure(self, measurement: Measurement) -> None:
         """Numbers of the current step that a symptom will judge; `step` need not be set."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
+from traindx.loss_functions import REGRESSION
 from traindx.measurements import Measured, TargetScale
 from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.loss_calls import other_loss
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.scales import clarity_of_size
 from traindx.thresholds import fitted
@@ -17,7 +19,7 @@ SMALL_OUTPUT = fitted(f"{ID}.output", 0.2, unit="of the targets' size, outputs a
 def judge(measured: Measured) -> Observation | None:
     looks = measured.all(TargetScale)
     if not looks:
-        return None
+        return other_loss(ID, measured, REGRESSION)
     first = looks[0]
     size = max(abs(first.mean), first.std)
     if not LARGE.reached(size) or not SMALL_OUTPUT.reached(first.output / size):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import torch
 
-from traindx.live.findings import Finding, Findings
 from traindx.live.handmade import written_out
 from traindx.live.hub import Hub
 from traindx.live.losses import Losses
@@ -16,7 +15,7 @@ from traindx.live.packing import Packing
 from traindx.live.rows import watchable
 from traindx.live.softmaxes import softmaxes_inside
 from traindx.live.tensors import tensors_in
-from traindx.loss_functions import ABSOLUTE, CLASSIFYING, REGRESSION, SQUARED
+from traindx.loss_functions import ABSOLUTE, REGRESSION, SQUARED
 from traindx.measurements import LossOperation
 
 FIRST_LOOKS = 6  # calls of each place that are looked at on deep steps, and after that
@@ -30,7 +29,6 @@ INNER_LOOKS = 3  # at what lies inside the model, which does not change
 class OutputsAndLoss(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._findings = Findings(hub)
         self._sites: dict[tuple[str, str], Site] = {}
         self._open: set[tuple[str, str]] = set()  # sites whose class codes are still counted on every step
         self._looked: dict[str, int] = {}  # loss functions by name: a second phase may bring one that the first had not
@@ -71,8 +69,6 @@ class OutputsAndLoss(Observer):
         self.hub.measure(loss_call(call, end, site))
         if call.name in REGRESSION:
             self.hub.measure(regression_targets(call, end, site))
-        elif call.name in CLASSIFYING:  # until the judge of this symptom asks the calls itself
-            self._findings.add(Finding("targets-unscaled", False, f"The loss is {call.name}."), call.where)
         again = site.open and call.target.is_cpu and call.name not in (SQUARED, ABSOLUTE)
         (self._open.add if again else self._open.discard)(key)
 
