@@ -15,7 +15,7 @@ TRAINED = 0.6  # of chance level: no fresh model starts there,
 UNIFORM_KURTOSIS = 1.8  # of weights as torch's layers begin: training leaves none so
 SPREAD = 1.3  # variance of the kurtosis of one uniform number, by which it scatters
 NEAR = Threshold(3.0, "standard errors", "one uniform matrix in four hundred is further off", side="below")
-FRESH = fitted("from-scratch.fresh", 0.5, unit="of the weight matrices are uniform")
+FRESH = fitted("straight-path.fresh", 0.5, unit="of the weight matrices are uniform")
 FIRST_LOOKS = 3  # at the training accuracy
 KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
@@ -35,11 +35,15 @@ def trained_before(signals: Signals) -> str:
         return ""
     if train.initial > TRAINED * level or val.initial > HELD_OUT * level:
         return ""
-    return f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained before."
+    return (
+        f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained "
+        "before."
+    )
 
 
 def from_scratch(signals: Signals) -> bool:
-    """A recording saw weights as they are initialised and first answers no better than a guess. Whatever else is not known."""
+    """A recording saw weights as they are initialised and first answers no better than a guess. Whatever else is not
+    known."""
     return _is_fresh(signals) and not trained_before(signals) and not _knew(signals)
 
 

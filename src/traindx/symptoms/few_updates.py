@@ -92,9 +92,13 @@ def _in_descent(signals: Signals) -> Observation:
     if not says:
         return Observation(ID, "unknown", f"The training ended after {len(train)} updates, and its descent had slowed.")
     return Observation(
-        ID, "present", f"The training ended by itself after {len(train)} updates, while {says}.",
-        (float(train.x[0]), float(train.x[-1])), train.name, CLEAR,
-    )  # fmt: skip
+        ID,
+        "present",
+        f"The training ended by itself after {len(train)} updates, while {says}.",
+        (float(train.x[0]), float(train.x[-1])),
+        train.name,
+        CLEAR,
+    )
 
 
 def _is_short(train: Curve) -> bool:
@@ -149,43 +153,102 @@ SYMPTOM = Symptom(
 The script came to its own end after fewer than fifty optimiser updates, and the loss had not fallen by much.
 
 ## How it is measured
-A recording counts the updates themselves, so it cannot take epochs for steps. Present when the script ended without an error
-and without `--steps` after fewer than 50 updates with a last loss above 70 % of the first, or above 30 % where it fell to the
-end as fast as at first (with fewer than 20 updates wherever the last third of them lowered the loss by a tenth), or after
-fewer than 150 with one above 90 %. Up to 200 updates it is also present when the training ended in full descent: the last two
-values of the validation loss lie 15 % apart, or the last third of the updates lowered the loss by more than half of
-what the second third had, beyond three standard errors, and it is still above 30 % of the first. The last validation loss
-must be the best, and the weights as torch initialises them.
+A recording counts the updates themselves, so it cannot take epochs for steps. Present when the script ended without an
+error and without `--steps` after fewer than 50 updates with a last loss above 70 % of the first, or above 30 % where it
+fell to the end as fast as at first (with fewer than 20 updates wherever the last third of them lowered the loss by a
+tenth), or after fewer than 150 with one above 90 %. Up to 200 updates it is also present when the training ended in
+full descent: the last two values of the validation loss lie 15 % apart, or the last third of the updates lowered the
+loss by more than half of what the second third had, beyond three standard errors, and it is still above 30 % of the
+first. The last validation loss must be the best, and the weights as torch initialises them.
 
 ## Healthy range
-Hundreds of updates, even for small data. An epoch over few samples in large batches is only a few updates: two epochs of five
-batches are ten.
+Hundreds of updates, even for small data. An epoch over few samples in large batches is only a few updates: two epochs
+of five batches are ten.
 
 ## What it usually means
-Too few epochs for the size of the data set, a batch so large that an epoch has hardly any updates, or a loop that was left early.
+Too few epochs for the size of the data set, a batch so large that an epoch has hardly any updates, or a loop that was
+left early.
 """,
     detect=_Detector(ID, judge),
     cases=(
         Case("ten updates", "present", measured=(TEN,)),
         Case("ten updates, as asked for", "unknown", measured=(replace(TEN, cut_short=True),)),
         Case("thirty that fall to the end", "present", measured=(FALLING,)),
-        Case("thirty that have slowed", "unknown", measured=(replace(FALLING, losses=(2.3,) * 10 + (1.3,) * 10 + (1.2,) * 10),)),
-        Case("a hundred that move nothing", "present", measured=(TrainingEnd(updates=100, cut_short=False, first_loss=2.3, last_loss=2.2),)),
-        Case("a hundred that learn", "unknown", measured=(TrainingEnd(updates=100, cut_short=False, first_loss=2.3, last_loss=1.2),)),
-        Case("long enough", "absent", measured=(TrainingEnd(updates=1200, cut_short=False, first_loss=2.3, last_loss=2.2),)),
+        Case(
+            "thirty that have slowed",
+            "unknown",
+            measured=(replace(FALLING, losses=(2.3,) * 10 + (1.3,) * 10 + (1.2,) * 10),),
+        ),
+        Case(
+            "a hundred that move nothing",
+            "present",
+            measured=(TrainingEnd(updates=100, cut_short=False, first_loss=2.3, last_loss=2.2),),
+        ),
+        Case(
+            "a hundred that learn",
+            "unknown",
+            measured=(TrainingEnd(updates=100, cut_short=False, first_loss=2.3, last_loss=1.2),),
+        ),
+        Case(
+            "long enough",
+            "absent",
+            measured=(TrainingEnd(updates=1200, cut_short=False, first_loss=2.3, last_loss=2.2),),
+        ),
         Case("a log alone", "unknown"),
-        Case("three epochs, the last as good as the first", "present",
-             lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05), "val_loss": ramp(3, 2.2, 1.44)}, {}, ENDED, measured=FRESH),
-        Case("validation halves at the last look", "present",
-             lambda: {"train_loss": falling(60, 0.9, 0.3, 0.1), "val_loss": [0.6, 0.31]}, {}, ENDED, measured=FRESH),
-        Case("a hundred updates that have slowed", "unknown",
-             lambda: {"train_loss": falling(114, 2.3, 0.8, 0.02), "val_loss": [0.9, 0.85, 0.84]}, {}, ENDED, measured=FRESH),
-        Case("a hundred updates without validation", "unknown", lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05)}, {}, ENDED, measured=FRESH),
-        Case("a hundred updates that were stopped", "unknown",
-             lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05), "val_loss": ramp(3, 2.2, 1.44)}, measured=FRESH),
+        Case(
+            "three epochs, the last as good as the first",
+            "present",
+            lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05), "val_loss": ramp(3, 2.2, 1.44)},
+            {},
+            ENDED,
+            measured=FRESH,
+        ),
+        Case(
+            "validation halves at the last look",
+            "present",
+            lambda: {"train_loss": falling(60, 0.9, 0.3, 0.1), "val_loss": [0.6, 0.31]},
+            {},
+            ENDED,
+            measured=FRESH,
+        ),
+        Case(
+            "a hundred updates that have slowed",
+            "unknown",
+            lambda: {"train_loss": falling(114, 2.3, 0.8, 0.02), "val_loss": [0.9, 0.85, 0.84]},
+            {},
+            ENDED,
+            measured=FRESH,
+        ),
+        Case(
+            "a hundred updates without validation",
+            "unknown",
+            lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05)},
+            {},
+            ENDED,
+            measured=FRESH,
+        ),
+        Case(
+            "a hundred updates that were stopped",
+            "unknown",
+            lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05), "val_loss": ramp(3, 2.2, 1.44)},
+            measured=FRESH,
+        ),
         Case("epochs of a log", "unknown", lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05)}, {}, ENDED),
-        Case("a hundred updates of a trained model", "unknown",
-             lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05), "val_loss": ramp(3, 2.2, 1.44)}, {}, ENDED, measured=TRAINED),
-        Case("learns nothing", "unknown", lambda: {"train_loss": flat(114, 2.3, 0.05), "val_loss": flat(3, 2.3, 0.01)}, {}, ENDED, measured=FRESH),
+        Case(
+            "a hundred updates of a trained model",
+            "unknown",
+            lambda: {"train_loss": ramp(114, 2.3, 1.44, 0.05), "val_loss": ramp(3, 2.2, 1.44)},
+            {},
+            ENDED,
+            measured=TRAINED,
+        ),
+        Case(
+            "learns nothing",
+            "unknown",
+            lambda: {"train_loss": flat(114, 2.3, 0.05), "val_loss": flat(3, 2.3, 0.01)},
+            {},
+            ENDED,
+            measured=FRESH,
+        ),
     ),
-)  # fmt: skip
+)

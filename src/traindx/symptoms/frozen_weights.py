@@ -20,9 +20,11 @@ RANDOM_SHARE = fitted(f"{ID}.random-share", 0.15, unit="of the weights in layers
 CLEAR, RANDOM_CLEAR, PART_CLEAR = 0.7, 0.9, 0.65  # clarity of the first, with random weights, and of the second
 LOWEST_PEAK = fitted(f"{ID}.lowest-peak", 0.9, unit="of 1/sqrt(fan-in), the largest of uniform initial weights")
 HIGHEST_PEAK = Threshold(
-    1.001, "of 1/sqrt(fan-in)", "torch draws the weights of its layers from ±1/sqrt(fan-in); the rest is rounding",
+    1.001,
+    "of 1/sqrt(fan-in)",
+    "torch draws the weights of its layers from ±1/sqrt(fan-in); the rest is rounding",
     side="below",
-)  # fmt: skip
+)
 UNIFORM = fitted(f"{ID}.uniform", 0.15, unit="off the standard deviation of uniform weights", side="below")
 SIGMAS = Threshold(
     4.0, "standard errors", "one random table in ten thousand has a moment further off than that", side="below"
@@ -104,7 +106,8 @@ def _count(look: FrozenParameters, tables: dict[str, FrozenTable]) -> _Frozen | 
 
 
 def _is_initial(look: FrozenParameters) -> bool:
-    """Whether all frozen matrices are uniform up to the limit of torch's default initialisation: training leaves none so."""
+    """Whether all frozen matrices are uniform up to the limit of torch's default initialisation: training leaves none
+    so."""
     if look.peaks is None or look.spreads is None:
         return True
     peaks = LOWEST_PEAK.reached(look.peaks[0]) and HIGHEST_PEAK.reached(look.peaks[1])
@@ -112,8 +115,8 @@ def _is_initial(look: FrozenParameters) -> bool:
 
 
 def _sigmas_from_noise(table: FrozenTable) -> float:
-    """How far a table is from normal or uniform numbers without any order, as a new embedding has them, by the moment that is
-    furthest off."""
+    """How far a table is from normal or uniform numbers without any order, as a new embedding has them, by the moment
+    that is furthest off."""
     like = min((NORMAL_KURTOSIS, UNIFORM_KURTOSIS), key=lambda kurtosis: abs(kurtosis - table.kurtosis))
     elements = table.rows * table.columns
     error = math.sqrt(24 / elements) if like == NORMAL_KURTOSIS else 2.4 / math.sqrt(elements)
@@ -124,13 +127,27 @@ def _sigmas_from_noise(table: FrozenTable) -> float:
 
 UNFROZEN = FrozenParameters(matrices=3, weights=432)
 FROZEN = FrozenParameters(
-    matrices=3, weights=432, frozen_matrices=3, frozen_weights=432, names=("0.weight", "2.weight", "4.weight"),
-    peaks=(0.99, 1.0), spreads=(0.97, 1.02), trainable=("4.bias",), trainable_parameters=1,
-)  # fmt: skip
+    matrices=3,
+    weights=432,
+    frozen_matrices=3,
+    frozen_weights=432,
+    names=("0.weight", "2.weight", "4.weight"),
+    peaks=(0.99, 1.0),
+    spreads=(0.97, 1.02),
+    trainable=("4.bias",),
+    trainable_parameters=1,
+)
 PART = FrozenParameters(
-    matrices=12, weights=1000, frozen_matrices=1, frozen_weights=160, names=("0.weight",), peaks=(0.99, 0.99),
-    spreads=(1.01, 1.01), trainable=("2.weight",), trainable_parameters=11,
-)  # fmt: skip
+    matrices=12,
+    weights=1000,
+    frozen_matrices=1,
+    frozen_weights=160,
+    names=("0.weight",),
+    peaks=(0.99, 0.99),
+    spreads=(1.01, 1.01),
+    trainable=("2.weight",),
+    trainable_parameters=11,
+)
 EMBEDDED = FrozenParameters(matrices=1, weights=24, tables=("table.weight",), trainable=("head.weight",))
 NEW_TABLE = FrozenTable(
     weights=960, rows=119, columns=8, kurtosis=3.05, length_variance=0.26, common=0.0081, where="table.weight"
@@ -151,11 +168,12 @@ SYMPTOM = Symptom(
 Weights of layers have requires_grad=False although no trained weights were loaded: they stay as random as they began.
 
 ## How it is measured
-The weights of linear, convolution, recurrent and attention layers that run in training, by number, and frozen embeddings
-that hold plain noise. Loading a state dict or a checkpoint, adapters, and libraries that bring trained weights are taken as
-fine-tuning; models that are not trained at all (teachers, copies) do not count. Present from half of the weights on, plain
-from 90 %. Where all that is frozen still has the numbers that torch initialises layers with (uniform up to one by the square
-root of the fan-in), 15 % of the weights or half of the matrices are enough. The last look counts: what is unfrozen later is no fault.
+The weights of linear, convolution, recurrent and attention layers that run in training, by number, and frozen
+embeddings that hold plain noise. Loading a state dict or a checkpoint, adapters, and libraries that bring trained
+weights are taken as fine-tuning; models that are not trained at all (teachers, copies) do not count. Present from half
+of the weights on, plain from 90 %. Where all that is frozen still has the numbers that torch initialises layers with
+(uniform up to one by the square root of the fan-in), 15 % of the weights or half of the matrices are enough. The last
+look counts: what is unfrozen later is no fault.
 
 ## Healthy range
 A frozen backbone with trained weights under a new head. Fixed random features are rare and made on purpose.
@@ -173,10 +191,14 @@ weights that should have been loaded and were not.
         Case("a new embedding", "present", measured=(NEW_TABLE, EMBEDDED)),
         Case("word vectors learnt elsewhere", "absent", measured=(LEARNT_TABLE, EMBEDDED)),
         Case("fine-tuning", "absent", measured=(LoadedWeights(loaded=True), FROZEN)),
-        Case("a model of a library", "absent", measured=(LoadedWeights(loaded=False, libraries=("timm", "torch")), FROZEN)),
+        Case(
+            "a model of a library",
+            "absent",
+            measured=(LoadedWeights(loaded=False, libraries=("timm", "torch")), FROZEN),
+        ),
         Case("adapters", "absent", measured=(replace(FROZEN, adapters=2),)),
         Case("frozen at first only", "absent", measured=(FROZEN, replace(UNFROZEN, step=8))),
         Case("nothing is frozen", "absent", measured=(UNFROZEN,)),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

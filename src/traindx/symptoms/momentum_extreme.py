@@ -81,35 +81,43 @@ SYMPTOM = Symptom(
     needs=("recording from the inside",),
     doc="""
 ## What is observed
-The optimiser is plain SGD with a momentum so close to one that it adds up the gradients of two hundred steps and more, or
-Adam with betas that seem to be swapped.
+The optimiser is plain SGD with a momentum so close to one that it adds up the gradients of two hundred steps and more,
+or Adam with betas that seem to be swapped.
 
 ## How it is measured
-The momentum of the optimiser's first group, without dampening. Present from 0.995 on, and, for less, from 0.99 on without
-Nesterov's correction where the run has fewer than ten times as many updates as one update adds up. Adam and its kin show it
-when the first of two betas is above the second, and 0.98 or more.
+The momentum of the optimiser's first group, without dampening. Present from 0.995 on, and, for less, from 0.99 on
+without Nesterov's correction where the run has fewer than ten times as many updates as one update adds up. Adam and its
+kin show it when the first of two betas is above the second, and 0.98 or more.
 
 ## Healthy range
-0.9, or up to 0.99 with Nesterov's correction and long runs. A momentum of m makes steps 1/(1 − m) times as long as the rate says:
-ten times at 0.9, a hundred times at 0.99, a thousand times at 0.999.
+0.9, or up to 0.99 with Nesterov's correction and long runs. A momentum of m makes steps 1/(1 − m) times as long as the
+rate says: ten times at 0.9, a hundred times at 0.99, a thousand times at 0.999.
 
 ## What it usually means
-A decay meant for an average of weights (0.999) was given as momentum, or Adam's second coefficient was. The loss swings slowly and
-widely, or overshoots once and does not come back within the run.
+A decay meant for an average of weights (0.999) was given as momentum, or Adam's second coefficient was. The loss swings
+slowly and widely, or overshoots once and does not come back within the run.
 """,
     detect=_Detector(ID, judge),
     cases=(
         Case("0.999", "present", measured=(OptimizerSettings(optimizer="SGD", momentum=0.999),)),
         Case("0.9", "absent", measured=(SGD,)),
-        Case("0.999 with dampening", "unknown", measured=(OptimizerSettings(optimizer="SGD", momentum=0.999, dampening=0.9),)),
+        Case(
+            "0.999 with dampening",
+            "unknown",
+            measured=(OptimizerSettings(optimizer="SGD", momentum=0.999, dampening=0.9),),
+        ),
         Case("swapped betas", "present", measured=(OptimizerSettings(optimizer="Adam", betas=(0.999, 0.9)),)),
         Case("usual betas", "absent", measured=(OptimizerSettings(optimizer="Adam", betas=(0.9, 0.999)),)),
         Case("two betas of 0.95", "absent", measured=(OptimizerSettings(optimizer="Adam", betas=(0.95, 0.95)),)),
         Case("one of two optimisers", "present", measured=(OptimizerSettings(optimizer="SGD", momentum=0.999), SGD)),
         Case("0.99 in a short run", "present", lambda: {"train_loss": falling(400, 2.3, 0.5)}, measured=(LONG,)),
         Case("0.99 in a long run", "absent", lambda: {"train_loss": falling(4000, 2.3, 0.5)}, measured=(LONG,)),
-        Case("0.99 with Nesterov's correction", "absent", lambda: {"train_loss": falling(400, 2.3, 0.5)},
-             measured=(OptimizerSettings(optimizer="SGD", momentum=0.99, nesterov=True),)),
+        Case(
+            "0.99 with Nesterov's correction",
+            "absent",
+            lambda: {"train_loss": falling(400, 2.3, 0.5)},
+            measured=(OptimizerSettings(optimizer="SGD", momentum=0.99, nesterov=True),),
+        ),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

@@ -52,12 +52,12 @@ def judge(measured: Measured) -> Observation | None:
 
 
 def _told(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
-    share, names = _share(look, loaded), _names(look, loaded)
+    share, names, count = _share(look, loaded), _names(look, loaded), _silent(look, loaded)[0]
     return seen(
         ID,
         True,
-        f"{_silent(look, loaded)[0]} of {look.parameters} parameters ({share * 100:.0f} % of the trainable weights) run in "
-        f"the forward pass and never receive a gradient: {listed(names, _silent(look, loaded)[0])}{_why(look, loaded)}.",
+        f"{count} of {look.parameters} parameters ({share * 100:.0f} % of the trainable weights) run in the forward "
+        f"pass and never receive a gradient: {listed(names, count)}{_why(look, loaded)}.",
         at=at,
         where=names[0],
         clarity=max(CLEAR, SHARE.clarity(share)),
@@ -71,7 +71,8 @@ def _calm(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observa
 
 
 def _silent(look: SilentParameters, loaded: bool) -> tuple[int, int, int]:
-    """Parameters, elements and matrices without a gradient. Loaded weights may be left as they are, by gradients turned off."""
+    """Parameters, elements and matrices without a gradient. Loaded weights may be left as they are, by gradients turned
+    off."""
     if loaded:
         return look.silent
     (one, two, three), more = look.silent, look.muted
@@ -118,20 +119,27 @@ def detect(signals: Signals) -> Observation:
     usual = level(np.array([level(one.values) for one in moving])) if moving else level(_whole(signals))
     if not usual > 0:
         return Observation(
-            ID, "present", f"All {len(series)} logged gradient norms are exactly 0 in every row.",
-            (float(still[0].steps[0]), float(still[0].steps[-1])), names, 0.6,
-        )  # fmt: skip
+            ID,
+            "present",
+            f"All {len(series)} logged gradient norms are exactly 0 in every row.",
+            (float(still[0].steps[0]), float(still[0].steps[-1])),
+            names,
+            0.6,
+        )
     finest = max((printed_step(one.values) for one in moving), default=0.0)
     if finest > COARSE * usual:
         return Observation(
             ID, "unknown", f"{names}: printed as 0, but the log rounds to {num(finest)} of {num(usual)}."
         )
     return Observation(
-        ID, "present",
-        f"{len(still)} of {len(series)} parameters have a gradient of exactly 0 in every row ({names}); the others have "
-        f"{num(usual)}.",
-        (float(still[0].steps[0]), float(still[0].steps[-1])), names, 1.0 if len(still[0]) >= 10 else 0.7,
-    )  # fmt: skip
+        ID,
+        "present",
+        f"{len(still)} of {len(series)} parameters have a gradient of exactly 0 in every row ({names}); the others "
+        f"have {num(usual)}.",
+        (float(still[0].steps[0]), float(still[0].steps[-1])),
+        names,
+        1.0 if len(still[0]) >= 10 else 0.7,
+    )
 
 
 def _whole(signals: Signals) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -139,9 +147,14 @@ def _whole(signals: Signals) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 
 
 CUT = SilentParameters(
-    looks=5, parameters=4, weights=387, matrices=2, silent=(2, 288, 1), names=("encoder.0.weight", "encoder.0.bias"),
+    looks=5,
+    parameters=4,
+    weights=387,
+    matrices=2,
+    silent=(2, 288, 1),
+    names=("encoder.0.weight", "encoder.0.bias"),
     first_matrix="silent",
-)  # fmt: skip
+)
 MUTED = replace(CUT, silent=(0, 0, 0), names=(), muted=CUT.silent, muted_names=CUT.names, first_matrix="muted")
 UNUSED = replace(CUT, silent=(2, 60, 1), names=("pooler.weight", "pooler.bias"), first_matrix="")
 
@@ -158,20 +171,21 @@ Parameters that are meant to learn have a gradient of exactly zero, at every ste
 
 ## How it is measured
 Gradient norms logged by parameter: present when some are 0 in every row (three rows at least) while others are not.
-Where the log prints so coarsely that zero and small look alike, it is unknown. A global norm that is always 0.000
-means that it is not measured (Megatron prints it so) and says nothing. Messages count as well: torch's "does not
-require grad and does not have a grad_fn", its warning of checkpointing without inputs that require gradients, the
-complaint of distributed training about parameters not used in the loss, Keras' "Gradients do not exist for variables".
-A recording sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation
-without a slope (`sign`, `round`) or a function whose backward pass you wrote. There it is present from 20 % of the trainable
-weights on, plain from 50 %, where the first layer is among them also by the number of weight matrices. Layers that run with
-gradients turned off count unless weights were loaded. Where parameters belong to no optimiser, that is told instead.
+Where the log prints so coarsely that zero and small look alike, it is unknown. A global norm that is always 0.000 means
+that it is not measured (Megatron prints it so) and says nothing. Messages count as well: torch's "does not require grad
+and does not have a grad_fn", its warning of checkpointing without inputs that require gradients, the complaint of
+distributed training about parameters not used in the loss, Keras' "Gradients do not exist for variables". A recording
+sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation without a
+slope (`sign`, `round`) or a function whose backward pass you wrote. There it is present from 20 % of the trainable
+weights on, plain from 50 %, where the first layer is among them also by the number of weight matrices. Layers that run
+with gradients turned off count unless weights were loaded. Where parameters belong to no optimiser, that is told
+instead.
 
 ## Healthy range
-None for parameters that should learn, except a bias that cancels out while its weight learns (in the difference of two outputs, or
-in front of a norm). Parameters frozen on purpose usually have no norm at all; embeddings of tokens
-that do not occur are small, not zero. LoRA's A matrix has zero gradient at the first step only, since B begins at
-zero. Zero gradients in more than half of a layer's entries, which checklists look for, are a matter of dead units.
+None for parameters that should learn, except a bias that cancels out while its weight learns (in the difference of two
+outputs, or in front of a norm). Parameters frozen on purpose usually have no norm at all; embeddings of tokens that do
+not occur are small, not zero. LoRA's A matrix has zero gradient at the first step only, since B begins at zero. Zero
+gradients in more than half of a layer's entries, which checklists look for, are a matter of dead units.
 
 ## What it usually means
 A detach(), .item(), argmax, sign, round or numpy round trip in the forward pass, a branch that does not reach the loss,
@@ -189,19 +203,53 @@ model (the adapter then never learns).
         Case("gradients turned off, weights loaded", "absent", measured=(MUTED, LoadedWeights(loaded=True))),
         Case("at first only", "absent", measured=(CUT, replace(UNUSED, silent=(0, 0, 0), names=(), step=7))),
         Case("too few looks", "unknown", measured=(replace(CUT, looks=2),)),
-        Case("no optimiser holds them", "unknown",
-             measured=(CUT, UnheldParameters(reached=4, reached_weights=387, unheld=2, unheld_weights=288, names=("0.weight",)))),
-        Case("encoder gets nothing", "present",
-             lambda: {"grad_norm/encoder.0.weight": flat(50, 0.0), "grad_norm/encoder.1.weight": flat(50, 0.0),
-                      "grad_norm/head.weight": flat(50, 0.7, 0.3)}),
-        Case("every parameter gets nothing", "present", lambda: {f"grad/fc{i}.weight": flat(20, 0.0) for i in range(3)}),
-        Case("zero at the first step only", "absent",
-             lambda: {"grad_norm/lora_A": put(flat(50, 0.02, 0.2), 0, 0.0), "grad_norm/lora_B": flat(50, 0.3, 0.2)}),
+        Case(
+            "no optimiser holds them",
+            "unknown",
+            measured=(
+                CUT,
+                UnheldParameters(reached=4, reached_weights=387, unheld=2, unheld_weights=288, names=("0.weight",)),
+            ),
+        ),
+        Case(
+            "encoder gets nothing",
+            "present",
+            lambda: {
+                "grad_norm/encoder.0.weight": flat(50, 0.0),
+                "grad_norm/encoder.1.weight": flat(50, 0.0),
+                "grad_norm/head.weight": flat(50, 0.7, 0.3),
+            },
+        ),
+        Case(
+            "every parameter gets nothing", "present", lambda: {f"grad/fc{i}.weight": flat(20, 0.0) for i in range(3)}
+        ),
+        Case(
+            "zero at the first step only",
+            "absent",
+            lambda: {"grad_norm/lora_A": put(flat(50, 0.02, 0.2), 0, 0.0), "grad_norm/lora_B": flat(50, 0.3, 0.2)},
+        ),
         Case("all receive one", "absent", lambda: {f"grad_norm/fc{i}": flat(50, 0.1 * i + 0.1, 0.2) for i in range(3)}),
-        Case("a bias that cancels out", "absent",
-             lambda: {"grad_norm/head.weight": flat(50, 0.1, 0.2), "grad_norm/head.bias": flat(50, 0.0), "grad_norm/body.weight": flat(50, 0.2, 0.2)}),
-        Case("the log rounds to one decimal", "unknown",
-             lambda: {"grad_norm/fc1": flat(50, 0.0), "grad_norm/fc2": [round(0.3 + 0.1 * (i % 4), 1) for i in range(50)]}),
-        Case("only a global norm, never measured", "unknown", lambda: {"grad norm": flat(50, 0.0), "loss": falling(50, 9, 4)}),
+        Case(
+            "a bias that cancels out",
+            "absent",
+            lambda: {
+                "grad_norm/head.weight": flat(50, 0.1, 0.2),
+                "grad_norm/head.bias": flat(50, 0.0),
+                "grad_norm/body.weight": flat(50, 0.2, 0.2),
+            },
+        ),
+        Case(
+            "the log rounds to one decimal",
+            "unknown",
+            lambda: {
+                "grad_norm/fc1": flat(50, 0.0),
+                "grad_norm/fc2": [round(0.3 + 0.1 * (i % 4), 1) for i in range(50)],
+            },
+        ),
+        Case(
+            "only a global norm, never measured",
+            "unknown",
+            lambda: {"grad norm": flat(50, 0.0), "loss": falling(50, 9, 4)},
+        ),
     ),
-)  # fmt: skip
+)

@@ -21,8 +21,8 @@ def judge(measured: Measured) -> Observation | None:
         return seen(
             ID,
             True,
-            f"The optimiser was built anew over the same parameters with the same settings {first.rebuilt} times by step "
-            f"{first.step}; each time its momentum and moments start from nothing.",
+            f"The optimiser was built anew over the same parameters with the same settings {first.rebuilt} times by "
+            f"step {first.step}; each time its momentum and moments start from nothing.",
             at=first,
         )
     end = measured.last(TrainingEnd)
@@ -47,8 +47,8 @@ momentum and moments are lost each time.
 
 ## How it is measured
 Every optimiser that is constructed, its parameters and settings. Three times at least; new models, other settings
-(stages of a training), other weights loaded in between and plain SGD, which has no state, do not count. Weights that are loaded as
-they were left do: the training goes on, and the optimiser's state was not loaded with them.
+(stages of a training), other weights loaded in between and plain SGD, which has no state, do not count. Weights that
+are loaded as they were left do: the training goes on, and the optimiser's state was not loaded with them.
 
 In a checkpoint: the optimiser's own step count is less than half of the trainer's, or its state is empty.
 

@@ -83,7 +83,12 @@ names that matches too little, or only one of two models passed.
             measured=(
                 LoadedWeights(loaded=True),
                 UnheldParameters(
-                    reached=6, reached_weights=500, unheld=4, unheld_weights=400, registered=4, names=("0.weight",),
+                    reached=6,
+                    reached_weights=500,
+                    unheld=4,
+                    unheld_weights=400,
+                    registered=4,
+                    names=("0.weight",),
                     head_only=True,
                 ),
             ),
@@ -99,4 +104,4 @@ names that matches too little, or only one of two models passed.
         ),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

@@ -1,5 +1,5 @@
-"""What the ranks of one distributed training measured, side by side. Each has written its own at the same steps; nothing was
-exchanged while the training ran."""
+"""What the ranks of one distributed training measured, side by side. Each has written its own at the same steps;
+nothing was exchanged while the training ran."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from traindx.run import Run
 
 @dataclass(frozen=True)
 class Rank:
-    """`names` are the parameters whose fingerprints the steps hold, `spread` is how the model is spread over the ranks."""
+    """`names` are the parameters whose fingerprints the steps hold, `spread` is how the model is spread over the
+    ranks."""
 
     number: int
     spread: str

@@ -90,9 +90,9 @@ def _told(ranks: Sequence[Rank], apart: dict[int, Floats], step: int) -> Observa
     return seen(
         ID,
         True,
-        f"At step {step} {first.names[place]} is another one on rank {ranks[odd].number} than on rank {first.number}, by "
-        f"{apart[step][place]:.2g} of its size{still}. {differing} of {len(first.names)} parameters compared differ at step "
-        f"{last}.{tied}",
+        f"At step {step} {first.names[place]} is another one on rank {ranks[odd].number} than on rank "
+        f"{first.number}, by {apart[step][place]:.2g} of its size{still}. {differing} of {len(first.names)} parameters "
+        f"compared differ at step {last}.{tied}",
         at=first.steps[step],
         where=first.names[place],
         clarity=1.0 if replicated else UNTIED_CLEAR,
@@ -120,9 +120,13 @@ def _of_logs(signals: Signals) -> Observation:
     if sharded:
         return Observation(ID, "unknown", f"{summary}, but the config says {sharded}: each rank holds its own part.")
     return Observation(
-        ID, "present", f"{summary}, from step {num(first)} on (healthy below {num(DIFFER)}).", (first, last), name,
+        ID,
+        "present",
+        f"{summary}, from step {num(first)} on (healthy below {num(DIFFER)}).",
+        (first, last),
+        name,
         clarity(np.log10(size), np.log10(DIFFER), np.log10(PLAIN)),
-    )  # fmt: skip
+    )
 
 
 def _difference(members: list[Series]) -> tuple[float, float, float] | None:
@@ -159,9 +163,16 @@ def _steps(offset: float, since: int = 30, ranks: int = 2) -> Iterator[RankStep]
         for rank in range(ranks):
             moved = offset if rank == ranks - 1 and step >= since else 0.0
             yield RankStep(
-                rank=rank, steps=step, whole=0.05 * step, own=0.005 * step, waited=0.001 * step, host=True,
-                sums=(1.0, 2.0 + moved), norms=(1.0, 1.0), step=step,
-            )  # fmt: skip
+                rank=rank,
+                steps=step,
+                whole=0.05 * step,
+                own=0.005 * step,
+                waited=0.001 * step,
+                host=True,
+                sums=(1.0, 2.0 + moved),
+                norms=(1.0, 1.0),
+                step=step,
+            )
 
 
 SYMPTOM = Symptom(
@@ -182,11 +193,11 @@ the largest relative difference counts, as its median over the second half of th
 agree at first. Present above 1e-3, plain above 0.1. Norms that are called local or sharded, and runs whose config
 shards the model, are not judged.
 
-A recording knows more: every rank writes fingerprints of the first 1024 numbers of up to 32 parameters, at the first steps and
-then each time an eighth of the steps has gone by. Replicas of DistributedDataParallel whose fingerprints differ by more than
-1e-4 of a parameter's size are called, with the first step and the first parameter; equal is below 1e-6. Without a wrapper it
-takes models that were equal before the first update. Sharded parameters, groups of some of the ranks only and communication
-hooks, by which replicas may drift on purpose, are not compared.
+A recording knows more: every rank writes fingerprints of the first 1024 numbers of up to 32 parameters, at the first
+steps and then each time an eighth of the steps has gone by. Replicas of DistributedDataParallel whose fingerprints
+differ by more than 1e-4 of a parameter's size are called, with the first step and the first parameter; equal is below
+1e-6. Without a wrapper it takes models that were equal before the first update. Sharded parameters, groups of some of
+the ranks only and communication hooks, by which replicas may drift on purpose, are not compared.
 
 ## Healthy range
 Rounding, 1e-6 or less. Losses differ from rank to rank by right, since every rank has its own batch: they are never
@@ -208,16 +219,32 @@ or a rank that resumed from another checkpoint.
         Case("models that never were equal", "unknown", measured=measured_by(_steps(0.1, since=0), "apart")),
         Case("shards", "unknown", measured=measured_by(_steps(0.1), "sharded")),
         Case("one rank of a recording", "unknown", measured=measured_by(_steps(0.0, ranks=1))),
-        Case("gradients are not synchronised", "present",
-             lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 1.0, 0.2, 1)}),
-        Case("weights drift apart", "present",
-             lambda: {"weight_norm/rank0": ramp(60, 30.0, 33.0), "weight_norm/rank1": ramp(60, 30.0, 36.0)}),
-        Case("equal up to rounding", "absent",
-             lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 1.0, 0.2, 0) * (1 + 1e-7)}),
-        Case("losses differ by right", "unknown",
-             lambda: {"loss/rank0": falling(60, 2.3, 0.4, 0.1, 0), "loss/rank1": falling(60, 2.3, 0.4, 0.1, 1)}),
-        Case("sharded model", "unknown",
-             lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 2.0, 0.2, 1)}, {"strategy": "fsdp"}),
+        Case(
+            "gradients are not synchronised",
+            "present",
+            lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 1.0, 0.2, 1)},
+        ),
+        Case(
+            "weights drift apart",
+            "present",
+            lambda: {"weight_norm/rank0": ramp(60, 30.0, 33.0), "weight_norm/rank1": ramp(60, 30.0, 36.0)},
+        ),
+        Case(
+            "equal up to rounding",
+            "absent",
+            lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 1.0, 0.2, 0) * (1 + 1e-7)},
+        ),
+        Case(
+            "losses differ by right",
+            "unknown",
+            lambda: {"loss/rank0": falling(60, 2.3, 0.4, 0.1, 0), "loss/rank1": falling(60, 2.3, 0.4, 0.1, 1)},
+        ),
+        Case(
+            "sharded model",
+            "unknown",
+            lambda: {"rank0/grad_norm": flat(60, 1.0, 0.2, 0), "rank1/grad_norm": flat(60, 2.0, 0.2, 1)},
+            {"strategy": "fsdp"},
+        ),
         Case("one process", "unknown", lambda: {"loss": falling(60, 2.3, 0.4), "grad_norm": flat(60, 1.0, 0.2)}),
     ),
-)  # fmt: skip
+)

@@ -29,7 +29,8 @@ def detect(signals: Signals) -> Observation:
 
 
 def _compare(ranks: Sequence[Rank]) -> Observation | None:
-    """The same targets in the same order on all ranks, batch after batch; without a loss function of torch, the same loss."""
+    """The same targets in the same order on all ranks, batch after batch; without a loss function of torch, the same
+    loss."""
     if any(rank.spread not in ("replicated", "sharded") for rank in ranks):
         return None
     prints = [[rank.steps[step].target for rank in ranks] for step in shared_steps(ranks)]
@@ -53,9 +54,16 @@ def _steps(
     for step in range(count):
         for rank in range(2):
             yield RankStep(
-                rank=rank, steps=step, whole=0.05 * step, own=0.005 * step, waited=0.001 * step, host=True,
-                target=target(rank, step), loss=loss if loss is None else loss / (1 + step), step=step,
-            )  # fmt: skip
+                rank=rank,
+                steps=step,
+                whole=0.05 * step,
+                own=0.005 * step,
+                waited=0.001 * step,
+                host=True,
+                target=target(rank, step),
+                loss=loss if loss is None else loss / (1 + step),
+                step=step,
+            )
 
 
 SYMPTOM = Symptom(
@@ -70,28 +78,34 @@ SYMPTOM = Symptom(
 In data-parallel training every rank is fed the same batches in the same order.
 
 ## How it is measured
-Each rank writes a fingerprint of the targets that its loss function sees (the first 1024, weighted by place), or of the loss
-where no loss function of torch is called. Present when all ranks have the same one in every step compared, at least six
-with at least three different batches among them. Absent when they agree in half of the steps at most.
+Each rank writes a fingerprint of the targets that its loss function sees (the first 1024, weighted by place), or of the
+loss where no loss function of torch is called. Present when all ranks have the same one in every step compared, at
+least six with at least three different batches among them. Absent when they agree in half of the steps at most.
 
 ## Healthy range
 Different batches on every rank.
 
 ## What it usually means
-A loader without a distributed sampler. All ranks compute the same gradient, so their mean is the gradient of one: the training
-is as slow as on one device and costs as much as on all.
+A loader without a distributed sampler. All ranks compute the same gradient, so their mean is the gradient of one: the
+training is as slow as on one device and costs as much as on all.
 """,
     detect=detect,
     cases=(
         Case("no distributed sampler", "present", measured=measured_by(_steps(lambda rank, step: 10.0 * step))),
         Case("the same losses", "present", measured=measured_by(_steps(lambda rank, step: None, loss=2.3))),
         Case("batches of their own", "absent", measured=measured_by(_steps(lambda rank, step: 10.0 * step + rank))),
-        Case("equal at most steps", "unknown",
-             measured=measured_by(_steps(lambda rank, step: 10.0 * step + rank * (step % 4 == 0)))),
+        Case(
+            "equal at most steps",
+            "unknown",
+            measured=measured_by(_steps(lambda rank, step: 10.0 * step + rank * (step % 4 == 0))),
+        ),
         Case("one batch for ever", "unknown", measured=measured_by(_steps(lambda rank, step: 7.0))),
         Case("too few steps", "unknown", measured=measured_by(_steps(lambda rank, step: 10.0 * step, count=5))),
-        Case("models that nothing ties together", "unknown",
-             measured=measured_by(_steps(lambda rank, step: 10.0 * step), "apart")),
+        Case(
+            "models that nothing ties together",
+            "unknown",
+            measured=measured_by(_steps(lambda rank, step: 10.0 * step), "apart"),
+        ),
         Case("a log alone", "unknown"),
     ),
-)  # fmt: skip
+)

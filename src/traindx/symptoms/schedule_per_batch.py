@@ -13,7 +13,9 @@ from traindx.thresholds import Threshold, fitted
 ID = "schedule-per-batch"
 UPDATES = Threshold(50, "updates since the first step of the scheduler", "fewer may all be the first epoch")
 PER_BATCH = fitted(f"{ID}.per-batch", 0.9, unit="scheduler steps for each update")
-GONE = Threshold(0.01, "of its peak", "at a hundredth of the rate the rest of a training is worth a hundredth of it")
+GONE = Threshold(
+    0.01, "of its peak", "at a hundredth of the rate the rest of a training is worth a hundredth of it", side="below"
+)
 GONE_AFTER = fitted(
     f"{ID}.gone-after", 0.55, unit="of the run, after which the rate is gone", strong=0.35, side="below"
 )
@@ -34,24 +36,30 @@ def _is_per_batch(look: ScheduleSteps) -> bool:
 def _judge(look: ScheduleSteps) -> Observation:
     alive = max(step for share, step in zip(RATE_SHARES, look.last_above, strict=False) if share >= GONE.value)
     share = alive / max(look.all_updates, 1)
-    lasts = look.last > GONE.value * look.peak
+    lasts = look.peak > 0 and not GONE.reached(look.last / look.peak)
     if lasts or look.scheduler in MADE_FOR_BATCHES or not GONE_AFTER.reached(share):
         text = f"{look.scheduler} was stepped with every batch, and its numbers fit that."
         return seen(ID, False, text, at=look)
     return seen(
         ID,
         True,
-        f"{look.scheduler} ({look.where}) was stepped with every batch: the rate fell below {GONE.value * 100:g} % of its "
-        f"peak after {share * 100:.0f} % of the run.",
+        f"{look.scheduler} ({look.where}) was stepped with every batch: the rate fell below {GONE.value * 100:g} % of "
+        f"its peak after {share * 100:.0f} % of the run.",
         at=look,
         clarity=max(CLEAR, GONE_AFTER.clarity(share)),
     )
 
 
 STEPPED = ScheduleSteps(
-    scheduler="StepLR", steps=500, updates=500, all_updates=500, peak=0.1, last=1e-9, last_above=(10, 20, 30, 40),
+    scheduler="StepLR",
+    steps=500,
+    updates=500,
+    all_updates=500,
+    peak=0.1,
+    last=1e-9,
+    last_above=(10, 20, 30, 40),
     where="step_size=10",
-)  # fmt: skip
+)
 
 SYMPTOM = Symptom(
     id=ID,
@@ -65,8 +73,8 @@ SYMPTOM = Symptom(
 A scheduler is stepped once for every update, but its numbers fit epochs: the rate is gone long before the end.
 
 ## How it is measured
-Scheduler steps by updates (nine in ten at least, over fifty updates or more), and what became of the rate: below 1 % of its
-peak for good after 55 % of the run or earlier, plain after 35 %.
+Scheduler steps by updates (nine in ten at least, over fifty updates or more), and what became of the rate: below 1 % of
+its peak for good after 55 % of the run or earlier, plain after 35 %.
 
 ## Healthy range
 Stepped per batch with numbers in batches, or per epoch with numbers in epochs. Warm restarts and one-cycle schedules

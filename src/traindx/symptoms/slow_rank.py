@@ -34,7 +34,8 @@ _otherwise = from_fact(ID)
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Between two steps that were compared, for each rank: steps, and seconds in all, of its own and of waiting for data."""
+    """Between two steps that were compared, for each rank: steps, and seconds in all, of its own and of waiting for
+    data."""
 
     steps: Floats
     whole: Floats
@@ -53,8 +54,8 @@ def detect(signals: Signals) -> Observation:
 
 
 def _compare(ranks: Sequence[Rank]) -> Observation | None:
-    """All ranks take the same time for a step, since they wait for each other in `backward`. What they spend before it is
-    their own; with shards or on a device only the wait for data is."""
+    """All ranks take the same time for a step, since they wait for each other in `backward`. What they spend before it
+    is their own; with shards or on a device only the wait for data is."""
     if any(rank.spread == "apart" for rank in ranks):
         return None  # nobody is known to wait for anybody
     stretches = _stretches(ranks)
@@ -77,8 +78,8 @@ def _compare(ranks: Sequence[Rank]) -> Observation | None:
     return seen(
         ID,
         True,
-        f"Before each exchange rank {ranks[slowest].number} takes {gap * 1e3:.0f} ms longer than the others, {at}: they "
-        f"wait for it {percent(share)} of the step time ({total.period * 1e3:.0f} ms).",
+        f"Before each exchange rank {ranks[slowest].number} takes {gap * 1e3:.0f} ms longer than the others, {at}: "
+        f"they wait for it {percent(share)} of the step time ({total.period * 1e3:.0f} ms).",
         where=f"rank {ranks[slowest].number}",
         clarity=max(CLEAR, SLOWER.clarity(share)),
     )
@@ -101,7 +102,8 @@ def _stretches(ranks: Sequence[Rank]) -> list[_Stretch]:
 
 
 def _slowest(stretch: _Stretch, own_counts: bool) -> tuple[int, float]:
-    """The rank with the most time of its own a step, and how many seconds that is more than the median of the others."""
+    """The rank with the most time of its own a step, and how many seconds that is more than the median of the
+    others."""
     seconds = (stretch.own if own_counts else stretch.waited) / stretch.steps
     slowest = int(np.argmax(seconds))
     return slowest, _behind(seconds, slowest)
@@ -132,18 +134,19 @@ SYMPTOM = Symptom(
 One and the same rank comes last to the exchange of gradients, step after step, and the others wait for it.
 
 ## How it is measured
-In synchronous training every rank takes the same time for a step, since they wait for each other in `backward`. What a rank
-spends before it, on its data, its forward pass and the code around them, is its own. These times are compared stretch by
-stretch; steps that the recorder looked at closely are left out. Present when one rank takes longer than the median of the
-others by at least 20 % of the step and 2 ms over the whole run, and by 20 % in three stretches of four. With sharded models the
-forward pass waits too, and on a GPU the host runs ahead of the device: there only the wait for data is compared.
+In synchronous training every rank takes the same time for a step, since they wait for each other in `backward`. What a
+rank spends before it, on its data, its forward pass and the code around them, is its own. These times are compared
+stretch by stretch; steps that the recorder looked at closely are left out. Present when one rank takes longer than the
+median of the others by at least 20 % of the step and 2 ms over the whole run, and by 20 % in three stretches of four.
+With sharded models the forward pass waits too, and on a GPU the host runs ahead of the device: there only the wait for
+data is compared.
 
 ## Healthy range
 Below 10 % of the step. A rank that is last once in a while is chance.
 
 ## What it usually means
-Unequal work or unequal machines: longer samples or a slower disk on one rank, validation, logging or checkpoints on rank 0
-only, a processor shared with another job.
+Unequal work or unequal machines: longer samples or a slower disk on one rank, validation, logging or checkpoints on
+rank 0 only, a processor shared with another job.
 """,
     detect=detect,
     cases=(

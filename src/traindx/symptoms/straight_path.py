@@ -47,9 +47,13 @@ def detect(signals: Signals) -> Observation:
         near = 0.5 if share > 0.8 * STRAIGHT else 1.0
         return Observation(ID, "absent", f"{text}, and {percent(left)} of the loss is left.", clarity=near)
     return Observation(
-        ID, "present", f"{text}: the steps still agreed when the training stopped, with {percent(left)} of the loss left.",
-        (float(curve.x[0]), float(curve.x[-1])), None, clarity(share, STRAIGHT, PLAIN),
-    )  # fmt: skip
+        ID,
+        "present",
+        f"{text}: the steps still agreed when the training stopped, with {percent(left)} of the loss left.",
+        (float(curve.x[0]), float(curve.x[-1])),
+        None,
+        clarity(share, STRAIGHT, PLAIN),
+    )
 
 
 def _straightness(way: Series, steps: Floats | None) -> float | None:
@@ -64,7 +68,8 @@ def _straightness(way: Series, steps: Floats | None) -> float | None:
 
 
 def _steps(signals: Signals, rate: Series, count: int) -> Floats | None:
-    """How long each update is, but for a factor: as long as its rate where steps are normalised, else as rate and gradient make it."""
+    """How long each update is, but for a factor: as long as its rate where steps are normalised, else as rate and
+    gradient make it."""
     config = signals.run.config
     if count > MOST or not len(rate) or not np.all(rate.values >= 0):
         return None
@@ -84,7 +89,8 @@ def _steps(signals: Signals, rate: Series, count: int) -> Floats | None:
 
 
 def _carried(forces: Floats, momentum: float) -> Floats:
-    """With momentum, if all of them went the same way: longer than they are, so that a way looks less straight than it was."""
+    """With momentum, if all of them went the same way: longer than they are, so that a way looks less straight than it
+    was."""
     carried = np.empty_like(forces)
     speed = 0.0
     for index, force in enumerate(forces):
@@ -114,36 +120,65 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-When the training ended, its steps still pointed the way of the first ones: the descent had hardly begun to bend, and a good part of the
-loss is left.
+When the training ended, its steps still pointed the way of the first ones: the descent had hardly begun to bend, and a
+good part of the loss is left.
 
 ## How it is measured
-For optimisers that normalise their steps (Adam and its kin) the length of the whole way is the sum of the rates times what the first four
-updates made of theirs; for SGD the sum of the rates times the gradients that were looked at. A recording knows how far the weights are from where they began at the end. Present when that distance is 60 % of
-the way or more and a fifth of the first loss is left (30 % for SGD), the weights moved by less than 70 % of their own size,
-at least half of the matrices began with uniform numbers (as torch initialises its layers) and the script came to its own end after thirty updates or more. Plain from 90 % on.
+For optimisers that normalise their steps (Adam and its kin) the length of the whole way is the sum of the rates times
+what the first four updates made of theirs; for SGD the sum of the rates times the gradients that were looked at. A
+recording knows how far the weights are from where they began at the end. Present when that distance is 60 % of the way
+or more and a fifth of the first loss is left (30 % for SGD), the weights moved by less than 70 % of their own size, at
+least half of the matrices began with uniform numbers (as torch initialises its layers) and the script came to its own
+end after thirty updates or more. Plain from 90 % on.
 
 ## Healthy range
-After some hundred updates a tenth to a third: the noise of batches turns the steps about, and a loss that is nearly fitted has no
-direction left. With a rate that drops tenfold late in the run up to 70 %, with little loss left.
+After some hundred updates a tenth to a third: the noise of batches turns the steps about, and a loss that is nearly
+fitted has no direction left. With a rate that drops tenfold late in the run up to 70 %, with little loss left.
 
 ## What it usually means
-A rate that is too low, a rate that was taken away too early, or too few updates. Each of them ends a descent that was under way.
+A rate that is too low, a rate that was taken away too early, or too few updates. Each of them ends a descent that was
+under way.
 """,
     detect=detect,
     cases=(
         Case("a low rate", "present", lambda: _case(450, 0.35, 0.5), SETTINGS, ENDED, measured=FRESH),
-        Case("a rate that is soon gone", "present", lambda: _case(450, 0.028, 0.7, gone=True), SETTINGS, ENDED, measured=FRESH),
+        Case(
+            "a rate that is soon gone",
+            "present",
+            lambda: _case(450, 0.028, 0.7, gone=True),
+            SETTINGS,
+            ENDED,
+            measured=FRESH,
+        ),
         Case("steps that turn about", "absent", lambda: _case(450, 0.06, 0.5), SETTINGS, ENDED, measured=FRESH),
         Case("nearly fitted", "absent", lambda: _case(450, 0.35, 0.05), SETTINGS, ENDED, measured=FRESH),
         Case("runs away", "absent", lambda: _case(4500, 4.0, 0.5), SETTINGS, ENDED, measured=FRESH),
         Case("stopped from outside", "unknown", lambda: _case(450, 0.35, 0.5), SETTINGS, measured=FRESH),
         Case("fine-tuning", "unknown", lambda: _case(450, 0.35, 0.5), SETTINGS, ENDED, measured=TUNED),
-        Case("plain SGD, gradients not seen", "unknown", lambda: _case(450, 0.4, 0.5), {**SETTINGS, "optimizer": "SGD"}, ENDED, measured=FRESH),
-        Case("plain SGD with gradients that stay", "present", lambda: {**_case(450, 0.4, 0.5), "grad_norm": np.ones(450)},
-             {**SETTINGS, "optimizer": "SGD"}, ENDED, measured=FRESH),
-        Case("plain SGD with gradients that grew", "absent", lambda: {**_case(450, 0.4, 0.5), "grad_norm": np.linspace(1, 10, 450)},
-             {**SETTINGS, "optimizer": "SGD"}, ENDED, measured=FRESH),
+        Case(
+            "plain SGD, gradients not seen",
+            "unknown",
+            lambda: _case(450, 0.4, 0.5),
+            {**SETTINGS, "optimizer": "SGD"},
+            ENDED,
+            measured=FRESH,
+        ),
+        Case(
+            "plain SGD with gradients that stay",
+            "present",
+            lambda: {**_case(450, 0.4, 0.5), "grad_norm": np.ones(450)},
+            {**SETTINGS, "optimizer": "SGD"},
+            ENDED,
+            measured=FRESH,
+        ),
+        Case(
+            "plain SGD with gradients that grew",
+            "absent",
+            lambda: {**_case(450, 0.4, 0.5), "grad_norm": np.linspace(1, 10, 450)},
+            {**SETTINGS, "optimizer": "SGD"},
+            ENDED,
+            measured=FRESH,
+        ),
         Case("a log alone", "unknown", lambda: {"train_loss": falling(100, 2.3, 0.5)}),
     ),
-)  # fmt: skip
+)

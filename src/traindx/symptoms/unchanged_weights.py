@@ -32,8 +32,8 @@ JUDGES = (parameters_not_optimized.judge, frozen_weights.judge, no_gradient.judg
 
 
 def judge(measured: Measured) -> Observation | None:
-    """What no optimiser holds, what is frozen and what receives no gradient does not change; the latest of them is told.
-    Without any of them the norms of the weights are asked."""
+    """What no optimiser holds, what is frozen and what receives no gradient does not change; the latest of them is
+    told. Without any of them the norms of the weights are asked."""
     found = [one for ask in JUDGES if (one := ask(measured)) is not None and one.state == "present"]
     return replace(max(reversed(found), key=lambda one: one.steps or (0.0, 0.0)), id=ID) if found else None
 
@@ -62,7 +62,10 @@ def detect(signals: Signals) -> Observation:
 
 
 def _judge(signals: Signals, series: list[Series], still: list[Series], names: str) -> Observation:
-    summary = f"{len(still)} of {len(series)} weight norms are the same to the last digit in all {len(still[0])} rows ({names})"
+    summary = (
+        f"{len(still)} of {len(series)} weight norms are the same to the last digit in all {len(still[0])} rows "
+        f"({names})"
+    )
     idle_adapter = any(not np.any(one.values) and "lora" in one.meaning.where for one in still)
     if len(still) < len(series) and not idle_adapter:
         planned = _frozen(signals.run.config)
@@ -71,9 +74,13 @@ def _judge(signals: Signals, series: list[Series], still: list[Series], names: s
         if learned(objective(signals)):
             return Observation(ID, "absent", f"{summary}, but the loss came down: frozen on purpose, it seems.")
     return Observation(
-        ID, "present", f"{summary}.", (float(still[0].steps[0]), float(still[0].steps[-1])), names,
+        ID,
+        "present",
+        f"{summary}.",
+        (float(still[0].steps[0]), float(still[0].steps[-1])),
+        names,
         1.0 if len(still[0]) >= 10 else 0.7,
-    )  # fmt: skip
+    )
 
 
 def _resting(signals: Signals) -> bool:
@@ -123,24 +130,64 @@ adapter does nothing.
 """,
     detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
-        Case("a recording saw parameters that no optimiser holds", "present",
-             measured=(UnheldParameters(reached=6, reached_weights=500, unheld=4, unheld_weights=400, names=("0.weight",)),)),
-        Case("a recording saw nothing of the kind", "unknown", measured=(UnheldParameters(reached=6, reached_weights=500),)),
-        Case("a recording, and all norms move", "absent", lambda: {"weight_norm": ramp(50, 310.0, 340.0)},
-             measured=(FrozenParameters(matrices=3, weights=432),)),
+        Case(
+            "a recording saw parameters that no optimiser holds",
+            "present",
+            measured=(
+                UnheldParameters(reached=6, reached_weights=500, unheld=4, unheld_weights=400, names=("0.weight",)),
+            ),
+        ),
+        Case(
+            "a recording saw nothing of the kind",
+            "unknown",
+            measured=(UnheldParameters(reached=6, reached_weights=500),),
+        ),
+        Case(
+            "a recording, and all norms move",
+            "absent",
+            lambda: {"weight_norm": ramp(50, 310.0, 340.0)},
+            measured=(FrozenParameters(matrices=3, weights=432),),
+        ),
         Case("no norm moves", "present", lambda: {"weight_norm": flat(50, 43.817253, 0), "lr": flat(50, 1e-3, 0)}),
-        Case("a part stands still and nothing is learned", "present",
-             lambda: {"weight_norm/body": flat(50, 12.31, 0), "weight_norm/head": ramp(50, 3.0, 3.4), "loss": flat(50, 2.3, 0.004)}),
-        Case("adapter stays at zero", "present",
-             lambda: {"weight_norm/lora_A": ramp(50, 3.0, 3.4), "weight_norm/lora_B": flat(50, 0.0), "loss": flat(50, 2.3, 0.004)},
-             {"peft.method": "lora"}),
-        Case("frozen backbone that learns", "absent",
-             lambda: {"weight_norm/body": flat(50, 12.31, 0), "weight_norm/head": ramp(50, 3.0, 3.4), "loss": falling(50, 2.3, 0.3)}),
-        Case("frozen by the config", "absent",
-             lambda: {"weight_norm/body": flat(50, 12.31, 0), "weight_norm/head": ramp(50, 3.0, 3.4)}, {"model.freeze_backbone": True}),
+        Case(
+            "a part stands still and nothing is learned",
+            "present",
+            lambda: {
+                "weight_norm/body": flat(50, 12.31, 0),
+                "weight_norm/head": ramp(50, 3.0, 3.4),
+                "loss": flat(50, 2.3, 0.004),
+            },
+        ),
+        Case(
+            "adapter stays at zero",
+            "present",
+            lambda: {
+                "weight_norm/lora_A": ramp(50, 3.0, 3.4),
+                "weight_norm/lora_B": flat(50, 0.0),
+                "loss": flat(50, 2.3, 0.004),
+            },
+            {"peft.method": "lora"},
+        ),
+        Case(
+            "frozen backbone that learns",
+            "absent",
+            lambda: {
+                "weight_norm/body": flat(50, 12.31, 0),
+                "weight_norm/head": ramp(50, 3.0, 3.4),
+                "loss": falling(50, 2.3, 0.3),
+            },
+        ),
+        Case(
+            "frozen by the config",
+            "absent",
+            lambda: {"weight_norm/body": flat(50, 12.31, 0), "weight_norm/head": ramp(50, 3.0, 3.4)},
+            {"model.freeze_backbone": True},
+        ),
         Case("learning rate zero", "absent", lambda: {"weight_norm": flat(50, 43.817253, 0), "lr": flat(50, 0.0)}),
         Case("ordinary growth", "absent", lambda: {"params norm": ramp(50, 310.0, 340.0)}),
-        Case("printed with three digits", "unknown", lambda: {"params norm": flat(50, 12.3, 0), "lr": flat(50, 1e-5, 0)}),
+        Case(
+            "printed with three digits", "unknown", lambda: {"params norm": flat(50, 12.3, 0), "lr": flat(50, 1e-5, 0)}
+        ),
         Case("not logged", "unknown", lambda: {"loss": falling(50, 2.3, 0.3)}),
     ),
-)  # fmt: skip
+)

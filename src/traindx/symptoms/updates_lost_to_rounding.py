@@ -27,8 +27,8 @@ def judge(measured: Measured) -> Observation | None:
     return seen(
         ID,
         present,
-        f"The weights are kept in {last.dtype}, and an update leaves {last.share * 100:.1f} % of the elements that have a "
-        f"gradient exactly as they were ({listed(last.names, last.parameters)}).",
+        f"The weights are kept in {last.dtype}, and an update leaves {last.share * 100:.1f} % of the elements that "
+        f"have a gradient exactly as they were ({listed(last.names, last.parameters)}).",
         at=since(looks, lambda look: SHARE.reached(look.share) is present),
         where=last.names[0] if last.names else None,
         clarity=max(CLEAR, SHARE.clarity(last.share)),
@@ -56,10 +56,11 @@ although they have a gradient.
 
 ## How it is measured
 The weights just before and just after an update on steps that are looked at closely: the share of elements with a
-gradient other than zero that did not change by a single bit. Present when the median of three such steps or more is 60 %,
-plain from 80 %.
+gradient other than zero that did not change by a single bit. Present when the median of three such steps or more is 60
+%, plain from 80 %.
 
-In a checkpoint with weights and moments in bf16: the share of elements that the last update, made again, would not change.
+In a checkpoint with weights and moments in bf16: the share of elements that the last update, made again, would not
+change.
 
 ## Healthy range
 In fp32 nearly every element moves. Autocast keeps fp32 weights and is not concerned.

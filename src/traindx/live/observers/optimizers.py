@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch.optim import Optimizer, lr_scheduler
@@ -209,14 +209,13 @@ class Optimizers(Observer):
     def _measure_settings(self, optimizer: Optimizer) -> None:
         group = optimizer.param_groups[0]
         momentum, dampening, betas = group.get("momentum"), group.get("dampening"), group.get("betas")
-        floats = isinstance(betas, tuple) and all(isinstance(beta, float) for beta in betas)
         self.hub.measure(
             OptimizerSettings(
                 optimizer=type(optimizer).__name__,
                 momentum=momentum if isinstance(momentum, float) else None,
                 dampening=float(dampening) if isinstance(dampening, int | float) else 0.0,
                 nesterov=bool(group.get("nesterov")),
-                betas=betas if floats else (),
+                betas=betas if _are_floats(betas) else (),
             )
         )
 
@@ -251,6 +250,10 @@ def _sample(module: torch.nn.Module) -> list[torch.Tensor]:
 
 def _same(before: list[torch.Tensor], after: list[torch.Tensor]) -> bool:
     return bool(before) and len(before) == len(after) and all(map(torch.equal, before, after))
+
+
+def _are_floats(values: Any) -> TypeGuard[tuple[float, ...]]:
+    return isinstance(values, tuple) and all(isinstance(value, float) for value in values)
 
 
 def _settings(optimizer: Optimizer) -> str:

@@ -189,9 +189,11 @@ class Parameters(Observer):
         tables = [
             layer.weight
             for layer in layers
-            if isinstance(layer, torch.nn.Embedding) and id(layer.weight) in self._called
-            and not layer.weight.requires_grad and watchable(layer.weight)
-        ][:MAX_TABLES]  # fmt: skip
+            if isinstance(layer, torch.nn.Embedding)
+            and id(layer.weight) in self._called
+            and not layer.weight.requires_grad
+            and watchable(layer.weight)
+        ][:MAX_TABLES]
         if not matrices and not tables:
             return
         frozen = [p for p in matrices if not p.requires_grad]
@@ -237,19 +239,25 @@ class Parameters(Observer):
             return False
         self.hub.measure(
             FrozenTable(
-                weights=table.numel(), rows=rows, columns=columns, kurtosis=moments[0], length_variance=moments[1],
-                common=moments[2], where=_name(table, named),
+                weights=table.numel(),
+                rows=rows,
+                columns=columns,
+                kurtosis=moments[0],
+                length_variance=moments[1],
+                common=moments[2],
+                where=_name(table, named),
             )
-        )  # fmt: skip
+        )
         return True
 
     def _measure_silent(self, named: Named, looks: int) -> None:
         """Trainable parameters of layers that ran, held by an optimiser, that no gradient has ever reached."""
         known = {i: named[i] for i in (*self._heard, *self._silent) if i in named}
         without = {
-            i: one for i, one in known.items()
+            i: one
+            for i, one in known.items()
             if self._silent.get(i, 0) >= looks and (i not in self._reached or i in self._zero)
-        }  # fmt: skip
+        }
         silent = {i: one for i, one in without.items() if i in self._called}
         muted = {i: one for i, one in without.items() if i in self._muted and i not in silent}
         first = next((i for i, (_, p) in named.items() if p.dim() > 1 and i in known), 0)
@@ -293,8 +301,8 @@ def _range(values: list[float]) -> tuple[float, float] | None:
 
 
 def _size_by_fan_in(weight: torch.Tensor) -> tuple[float, float]:
-    """The largest element by the limit of torch's default initialisation, 1 / sqrt(fan-in), and the standard deviation by
-    that of uniform numbers up to this limit."""
+    """The largest element by the limit of torch's default initialisation, 1 / sqrt(fan-in), and the standard deviation
+    by that of uniform numbers up to this limit."""
     few = weight.detach().float()
     limit = (weight.numel() / weight.shape[0]) ** -0.5
     most, spread = torch.stack([few.abs().max(), few.std()]).tolist()

@@ -1,5 +1,5 @@
-"""Measures what the ranks of a distributed training can be compared by: fingerprints of the weights and of the data, and
-where the time goes. Each rank writes its own, at the same steps and without a word to the others; symptoms compare.
+"""Measures what the ranks of a distributed training can be compared by: fingerprints of the weights and of the data,
+and where the time goes. Each rank writes its own, at the same steps and without a word to the others; symptoms compare.
 """
 
 from __future__ import annotations
@@ -120,9 +120,13 @@ class _Ticks(Observer):
         prints = [one for one in (self._target, loss.detach()) if one is not None and one.numel() == 1 and readable]
         seen = (self._target is not None, len(names))
         now = RankStep(
-            rank=self._rank, steps=self._steps, whole=self._whole, own=self._own, waited=self._waited,
+            rank=self._rank,
+            steps=self._steps,
+            whole=self._whole,
+            own=self._own,
+            waited=self._waited,
             host=loss.device.type == "cpu",
-        )  # fmt: skip
+        )
         write = partial(self._write, self.hub.step, seen, now)
         numbers += [one.reshape(1).to(torch.float64) for one in prints]
         if numbers and len({number.device for number in numbers}) == 1:
@@ -131,21 +135,24 @@ class _Ticks(Observer):
             write([])
 
     def _prints(self, rows: list[torch.Tensor]) -> list[torch.Tensor]:
-        """For each of some rows of numbers a sum weighted by place, and their norms. Another order gives another sum, and so
-        does an update that leaves the plain sum alone, as that of the last layer under cross-entropy does."""
+        """For each of some rows of numbers a sum weighted by place, and their norms. Another order gives another sum,
+        and so does an update that leaves the plain sum alone, as that of the last layer under cross-entropy does."""
         table = pad_sequence([row.to(torch.float64) for row in rows], batch_first=True)
         if self._places.device != table.device:
             self._places = torch.linspace(1.0, 2.0, SAMPLE, dtype=torch.float64, device=table.device)
         return [table @ self._places[: table.shape[1]], torch.linalg.vector_norm(table, dim=1)]
 
     def _write(self, step: int, seen: tuple[bool, int], now: RankStep, numbers: list[float]) -> None:
-        """Past the thinning, for all ranks must write the same steps, and with every digit, for equal ones must be equal."""
+        """Past the thinning, for all ranks must write the same steps, and with every digit, for equal ones must be
+        equal."""
         with_target, count = seen
         rest = numbers[2 * count :]
         fingerprints = {
-            "sums": numbers[:count], "norms": numbers[count : 2 * count],
-            "target": rest.pop(0) if rest and with_target else None, "loss": rest.pop(0) if rest else None,
-        }  # fmt: skip
+            "sums": numbers[:count],
+            "norms": numbers[count : 2 * count],
+            "target": rest.pop(0) if rest and with_target else None,
+            "loss": rest.pop(0) if rest else None,
+        }
         self.hub.store.line(LINE, **as_line(now, step) | fingerprints)
 
 

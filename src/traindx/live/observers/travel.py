@@ -1,5 +1,6 @@
-"""Measures how far the weights have moved from where they began, and how they were distributed there. A rate that is too low, clipping that is too tight or updates that
-cancel each other show here whatever a single update looks like: after hundreds of them nothing has gone anywhere."""
+"""Measures how far the weights have moved from where they began, and how they were distributed there. A rate that is
+too low, clipping that is too tight or updates that cancel each other show here whatever a single update looks like:
+after hundreds of them nothing has gone anywhere."""
 
 from __future__ import annotations
 
@@ -77,7 +78,8 @@ class Travel(Observer):
 
 
 def sampled(matrices: list[torch.Tensor]) -> list[torch.Tensor]:
-    """Elements of each, spread evenly, on the device of the first: a slice needs no operation that a GPU would have to load."""
+    """Elements of each, spread evenly, on the device of the first: a slice needs no operation that a GPU would have to
+    load."""
     device = matrices[0].device
     return [one.detach().reshape(-1)[:: _stride(one)][:SAMPLE].float().to(device) for one in matrices]
 

@@ -70,7 +70,8 @@ class Updates(Observer):
         self._later.poll()
 
     def _taker(self, series: str, names: list[str]) -> Callable[[list[float]], None]:
-        """Records the values of this step when they arrive; a negative one stands for a weight of zero, which has no ratio."""
+        """Records the values of this step when they arrive; a negative one stands for a weight of zero, which has no
+        ratio."""
         step = self.hub.step
 
         def take(values: list[float]) -> None:
@@ -99,10 +100,13 @@ class Updates(Observer):
         looks = len(self._unmoved)
         self.hub.measure(
             UnmovedElements(
-                dtype=kind, share=sorted(self._unmoved)[looks // 2], looks=looks, names=tuple(names[:MAX_NAMES]),
+                dtype=kind,
+                share=sorted(self._unmoved)[looks // 2],
+                looks=looks,
+                names=tuple(names[:MAX_NAMES]),
                 parameters=len(names),
             )
-        )  # fmt: skip
+        )
 
     def on_farewell(self) -> None:
         self._chosen.clear()
