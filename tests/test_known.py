@@ -189,8 +189,10 @@ def test_a_hint_is_no_statement(tmp_path: Path, line: str) -> None:
 
 
 def test_a_model_card_and_a_tools_own_setting_state_versions(tmp_path: Path) -> None:
-    card = ("# tuned\n\ntransformers 9.9.9 is great\n\n### Framework versions\n\n- Transformers 4.44.2\n- Pytorch "
-            "2.4.0+cu121\n")
+    card = (
+        "# tuned\n\ntransformers 9.9.9 is great\n\n### Framework versions\n\n- Transformers 4.44.2\n- Pytorch "
+        "2.4.0+cu121\n"
+    )
     (tmp_path / "README.md").write_text(card)
     (tmp_path / "config.json").write_text(json.dumps({"trl_version": "0.13.0", "schema_version": "1.2"}))
     versions = known_versions(log(tmp_path, HF_ROWS).config)

@@ -19,8 +19,9 @@ from traindx.symptoms.recipes import cosine, falling, flat, put, swinging, then
 CATALOGUE = """flat-from-start slow-convergence plateau oscillation loss-spike divergence nonfinite-loss nonfinite-gradient
 nonfinite-activation nonfinite-weight overfitting-gap underfitting val-spike val-noisy val-at-chance suspiciously-good
 double-descent loss-at-chance high-initial-loss negative-loss still-improving vanishing-gradients exploding-gradients
-dead-units saturated-units tiny-updates huge-updates no-gradient unchanged-weights prediction-collapse lr-schedule-anomaly
-slow-input-pipeline slow-step throughput-drop loss-scale-collapse replica-mismatch truncated too-short""".split()
+dead-units saturated-units tiny-updates huge-updates no-gradient unchanged-weights prediction-collapse
+lr-schedule-anomaly
+slow-input-pipeline slow-step throughput-drop loss-scale-collapse replica-mismatch truncated too-short""".split()  # noqa: E501
 
 CASES = [pytest.param(s, c, id=f"{s.id}: {c.story}") for s in symptoms().values() for c in s.cases]
 

@@ -36,7 +36,7 @@ print(json.dumps({
     "peak": own.ru_maxrss / 1024, "worker_peak": workers.ru_maxrss / 1024, "json": len(text) / 2**20,
     "explains": [one.setting for one in found.explanations if one.verdict == "explains"],
 }))
-"""
+"""  # noqa: E501
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ Healthy curves are descents of many shapes (exponential, power law, two-phase, s
 (normal, log-normal, correlated, small-batch) and lengths from 12 to 20 000 values, with and without validation, scores,
 learning rates and gradient norms. Sick ones are the same curves with one thing wrong. Some rules of the symptom files
 were changed while looking at seeds 0 and 1, so a score that means something needs another seed; the generator itself is
-the same for all of them. """
+the same for all of them."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def main() -> None:
         for r in results:
             mark = "·" if r.row["confidence"] == "ambiguous" else "ok" if r.hit else "XX"
             print(
-                f"{mark:3}{r.row['id']:24}{','.join(r.row['labels'])[:34]:35}{r.row['confidence']:10}{r.verdict or r.error[:60]:13}"
+                f"{mark:3}{r.row['id']:24}{','.join(r.row['labels'])[:34]:35}{r.row['confidence']:10}{r.verdict or r.error[:60]:13}"  # noqa: E501
                 f"{' '.join(sorted(r.present))[:90]:92}{r.causes[:2]} {r.seconds:.2f}s"
             )
     print(table(results))

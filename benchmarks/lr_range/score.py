@@ -6,7 +6,7 @@ beside a grid.
 Needs torch, scikit-learn, torch-lr-finder, lightning and fastai in the environment; every suggestion comes from the
 real package. A suggestion fails if its training diverges, ends more than half the best grid loss above it (1.5 times
 for positive losses), or if there is none. `--keep` holds finished trainings, so that a second run only trains at rates
-that are new. """
+that are new."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ count in full, so no median is taken), and how far the bare rounds lie apart in 
 turns: *later* is the same ratio of the recorder in the second half of the rounds alone, what a long training pays.
 `--cpu` takes the CPU time of the process instead of wall time. After that a short seeded training is run twice, bare
 and recorded, and the losses and final weights are compared bit by bit; on a GPU torch's sync debug mode counts the
-device synchronisations the recorder causes after the first steps. """
+device synchronisations the recorder causes after the first steps."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ Each round trains the same model twice in processes of its own: bare, and under 
 for a reference trace (`--models-to-track model`, everything else at its default). Printed are the median time of a bare
 step (CPU time of the process, wall time with `--device cuda`) and the median ratio within a round. Needs `traincheck`
 beside torch; with a CUDA build of torch and no GPU driver TrainCheck 0.2 stops, because it calls torch's own
-initialisation of CUDA, so take a CPU build there. """
+initialisation of CUDA, so take a CPU build there."""
 
 from __future__ import annotations
 

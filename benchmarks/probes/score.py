@@ -6,7 +6,7 @@ takes.
 PROGRAMS is a folder of scripts with a `labels.jsonl` (`case`, `cause`, `alternatives`). Every script is recorded once
 to its end and probed once with all probes, `--jobs` of them side by side (times are only comparable with 1). What is
 finished is kept in the working folder, so that a score that was broken off goes on where it stopped. Prints what
-changed, then the table of docs/probes.md. """
+changed, then the table of docs/probes.md."""
 
 from __future__ import annotations
 

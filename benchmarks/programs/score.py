@@ -86,7 +86,7 @@ def main() -> None:
             top = [f"{h['cause']} {h['confidence']:.2f}" for h in r.page["hypotheses"][:3]] if r.page else []
             mark = "ok" if good else "3 " if r.right(3) else "XX"
             print(
-                f"{mark} {r.label['case']:20}{r.label['cause']:28}{r.verdict:13}{'alert ' if r.alert else '      '}{top} {seen}"
+                f"{mark} {r.label['case']:20}{r.label['cause']:28}{r.verdict:13}{'alert ' if r.alert else '      '}{top} {seen}"  # noqa: E501
             )
     faulty, well = [r for r in results if not r.healthy], [r for r in results if r.healthy]
     print(

@@ -7,7 +7,7 @@ polars is no dependency of traindx; give it an environment of its own:
 Each reading happens in a fresh process, the two taking turns; the fastest of each counts, as other work on the machine
 only ever adds time. The time is that of the reading alone, without imports and without asking every other format
 whether the file is its own. polars gives a data frame; traindx gives runs: columns understood, counters settled, runs
-told apart. """
+told apart."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 The logs are made here (Megatron's long lines with a noise line after each, nanoGPT's short ones) and removed again.
 Each is read in a fresh process, whose peak memory counts whole; the time is CPU time of the reading alone, imports
-excluded. """
+excluded."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def megatron(start: int, dice: random.Random) -> str:
     return (
         "".join(lines)
         + f" validation loss at iteration {start + BLOCK} | lm loss value: {loss(start, dice):.6E} | lm loss PPL: "
-          f"9.0E+00 |\n"
+        f"9.0E+00 |\n"
     )
 
 

@@ -3,7 +3,7 @@
     python benchmarks/recordings/score.py [--layers 200]
 
 The values are simulated; what writes, thins out and reads them is traindx itself. Losses, rates and times come at every
-step, four series of each layer at every few. """
+step, four series of each layer at every few."""
 
 from __future__ import annotations
 

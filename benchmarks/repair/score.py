@@ -314,8 +314,7 @@ def table(rows: Sequence[dict[str, Any]]) -> None:
         f"| {len(helped)} | {sum(row['held'] for row in helped)} | {sum(row['harmful'] for row in helped)} | "
         f"{sum(by_scatter(row) for row in helped)} | {len(sound)} | "
         f"{sum(row['aa'] == 'helped' for row in sound)} | {len(healthy)} | {sum(bool(row['best']) for row in healthy)} "
-        f"| "
-        + (f"{median(costs):.2f}, {costs[-1]:.2f} |" if costs else "none |")
+        f"| " + (f"{median(costs):.2f}, {costs[-1]:.2f} |" if costs else "none |")
     )
     print()
     for row in sound:

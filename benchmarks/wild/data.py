@@ -22,7 +22,7 @@ GLYPHS = (
 WORDS = {
     "who": "the king|the queen|my lord|a servant|the old fool|his daughter|the captain|a stranger".split("|"),
     "does": "speaks of|walks with|remembers|cannot forget|fears|hides from|laughs at|follows".split("|"),
-    "what": "the sea|a broken sword|the long night|his own name|the silent house|winter|the crown|the road to the north".split(
+    "what": "the sea|a broken sword|the long night|his own name|the silent house|winter|the crown|the road to the north".split(  # noqa: E501
         "|"
     ),
     "how": "in silence|again and again|with a heavy heart|before the morning|like a child|without a word".split("|"),
@@ -153,7 +153,7 @@ class MNIST(_Kept):
 
 class FashionMNIST(MNIST):
     pass
-'''
+'''  # noqa: E501
 
 
 def datasets_module(folder: Path, train: int = 2000, test: int = 500, size: int = 32) -> None:

@@ -5,7 +5,7 @@ memory are the run's.
     COMMAND…
 
 PLACE is a copy of the program that this run may write to. DIR gets `recording/` (with `yardstick.json` in it),
-`said.txt` and `run.json`: exit code, seconds, CPU seconds, peak memory, and the diagnosis of the recording. """
+`said.txt` and `run.json`: exit code, seconds, CPU seconds, peak memory, and the diagnosis of the recording."""
 
 from __future__ import annotations
 

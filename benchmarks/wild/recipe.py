@@ -2,7 +2,7 @@
 
 One file in `recipes/` a program. The program's code is taken at the commit when the benchmark runs (checkouts.py) and
 is never part of this repository; the recipe holds where it is, how it is started, and small data made here in place of
-the data it would fetch. """
+the data it would fetch."""
 
 from __future__ import annotations
 

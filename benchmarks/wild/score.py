@@ -9,7 +9,7 @@ instead. Of a sealed program nothing is shown but its share in the figures, `--v
 A mutant is *damaging* where it differs from its sound program in both seeds, in one direction, by a tenth and by more
 than the two seeds of the sound program differ: in the error that trials measure on validation and training batches, or
 in the result that the program itself prints; or where it ends the training by an exception. It is *harmless* where it
-does not. One that does not reach its first update is left out. """
+does not. One that does not reach its first update is left out."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ They read curves, so they get those of the kept recordings: loss of every step, 
 gradient norm. Each has an environment of its own below DIR, made on the first run; that needs a package index. Which
 findings stand for which causes is in benchmarks/peers/tools.py: a tool is *near* where the first thing it says stands
 for a set of causes with a right one in it, and *right* where that set is one cause. It raises an alarm where it says
-anything at all. """
+anything at all."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ from traindx.errors import TraindxError
 from traindx.readers.find import find_runs
 
 BEST = ("runmedic", "trainpulse")  # by right and near causes on 115 programs and on the zoo
-HEAD = ("| tool | sound: alarm | harmless: alarm | damaging: fires | right cause first | near misses included "
-        "|\n|---|---|---|---|---|---|")
+HEAD = (
+    "| tool | sound: alarm | harmless: alarm | damaging: fires | right cause first | near misses included "
+    "|\n|---|---|---|---|---|---|"
+)
 
 
 def trace(run: Outcome) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 BEFORE and AFTER are results.jsonl (or .gz) that make.py of each version wrote with the same seed. Both are ranked with
 the counts of this version, so that only what was measured and judged differs. Printed: the share of specimens with the
 same verdict and the same first cause, and how often each symptom changed its state. Trainings are recorded as time
-allows, so a version does not agree with itself on all of them either: run one version twice to know by how much. """
+allows, so a version does not agree with itself on all of them either: run one version twice to know by how much."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def main() -> None:
     parser.add_argument("--level", default="live", choices=("curve", "live", "probes"))
     parser.add_argument("--verbose", action="store_true", help="name every specimen that differs")
     arguments = parser.parse_args()
-    before = {one.name: one for one in specimens([arguments.before])}
-    after = {one.name: one for one in specimens([arguments.after])}
+    before = {one.spec["name"]: one for one in specimens([arguments.before])}
+    after = {one.spec["name"]: one for one in specimens([arguments.after])}
     level = arguments.level
     both = [name for name in before if name in after and all(level in one[name].evidence for one in (before, after))]
     same_verdict = same_cause = same = 0

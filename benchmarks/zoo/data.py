@@ -1,7 +1,7 @@
 """The zoo's data: real sets that ship inside packages, text of Python's own library, and a few synthetic ones.
 
 Machines without scikit-learn or Debian's dataset-fashion-mnist read what `python benchmarks/zoo/data.py FILE` wrote on
-one that has them, through the variable ZOO_DATA. """
+one that has them, through the variable ZOO_DATA."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One function a cause: how it gets into a training. `level` runs from 0, barely visible, to 2, fatal.
 
 A function changes the Setup in place, raises Unfit where its fault means nothing, and gives the causes that would be
-named with equal right. """
+named with equal right."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
 
 RESULTS are the results.jsonl (or .gz) that make.py wrote. Every figure is of specimens whose whole task (or whole
 optimiser) was left out, both from the counts and from the calibration. `--write` puts the counts of all specimens and
-the calibration into src/traindx/engine/fitted.json, with the reliability of the confidences; `--plot` draws that. """
+the calibration into src/traindx/engine/fitted.json, with the reliability of the confidences; `--plot` draws that."""
 
 from __future__ import annotations
 

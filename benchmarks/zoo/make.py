@@ -5,7 +5,7 @@
 OUT gets one JSON line a specimen in results.jsonl; what is there already is not made again, so a stopped sweep goes on
 where it was. Each line holds the labels, the honest outcome of the training and of its healthy twin, and the
 observations from the curve alone (metrics.csv, which the line holds as well), from the live recording, and, for a share
-of the specimens, from the probes too. `--keep DIR` keeps the recordings. """
+of the specimens, from the probes too. `--keep DIR` keeps the recordings."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
     python benchmarks/zoo/reread.py RESULTS… [--kept DIR]
 
 Each results.jsonl is rewritten with what its logs show now, and, where make.py kept the recordings (`--keep`), with
-what those show; probes keep what they showed when they were made, as do recordings that were not kept. """
+what those show; probes keep what they showed when they were made, as do recordings that were not kept."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ RESULTS is the results.jsonl of make.py and DIR where it kept the recordings (`-
 while all comparisons with a threshold are noted. A threshold that decides alone for sound runs (its symptom would be
 present in more than the stated share of them) is moved to the quantile of what sound runs were measured at; the others
 keep their value. What is written beside each value into src/traindx/thresholds.json is its source: how many sound and
-damaged runs were compared with it, how many reached it, and this command. """
+damaged runs were compared with it, how many reached it, and this command."""
 
 from __future__ import annotations
 
@@ -97,8 +97,10 @@ def fit(
     damaged = [compared[name][0] for kind, _, compared in runs if kind == "fault" and name in compared]
     shown = sum(symptom in found for kind, found, _ in runs if kind == "healthy")
     every = sum(kind == "healthy" for kind, _, _ in runs)
-    counts = (f"reached in {_reached(threshold, sound)} of {len(sound)} sound and {_reached(threshold, damaged)} of "
-              f"{len(damaged)} damaged runs")
+    counts = (
+        f"reached in {_reached(threshold, sound)} of {len(sound)} sound and {_reached(threshold, damaged)} of "
+        f"{len(damaged)} damaged runs"
+    )
     alarms = f"the symptom shows in {shown} of {every} sound runs"
     if shown <= rate * every or len(sound) < LEAST_SOUND:
         return {"source": f"{counts}; {alarms} ({COMMAND})"}

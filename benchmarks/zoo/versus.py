@@ -9,7 +9,7 @@ that stand for several (MEANS), so a tool is near where the first thing it says 
 one in it; traindx is near where such a set holds both its answer and a right one. It is right where it names the cause
 itself, which the others do only where a finding stands for a single one. A tool raises a false alarm where it says
 anything about a healthy training; how far it fires more often on faults than on those is what its firing tells.
-traindx's rows are predictions for tasks that were left out of its counts. """
+traindx's rows are predictions for tasks that were left out of its counts."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _PREFERENCE = frozenset(
 _ADVANTAGE = frozenset({"advantage", "advantages", "adv"})
 _LIKELIHOOD = frozenset({"elbo", "loglik", "loglikelihood", "ll", "likelihood", "logp", "logprob", "evidence"})
 _LOSS_WORDS = frozenset(
-    "loss losses lossval nll ce xent crossentropy bce cost objective criterion criteria energy l1 l2 huber hinge".split()
+    "loss losses lossval nll ce xent crossentropy bce cost objective criterion criteria energy l1 l2 huber hinge".split()  # noqa: E501
 )
 _STATS = {"std": "std", "stdev": "std", "var": "std", "min": "min", "minimum": "min", "max": "max", "maximum": "max",
           "best": "min",

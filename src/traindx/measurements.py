@@ -5,13 +5,14 @@ A measurement is numbers with a step and a place. It holds no verdict, no thresh
 symptom that reads it, so that a recording can be judged again by a newer version. The docstring of a kind says what was
 measured and each field says its unit; `docs/recording.md` is made from this file. A kind that is added needs no other
 change here. A field that is added gets a default, so that older recordings stay readable; a field whose meaning changes
-gets a new name. """
+gets a new name."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -979,6 +980,7 @@ class BackwardPasses(Measurement, frozen=True, kw_only=True):
 # --- reading and writing ----------------------------------------------------------------------------------------------
 
 
+@cache
 def kinds() -> dict[str, type[Measurement]]:
     """Every kind by its name."""
     return {kind.__name__: kind for kind in Measurement.__subclasses__()}

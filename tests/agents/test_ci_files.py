@@ -24,8 +24,10 @@ def action() -> dict[str, Any]:
 
 
 # a fake GitHub command that keeps what it is asked to post
-_GH = ('#!/bin/sh\necho "$@" > "$0.asked"\nwhile [ $# -gt 1 ]; do [ "$1" = --body-file ] && cp "$2" "$0.posted"; '
-       'shift; done\n')
+_GH = (
+    '#!/bin/sh\necho "$@" > "$0.asked"\nwhile [ $# -gt 1 ]; do [ "$1" = --body-file ] && cp "$2" "$0.posted"; '
+    "shift; done\n"
+)
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ for epoch in range(4):
         optimizer.step()
     scheduler.step()
     print(f"val loss {validate(model):.4f}")
-"""
+"""  # noqa: E501
 CHANGED = {
     "remove-zero-grad": "        pass\n        loss =",
     "zero-grad-before-step": "loss.backward()\n        optimizer.zero_grad()",

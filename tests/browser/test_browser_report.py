@@ -247,7 +247,7 @@ def test_hostile_names_stay_names(browser: Any, as_file: Callable[[str], str]) -
     assert browser.execute_script("return window.owned") is None
     assert (
         browser.execute_script(
-            "return document.querySelectorAll('iframe, math, base, img:not([src^=\"data:image/png\"]), "
+            'return document.querySelectorAll(\'iframe, math, base, img:not([src^="data:image/png"]), '
             "a[href^=javascript]').length"
         )
         == 0

@@ -130,8 +130,10 @@ def test_a_list_of_answers_is_not_a_recording() -> None:
 
 
 def test_mistakes_that_stand_in_the_script_are_named_and_not_asked_for_again() -> None:
-    source = ("m = nn.Sequential(nn.Linear(9, 9), nn.Softmax(dim=1))\nf = nn.CrossEntropyLoss()\nfor x, y in data:\n   "
-              " f(m(x), y).backward()\n")
+    source = (
+        "m = nn.Sequential(nn.Linear(9, 9), nn.Softmax(dim=1))\nf = nn.CrossEntropyLoss()\nfor x, y in data:\n   "
+        " f(m(x), y).backward()\n"
+    )
     session = start(script=read_script(source, "train.py"))
     session.answer("symptoms", ["stopped"])
     assert "output-and-loss" not in {question.id for question in session.open_questions()}

@@ -1,5 +1,6 @@
-"""Trainings on two gloo ranks, one after the other in the same processes, each with a recording of its own: run by torchrun,
-with the names of the cases as arguments. What a training ends with is compared with that of the same one unwatched."""
+"""Trainings on two gloo ranks, one after the other in the same processes, each with a recording of its own: run by
+torchrun, with the names of the cases as arguments. What a training ends with is compared with that of the same one
+unwatched."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ torch.manual_seed(0); torch.set_num_threads(1)
 
 
 def facts_of(script: str, folder: Path, budget: float = 1.0, *, ended: bool = False) -> dict[str, dict[str, Any]]:
-    """Run a training and give what each symptom says of what was measured inside it. A generous budget makes every step deep."""
+    """Run a training and give what each symptom says of what was measured inside it. A generous budget makes every step
+    deep."""
     recording = folder / "run.traindx"
     run(script, recording, budget, ended=ended)
     found: dict[str, dict[str, Any]] = {}
@@ -40,15 +41,16 @@ def facts_of(script: str, folder: Path, budget: float = 1.0, *, ended: bool = Fa
         seen = symptom.detect.judge(measured) if isinstance(symptom.detect, FromMeasurements) else None
         if seen is not None:
             found[symptom.id] = {
-                "present": seen.state == "present", "evidence": seen.evidence, "where": seen.where, "clarity": seen.clarity,
+                "present": seen.state == "present", "evidence": seen.evidence, "where": seen.where,
+                "clarity": seen.clarity,
                 "step": seen.steps[0] if seen.steps else None,
             }  # fmt: skip
     return found
 
 
 def run(script: str, recording: Path | None, budget: float = 1.0, *, ended: bool = False) -> str:
-    """What a training prints, watched where a recording is named. A fault of an observer is an error here. `ended`: it came to
-    its own end, so that its length may be judged."""
+    """What a training prints, watched where a recording is named. A fault of an observer is an error here. `ended`: it
+    came to its own end, so that its length may be judged."""
     code = compile(HEAD + textwrap.dedent(script), "train.py", "exec")
     hub = Hub(lambda: Store(recording), list(observers().values()), budget, None) if recording is not None else None
     printed = io.StringIO()

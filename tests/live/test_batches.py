@@ -94,7 +94,7 @@ net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 1)); opt = torch.
 for epoch in range(3 if {batch} == 1 else 60):
     for b in torch.randperm(400).split({batch}):
         loss = F.mse_loss(net(X[b]).squeeze(1), y[b]); opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(("rate", "batch", "found"), [(0.05, 1, True), (3.0, 1, False), (3.0, 32, False)])
@@ -115,7 +115,7 @@ net = Net(); opt = torch.optim.Adam(net.parameters(), 0.05); X = torch.randn(300
 for epoch in range(2):
     for i in torch.randperm(300).split(1):
         loss = F.cross_entropy(net(X[i]).flatten(0, -2), y[i]{target}.flatten()); opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(("which", "target", "found"), [("[:, -1]", "[:, 0]", True), ("", "", False)])

@@ -159,7 +159,8 @@ def test_warnings_of_torch_show_the_users_line_and_keywords_pass(tmp_path: Path)
         assert bare[0][0] == __file__
         scores = torch.randn(5, 1, 3).log_softmax(2)
         functional.ctc_loss(
-            log_probs=scores, targets=torch.tensor([[1, 2]]), input_lengths=torch.tensor([5]), target_lengths=torch.tensor([2])
+            log_probs=scores, targets=torch.tensor([[1, 2]]), input_lengths=torch.tensor([5]),
+            target_lengths=torch.tensor([2])
         )  # fmt: skip
     finally:
         hub.detach()

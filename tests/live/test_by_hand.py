@@ -27,7 +27,7 @@ def say(i, loss, evaluate):
     if i % 20 == 19:
         with torch.no_grad(): val = F.cross_entropy(evaluate(vx), vy)
         print(i, repr(loss.item()), repr(val.item()))
-"""
+"""  # noqa: E501
 MODULE = """
 net = net_of()
 for i, b in enumerate(batches):
@@ -174,13 +174,16 @@ for i, b in enumerate(batches):
     "script",
     [
         # an attack on a model, along the gradient of its input
-        "net = net_of(); v = x[:30].clone().requires_grad_()\nfor i in range(30): F.cross_entropy(net(v), y[:30]).backward(); v.data += 0.1 * v.grad.sign(); v.grad = None\n",
+        "net = net_of(); v = x[:30].clone().requires_grad_()\nfor i in range(30): F.cross_entropy(net(v), "
+        "y[:30]).backward(); v.data += 0.1 * v.grad.sign(); v.grad = None\n",
         # a picture painted for a frozen model
-        "net = net_of().requires_grad_(False); v = torch.randn(1, 10, requires_grad=True)\nfor i in range(30):\n    (-net(v)[0, 0]).backward()\n    with torch.no_grad(): v -= 0.1 * v.grad; v.grad = None\n",
+        "net = net_of().requires_grad_(False); v = torch.randn(1, 10, requires_grad=True)\nfor i in range(30):\n    "
+        "(-net(v)[0, 0]).backward()\n    with torch.no_grad(): v -= 0.1 * v.grad; v.grad = None\n",
         # gradients that are only looked at, of one model after the other
         "for i in range(30): net = net_of(); F.cross_entropy(net(x), y).backward()\n",
         # weights that are loaded between two passes
-        "net = net_of(); F.cross_entropy(net(x), y).backward(); net.load_state_dict(net_of().state_dict()); F.cross_entropy(net(x), y).backward()\n",
+        "net = net_of(); F.cross_entropy(net(x), y).backward(); net.load_state_dict(net_of().state_dict()); "
+        "F.cross_entropy(net(x), y).backward()\n",
     ],
 )  # fmt: skip
 def test_what_trains_no_model_is_no_training(script: str, tmp_path: Path) -> None:

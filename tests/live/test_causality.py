@@ -33,7 +33,7 @@ for step in range(8):
     loss = F.cross_entropy(model(x).reshape(-1, 20), {target}.reshape(-1)); opt.zero_grad(); loss.backward(); opt.step()
     print(loss.item().hex())
 print(sum(p.double().abs().sum().item() for p in model.state_dict().values()).hex(), model.calls, torch.rand(1).item().hex())
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(

@@ -74,13 +74,20 @@ def test_what_makes_up_for_it_is_left_alone(tmp_path: Path, loss: str) -> None:
     assert not missed(tmp_path, loss=loss)
 
 
-LOADERS = SHARES[: SHARES.index("    with torch.no_grad")].replace("for b in {order}.split(32)", "net.train()\n    for x, t in trained").replace(
-    "for epoch", "from torch.utils.data import DataLoader, TensorDataset\n"
-    "trained = DataLoader(TensorDataset(X, y), 32, shuffle=True); asked = DataLoader(TensorDataset(V, w), 50)\nfor epoch",
-) + """
+LOADERS = (
+    SHARES[: SHARES.index("    with torch.no_grad")]
+    .replace("for b in {order}.split(32)", "net.train()\n    for x, t in trained")
+    .replace(
+        "for epoch",
+        "from torch.utils.data import DataLoader, TensorDataset\n"
+        "trained = DataLoader(TensorDataset(X, y), 32, shuffle=True); asked = DataLoader(TensorDataset(V, w), 50)\nfor "
+        "epoch",
+    )
+    + """
     net.eval()
     with torch.no_grad(): accuracy = [(net(a).argmax(1) == b).float().mean() for a, b in asked]
-"""  # fmt: skip
+"""
+)
 
 
 @pytest.mark.parametrize(

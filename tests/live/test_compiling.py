@@ -84,6 +84,7 @@ TRACED = """
 
 @pytest.mark.filterwarnings("error", "ignore:.*torch.jit:DeprecationWarning")
 def test_a_traced_model_holds_nothing_of_ours(tmp_path: Path) -> None:
-    """A look inside the trace would add our operations to the user's graph, warn of every number that was read, or end in an error."""
+    """A look inside the trace would add our operations to the user's graph, warn of every number that was read, or end
+    in an error."""
     script = f"from torch.utils.data import DataLoader, TensorDataset\n{textwrap.dedent(TRACED)}"
     assert run(script, tmp_path / "r.traindx") == run(script, None)

@@ -94,14 +94,16 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
         "probabilities-as-logits", train_with(lambda out, p: F.cross_entropy(out.softmax(1), LABELS[p])),
     ),
     "softmax layer, then CrossEntropyLoss": (
-        "probabilities-as-logits", train_with(lambda out, p: nn.CrossEntropyLoss()(out, LABELS[p]), last=nn.Softmax(dim=-1)),
+        "probabilities-as-logits", train_with(lambda out, p: nn.CrossEntropyLoss()(out, LABELS[p]),
+                                              last=nn.Softmax(dim=-1)),
     ),
     "sigmoid, then the logits loss": (
         "sigmoid-as-logits",
         train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.sigmoid().squeeze(1), YES[p]), 1),
     ),
     "nll of logits": ("scores-as-log-probabilities", train_with(lambda out, p: F.nll_loss(out, LABELS[p]))),
-    "nll of probabilities": ("scores-as-log-probabilities", train_with(lambda out, p: F.nll_loss(out.softmax(1), LABELS[p]))),
+    "nll of probabilities": ("scores-as-log-probabilities",
+                             train_with(lambda out, p: F.nll_loss(out.softmax(1), LABELS[p]))),
     "log-softmax over the batch": (
         "softmax-over-wrong-dim", train_with(lambda out, p: F.nll_loss(F.log_softmax(out, 0), LABELS[p])),
     ),
@@ -110,13 +112,16 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
     ),
     "log-softmax over the last dimension of (N, C, L)": (
         "softmax-over-wrong-dim",
-        train_with(lambda out, p: F.nll_loss(F.log_softmax(out.view(24, 5, 3), -1), LABELS[p].unsqueeze(1).repeat(1, 3)), 15),
+        train_with(lambda out, p: F.nll_loss(F.log_softmax(out.view(24, 5, 3), -1),
+                                             LABELS[p].unsqueeze(1).repeat(1, 3)), 15),
     ),
     "softmax over one output": (
-        "softmax-over-one-output", train_with(lambda out, p: F.binary_cross_entropy(out.softmax(1).squeeze(1), YES[p]), 1),
+        "softmax-over-one-output", train_with(lambda out, p: F.binary_cross_entropy(out.softmax(1).squeeze(1), YES[p]),
+                                              1),
     ),
     "cross-entropy on one output": (
-        "softmax-over-one-output", train_with(lambda out, p: F.cross_entropy(out, torch.zeros(24, dtype=torch.long)), 1),
+        "softmax-over-one-output", train_with(lambda out, p: F.cross_entropy(out, torch.zeros(24, dtype=torch.long)),
+                                              1),
     ),
     "one output against a row of targets": ("shapes-broadcast", train_with(lambda out, p: F.mse_loss(out, REAL[p]), 1)),
     "the same, written by hand": ("shapes-broadcast", train_with(lambda out, p: ((out - REAL[p]) ** 2).mean(), 1)),
@@ -131,10 +136,12 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
         train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), YES[p]), 1, last=nn.ReLU()),
     ),
     "sigmoid on a regression": (
-        "targets-beyond-output-range", train_with(lambda out, p: F.smooth_l1_loss(out.sigmoid().squeeze(1), REAL[p]), 1),
+        "targets-beyond-output-range", train_with(lambda out, p: F.smooth_l1_loss(out.sigmoid().squeeze(1), REAL[p]),
+                                                  1),
     ),
     "tanh on a regression": (
-        "targets-beyond-output-range", train_with(lambda out, p: F.mse_loss(out.squeeze(1), 9 * REAL[p]), 1, last=nn.Tanh()),
+        "targets-beyond-output-range", train_with(lambda out, p: F.mse_loss(out.squeeze(1), 9 * REAL[p]), 1,
+                                                  last=nn.Tanh()),
     ),
     "softplus on a regression": (
         "targets-beyond-output-range", train_with(lambda out, p: F.l1_loss(F.softplus(out).squeeze(1), REAL[p]), 1),
@@ -167,20 +174,25 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
         "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum")),
     ),
     "sums of two": (
-        "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum") + 0.3 * F.mse_loss(out[:, 0], REAL[p])),
+        "loss-summed", train_with(lambda out, p: F.cross_entropy(out, LABELS[p],
+                                                                 reduction="sum") + 0.3 * F.mse_loss(out[:, 0],
+                                                                                                     REAL[p])),
     ),
     "sum written by hand": ("loss-summed", train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum(), 1)),
     "minus the loss": ("loss-maximised", train_with(lambda out, p: -F.cross_entropy(out, LABELS[p]))),
     "minus the loss, scaled": ("loss-maximised", train_with(lambda out, p: -0.5 * F.cross_entropy(out, LABELS[p]))),
-    "an optimiser that maximises": ("loss-maximised", train_with(lambda out, p: F.cross_entropy(out, LABELS[p]), maximize=True)),
+    "an optimiser that maximises": ("loss-maximised",
+                                    train_with(lambda out, p: F.cross_entropy(out, LABELS[p]), maximize=True)),
     "Adam that maximises": (
         "loss-maximised", train_with(lambda out, p: F.cross_entropy(out, LABELS[p]), maximize=True, optimizer="Adam"),
     ),
     "likelihood without a minus": ("loss-maximised", train_with(log_mean)),
     "the coefficient of determination": (
-        "loss-maximised", train_with(lambda out, p: 1 - ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23, 1),
+        "loss-maximised", train_with(lambda out, p: 1 - ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23,
+                                     1),
     ),
-    "minus the error by hand": ("loss-maximised", train_with(lambda out, p: -0.5 * (REAL[p] - out.squeeze(1)).abs().mean(), 1)),
+    "minus the error by hand": ("loss-maximised", train_with(lambda out,
+                                                             p: -0.5 * (REAL[p] - out.squeeze(1)).abs().mean(), 1)),
     "a margin of zeros and ones by hand": (
         "codes-out-of-range", train_with(lambda out, p: (1 - YES[p] * out.squeeze(1)).clamp(min=0).mean(), 1),
     ),
@@ -188,7 +200,8 @@ FAULTS: dict[str, tuple[str, Callable[[], None]]] = {
         "codes-out-of-range", train_with(lambda out, p: F.soft_margin_loss(out.squeeze(1), YES[p]), 1),
     ),
     "numbers in a binary loss": (
-        "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), REAL[p]), 1),
+        "labels-out-of-range", train_with(lambda out, p: F.binary_cross_entropy_with_logits(out.squeeze(1), REAL[p]),
+                                          1),
     ),
     "several labels in cross-entropy": (
         "targets-no-distribution",
@@ -210,20 +223,25 @@ HEALTHY: dict[str, Callable[[], None]] = {
     "a soft margin": train_with(lambda out, p: F.soft_margin_loss(out.squeeze(1), 2 * YES[p] - 1), 1),
     "a margin of pairs by hand": train_with(lambda out, p: (YES[p] * F.relu(1 - out.squeeze(1).abs())).mean(), 1),
     "regression by hand": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).mean(), 1),
-    "one minus the coefficient": train_with(lambda out, p: ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23 - 1, 1),
+    "one minus the coefficient": train_with(lambda out,
+                                            p: ((out.squeeze(1) - REAL[p]) ** 2).sum() / REAL[p].var() / 23 - 1, 1),
     "minus a likelihood by hand": train_with(lambda out, p: -(-((out.squeeze(1) - REAL[p]) ** 2) / 2 - 0.9).mean(), 1),
     "pushed apart": train_with(lambda out, p: -((out[:12] - out[12:]) ** 2).mean() + (out**2).mean(), 1),
-    "ReLU for targets that are positive": train_with(lambda out, p: F.mse_loss(out.relu().squeeze(1), REAL[p].abs()), 1),
+    "ReLU for targets that are positive": train_with(lambda out, p: F.mse_loss(out.relu().squeeze(1), REAL[p].abs()),
+                                                     1),
     "sigmoid for pixels": train_with(lambda out, p: F.mse_loss(out.sigmoid(), X[p, :5].clamp(0, 1))),
     "scaled tanh": train_with(lambda out, p: F.mse_loss(4 * out.tanh().squeeze(1), REAL[p]), 1),
     "scalar target": train_with(lambda out, p: F.mse_loss(out, torch.tensor([[0.7]])), 1),
     "sum that is divided": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum") / 24),
-    "sum with Adam": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum"), optimizer="Adam", lr=1e-3),
+    "sum with Adam": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum"), optimizer="Adam",
+                                lr=1e-3),
     "sum with a rate made for it": train_with(lambda out, p: F.cross_entropy(out, LABELS[p], reduction="sum"), lr=1e-3),
     "policy gradient": train_with(
         lambda out, p: -(F.log_softmax(out, 1).gather(1, LABELS[p].unsqueeze(1)).squeeze(1) * REAL[p]).mean()
     ),
-    "reward-weighted cross-entropy": train_with(lambda out, p: (F.cross_entropy(out, LABELS[p], reduction="none") * REAL[p]).mean()),
+    "reward-weighted cross-entropy": train_with(lambda out,
+                                                p: (F.cross_entropy(out, LABELS[p],
+                                                                    reduction="none") * REAL[p]).mean()),
     "likelihood by hand": train_with(lambda out, p: -log_mean(out, p)),
     "pairwise ranking": train_with(
         lambda out, p: F.softplus(-(out - out.T) * (REAL[p].unsqueeze(1) - REAL[p]).sign()).mean(), 1
@@ -320,7 +338,8 @@ def test_attention_over_the_batch(tmp_path: Path, dim: int, found: bool) -> None
     assert ("softmax-over-wrong-dim" in present(recorded(tmp_path, train))) is found
 
 
-# --- sequences ----------------------------------------------------------------------------------------------------------
+# --- sequences
+# ----------------------------------------------------------------------------------------------------------
 
 
 def train_language_model(offset: int, *, padding: float = 0.0, ignore_index: int = -100) -> Callable[[], None]:
@@ -377,7 +396,8 @@ def test_padding_counts_unless_it_is_ignored(tmp_path: Path) -> None:
     assert "padding-in-loss" in absent(ignored)
 
 
-# --- predictions --------------------------------------------------------------------------------------------------------
+# --- predictions
+# --------------------------------------------------------------------------------------------------------
 
 
 PHASES = """
@@ -404,7 +424,7 @@ net = nn.Sequential(nn.Embedding(30, 8), nn.Linear(8, 4)); opt = torch.optim.Ada
 for epoch in range(3):
     for b in torch.arange(256).split(32):
         loss = F.cross_entropy(net(words[b]).flatten(0, 1), tags[b].flatten()); opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(("padding", "counted"), [(0, True), (-100, False)])

@@ -43,7 +43,8 @@ ABOUT = {"labels-unrelated", "rare-classes-missed", "duplicate-samples", "consta
         ("k = (y == 0) | (torch.rand(512) < 0.01); X, y = X[k].repeat(4, 1), y[k].repeat(4)", {"rare-classes-missed"}),
         # three rare classes are told from the frequent one, but not from each other
         (
-            "k = (y == 0) | (torch.rand(512) < 0.06); y[y > 0] = torch.randint(1, 4, (384,)); X[y > 0] = torch.randn(384, 12) + 3; "
+            "k = (y == 0) | (torch.rand(512) < 0.06); y[y > 0] = torch.randint(1, 4, (384,)); X[y > 0] = "
+            "torch.randn(384, 12) + 3; "
             "V[v > 0] = torch.randn(192, 12) + 3; X, y = X[k].repeat(4, 1), y[k].repeat(4)",
             {"rare-classes-missed"},
         ),
@@ -121,7 +122,7 @@ net = nn.Sequential(nn.Linear(12, 64), nn.ReLU(), nn.Linear(64, {out})); opt = t
 for epoch in range({epochs}):
     for b in torch.randperm(600).split(20):
         loss = {loss}; opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 CLASSES = {"out": 4, "loss": "F.cross_entropy(net(X[b]), c[b])"}
 NUMBERS = {"out": 1, "loss": "F.mse_loss(net(X[b]).squeeze(1), t[b])"}
 
@@ -303,7 +304,7 @@ for epoch in range({epochs}):
         loss = {loss}(net(a), b); opt.zero_grad(); loss.backward(); opt.step()
     with torch.no_grad():
         for a, b in DataLoader(TensorDataset(V, v), 64): {loss}(net(a), b)
-"""
+"""  # noqa: E501
 LOGITS, SOFT_MARGIN = "F.binary_cross_entropy_with_logits", "F.multilabel_soft_margin_loss"
 MIXED = "y = y[torch.randperm(512)]"
 REAL = "t = torch.randn(12, {n}); y, v = X @ t, V @ t; "
@@ -319,7 +320,8 @@ REAL = "t = torch.randn(12, {n}); y, v = X @ t, V @ t; "
         ("", 5, LOGITS, 1e-6, False),  # nothing is learnt, but there is something to learn
         ("v = v[torch.randperm(256)]", 5, LOGITS, 5e-3, False),  # the other side
         ("y[:, 1:], v[:, 1:] = 0, 0", 5, LOGITS, 5e-3, False),  # one label that varies
-        ("y[:, 1:] = torch.randint(0, 2, (512, 59)).float(); v[:, 1:] = 0", 60, LOGITS, 5e-3, False),  # one that is told
+        # one that is told
+        ("y[:, 1:] = torch.randint(0, 2, (512, 59)).float(); v[:, 1:] = 0", 60, LOGITS, 5e-3, False),
         (REAL.format(n=3), 3, "F.mse_loss", 5e-3, False),
         (REAL.format(n=3) + MIXED, 3, "F.mse_loss", 5e-3, True),
         ("y, v = X[torch.randperm(512)], V", 12, "F.mse_loss", 5e-3, None),  # of the inputs' shape: no labels
@@ -328,7 +330,8 @@ REAL = "t = torch.randn(12, {n}); y, v = X @ t, V @ t; "
         ("y = y[torch.randperm(512), :1]; v = v[:, :1]", 5, LOGITS, 5e-3, True),
     ],
     ids=[
-        "healthy", "shuffled", "two labels", "many", "too slow", "evaluation shuffled", "one varies", "one is told", "numbers",
+        "healthy", "shuffled", "two labels", "many", "too slow", "evaluation shuffled", "one varies", "one is told",
+        "numbers",
         "numbers shuffled", "same shape", "constant", "single", "single shuffled",
     ],
 )  # fmt: skip
@@ -342,7 +345,8 @@ def test_several_labels_of_a_sample(
 def test_labels_that_neighbours_do_not_tell_and_the_model_does(tmp_path: Path) -> None:
     """Training samples with many features that vary and say nothing: noise that evaluation goes without."""
     noise = (
-        "X, V = torch.randn(512, 1), torch.randn(256, 1); y, v = ((one.abs() > torch.tensor([0.4, 0.7, 1.0])).float() for one in (X, V)); "
+        "X, V = torch.randn(512, 1), torch.randn(256, 1); y, v = ((one.abs() > torch.tensor([0.4, 0.7, 1.0])).float() "
+        "for one in (X, V)); "
         "X, V = torch.cat([X, 0.01 * torch.randn(512, 255)], 1), torch.cat([V, torch.zeros(256, 255)], 1)"
     )
     script = SEVERAL.format(change=noise, labels=3, loss=LOGITS, lr=5e-3, epochs=7).replace("(12, 64)", "(256, 64)")

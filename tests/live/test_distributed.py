@@ -1,4 +1,5 @@
-"""Several ranks: one recording and one diagnosis, faults that only a comparison of the ranks shows, and guest manners."""
+"""Several ranks: one recording and one diagnosis, faults that only a comparison of the ranks shows, and guest
+manners."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def call(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def cases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The recordings of all cases, and what the ranks printed."""
     folder = tmp_path_factory.mktemp("cases")
-    result = call(folder, *TORCHRUN, "--no-python", "env", "TRAINDX_DEBUG=1", sys.executable, str(Path(__file__).parent / "distributed_cases.py"), *CASES)  # fmt: skip
+    result = call(folder, *TORCHRUN, "--no-python", "env", "TRAINDX_DEBUG=1", sys.executable,
+                  str(Path(__file__).parent / "distributed_cases.py"), *CASES)  # fmt: skip
     assert result.returncode == 0, result.stderr
     return folder, result.stdout
 
@@ -130,10 +132,11 @@ def train(rank, world=2, broken=False):
     total = sum(p.double().sum().item() for p in model.parameters())
     os.write(1, f"{rank} {loss.item()!r} {total!r}\\n".encode())
     dist.destroy_process_group()
-    # a thread of gloo may need the interpreter's lock once more: a script that ends at once aborts now and then, watched or not
+    # a thread of gloo may need the interpreter's lock once more: a script that ends at once aborts now and then,
+    # watched or not
     time.sleep(0.1)
     return model
-"""
+"""  # noqa: E501
 
 
 def script(folder: Path, name: str, end: str) -> str:

@@ -64,7 +64,8 @@ def test_events_come_in_order_and_name_the_users_line(tmp_path: Path) -> None:
         one_step()
         (notes,) = hub._observers
         assert notes.seen == [  # type: ignore[attr-defined]
-            "layer 0", "layer 1", "layer Sequential", "forward Sequential", "criterion mse_loss test_hub.py", "backward", "step",
+            "layer 0", "layer 1", "layer Sequential", "forward Sequential", "criterion mse_loss test_hub.py",
+            "backward", "step",
         ]  # fmt: skip
     finally:
         hub.detach()

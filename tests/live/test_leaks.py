@@ -1,4 +1,5 @@
-"""Validation samples among the training samples, where the script cuts its own batches and few of them are looked at."""
+"""Validation samples among the training samples, where the script cuts its own batches and few of them are looked
+at."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def said(
 
 HELD = {
     "variable": ("pass", "X[b]"),
-    "attribute": ("class Data: pass\ndata = Data(); data.parts = {'train': (X, X.sum(1))}; del X", "data.parts['train'][0][b]"),
+    "attribute": ("class Data: pass\ndata = Data(); data.parts = {'train': (X, X.sum(1))}; del X",
+                  "data.parts['train'][0][b]"),
     "array": ("A = X.double().numpy(); del X", "torch.from_numpy(A[b]).float()"),
     "images": ("I = X.reshape(640, 2, 4); del X", "I[b].reshape(-1, 8)"),
 }  # fmt: skip

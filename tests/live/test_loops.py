@@ -25,20 +25,20 @@ for i in range(40):
     fake, real = G(torch.randn(32, 4)), torch.randn(32, 2) + 1
     ld = bce(D(real), torch.ones(32, 1)) + bce(D(fake.detach()), torch.zeros(32, 1)); od.zero_grad(); ld.backward(); od.step()
     lg = bce(D(fake), torch.ones(32, 1)); og.zero_grad(); lg.backward(); og.step()
-"""
+"""  # noqa: E501
 TOGETHER = """
 A, B = nn.Linear(8, 16), nn.Linear(16, 1); oa, ob = torch.optim.Adam(A.parameters(), 1e-3), torch.optim.SGD(B.parameters(), 1e-2)
 for i in range(40):
     x = torch.randn(32, 8); loss = F.mse_loss(B(torch.tanh(A(x))), x.sum(1, keepdim=True))
     oa.zero_grad(); ob.zero_grad(); loss.backward(); oa.step(); ob.step()
-"""
+"""  # noqa: E501
 SCALED = """
 X = torch.randn(320, 16); Y = (X[:, :4].sum(1) > 0).long()
 net = nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 2)); opt = torch.optim.SGD(net.parameters(), 0.05); scaler = torch.amp.GradScaler("cpu")
 for b in torch.randperm(320).split(16):
     with torch.autocast("cpu", torch.float16): loss = F.cross_entropy(net(X[b]), Y[b])
     opt.zero_grad(); scaler.scale(loss).backward(); scaler.unscale_(opt); nn.utils.clip_grad_value_(net.parameters(), 1.0); scaler.step(opt); scaler.update()
-"""
+"""  # noqa: E501
 BY_HAND = """
 from torch.func import functional_call, grad
 net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1)); p = {k: v.detach().clone().requires_grad_() for k, v in net.named_parameters()}
@@ -47,19 +47,19 @@ for i in range(40):
     x = torch.randn(32, 4); g = grad(lambda q: F.mse_loss(functional_call(net, q, (x,)), x.sum(1, keepdim=True)))({k: v.detach() for k, v in p.items()})
     for name, value in p.items(): value.grad = g[name]
     opt.step()
-"""
+"""  # noqa: E501
 STATEFUL = """
 s = torch.sin(torch.arange(2000) / 10); lstm, out = nn.LSTM(1, 8, batch_first=True), nn.Linear(8, 1); opt = torch.optim.Adam([*lstm.parameters(), *out.parameters()], 5e-3)
 h = None
 for i in range(0, 1900, 25):
     y, h = lstm(s[i:i + 25].view(1, -1, 1), h); h = tuple(v.detach() for v in h); loss = F.mse_loss(out(y), s[i + 1:i + 26].view(1, -1, 1)); opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 PENALTY = """
 net = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1)); opt = torch.optim.Adam(net.parameters(), 2e-3)
 for i in range(80):
     x = torch.rand(64, 1, requires_grad=True) * 2; u = net(x); du = torch.autograd.grad(u.sum(), x, create_graph=True)[0]
     loss = ((du + u) ** 2).mean() + (net(torch.zeros(1, 1)) - 1).pow(2).mean(); opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 LOOPS = {
     "gan": GAN,
     "two optimisers": TOGETHER,
@@ -97,7 +97,7 @@ for epoch in range(12):
     with torch.no_grad():
         out = net(X[300:]); held = F.cross_entropy(out, Y[300:]); right = float((out.argmax(1) == Y[300:]).float().mean())
     sched.step({value})
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,8 @@ for i in range(60):
         ("StepLR(opt, 5)", "if i % 10 == 0: sched.step()", "pass", True),
         ("LambdaLR(opt, lambda s: 0.99 ** s)", "pass", "sched.step()", False),
         ("OneCycleLR(opt, 0.1, total_steps=60)", "pass", "sched.step()", False),
-        ("SequentialLR(opt, [torch.optim.lr_scheduler.LinearLR(opt), torch.optim.lr_scheduler.CosineAnnealingLR(opt, 50)], [10])", "pass", "sched.step()", False),
+        ("SequentialLR(opt, [torch.optim.lr_scheduler.LinearLR(opt), torch.optim.lr_scheduler.CosineAnnealingLR(opt, "
+         "50)], [10])", "pass", "sched.step()", False),
         ("CosineAnnealingWarmRestarts(opt, 10)", "pass", "sched.step()", False),
     ],
 )  # fmt: skip

@@ -23,7 +23,7 @@ for start in range(0, 64, 8):
     x = data[start:start + 8]; {rename}
     loss = ((part({given}) - 1) ** 2).mean(); opt.zero_grad(); loss.backward(); opt.step(); print(loss.item())
 print([p.detach().sum().item() for p in net.parameters()], net.norm.running_mean.tolist(), net.norm.num_batches_tracked, torch.rand(1))
-"""
+"""  # noqa: E501
 
 
 def script(operation: str, given: str = "x", rename: str = "pass") -> str:

@@ -431,7 +431,7 @@ c = torch.randn(16, 16, requires_grad=True)
 opt = torch.optim.SGD([a, c, b], 0.01)
 for step in range(6):
     loss = F.mse_loss(((X @ a).tanh() @ b).squeeze(1), y); opt.zero_grad(); loss.backward(); opt.step()
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("constant", [True, False])

@@ -47,7 +47,10 @@ def test_eval_forgotten(tmp_path: Path, budget: float) -> None:
 
 
 def test_right_modes_and_a_metric_of_the_training_batch(tmp_path: Path) -> None:
-    metric = "torch.set_grad_enabled(False); acc = (net(X[b]).argmax(1) == y[b]).float().mean(); torch.set_grad_enabled(True)"
+    metric = (
+        "torch.set_grad_enabled(False); acc = (net(X[b]).argmax(1) == y[b]).float().mean(); "
+        "torch.set_grad_enabled(True)"
+    )
     facts = facts_of(script(metric=metric), tmp_path)
     assert not present(facts) & {"trained-in-eval-mode", "evaluated-in-train-mode"}
 
@@ -231,9 +234,12 @@ for epoch in range(4):
 @pytest.mark.parametrize(
     ("loaders", "leak"),
     [
-        ("a, b = random_split(whole, [200, 30]); train, valid = DataLoader(a, 4, shuffle=True), DataLoader(b, 30)", False),
-        ("train, valid = (DataLoader(whole, 4, sampler=SubsetRandomSampler(r)) for r in (range(200), range(200, 230)))", None),
-        ("train, valid = DataLoader(whole, 4, shuffle=True), DataLoader(TensorDataset(codes[:30], codes[:30, 0] % 2), 30)", True),
+        ("a, b = random_split(whole, [200, 30]); train, valid = DataLoader(a, 4, shuffle=True), DataLoader(b, 30)",
+         False),
+        ("train, valid = (DataLoader(whole, 4, sampler=SubsetRandomSampler(r)) for r in (range(200), range(200, 230)))",
+         None),
+        ("train, valid = DataLoader(whole, 4, shuffle=True), DataLoader(TensorDataset(codes[:30], codes[:30, 0] % 2), "
+         "30)", True),
     ],
 )  # fmt: skip
 def test_leak_of_a_few_token_sequences_within_the_usual_budget(tmp_path: Path, loaders: str, leak: bool | None) -> None:

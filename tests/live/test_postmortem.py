@@ -42,7 +42,10 @@ def recorded(folder: Path, source: str) -> Run:
     """A script from a file, as `traindx run` records it: only then its lines can be read."""
     script, recording = folder / "train.py", folder / "run.traindx"
     script.write_text(source)
-    start = f"from pathlib import Path; from traindx.live.recorder import start; import runpy; start(Path({str(recording)!r})); "
+    start = (
+        f"from pathlib import Path; from traindx.live.recorder import start; import runpy; "
+        f"start(Path({str(recording)!r})); "
+    )
     environment = {**os.environ, "TRAINDX_DEBUG": "1", "OMP_NUM_THREADS": "1"}
     subprocess.run(
         [sys.executable, "-c", f"{start}runpy.run_path({str(script)!r}, run_name='__main__')"],
@@ -55,8 +58,10 @@ def recorded(folder: Path, source: str) -> Run:
 @pytest.mark.parametrize(
     ("operation", "identifier", "said"),
     [
-        ("h = h / h.norm(dim=1, keepdim=True)", "nan-from-division", ("1 of 32 divisors", "after layer enc", "update 4")),
-        ("h = torch.cat([h[:, :15], (h * h).sum(1, keepdim=True).sqrt()], 1)", "nan-from-division", ("gradients of update 4", "square root of zero (1 of 32")),
+        ("h = h / h.norm(dim=1, keepdim=True)", "nan-from-division",
+         ("1 of 32 divisors", "after layer enc", "update 4")),
+        ("h = torch.cat([h[:, :15], (h * h).sum(1, keepdim=True).sqrt()], 1)", "nan-from-division",
+         ("gradients of update 4", "square root of zero (1 of 32")),
     ],
     ids=["in the loss", "in the gradient alone"],
 )  # fmt: skip

@@ -35,28 +35,34 @@ RAW = "raw = torch.rand(64, 4); raw[:, 2] = 1.0; y = raw[:, 0]\n"
 MADE = {
     "divided by itself": (RAW + "X = (raw - raw.mean(0)) / raw.std(0)  # here" + LOOP, "nan-from-division"),
     "under its own name": (
-        "X = torch.rand(64, 4); X[:, 2] = 1.0; y = X[:, 0]\nmu, sd = X.mean(0), X.std(0)\nX = (X - mu) / sd  # here" + LOOP,
+        "X = torch.rand(64, 4); X[:, 2] = 1.0; y = X[:, 0]\nmu, sd = X.mean(0), X.std(0)\nX = (X - mu) / sd  # here"
+        + LOOP,
         "nan-from-division",
     ),
     "in a function": (
-        RAW + "def scale(t):\n    m = t.mean(0)\n    return (t - m) / t.std(0)  # here\nX = scale(raw)" + LOOP, "nan-from-division",
+        RAW + "def scale(t):\n    m = t.mean(0)\n    return (t - m) / t.std(0)  # here\nX = scale(raw)" + LOOP,
+        "nan-from-division",
     ),
     "by numpy": (
-        RAW + "import numpy as np\narray = raw.numpy() - 0.5\nwith np.errstate(all='ignore'):\n    logs = np.log(array)  # here\n"
+        RAW
+        + "import numpy as np\narray = raw.numpy() - 0.5\nwith np.errstate(all='ignore'):\n    logs = np.log(array)  # "
+        "here\n"
         "X = torch.tensor(logs)" + LOOP,
         "nan-from-log",
     ),
     "in place": (RAW + "X = raw - raw.mean(0)\nsd = raw.std(0)\nX /= sd  # here" + LOOP, "nan-from-division"),
     "in the loop": (
-        RAW + "X = raw\nX[20] = 0.5" + LOOP.format(inside="x = (x - x.mean(1, True)) / x.std(1, keepdim=True)  # here"), "nan-from-division",
+        RAW + "X = raw\nX[20] = 0.5" + LOOP.format(inside="x = (x - x.mean(1, True)) / x.std(1, keepdim=True)  # here"),
+        "nan-from-division",
     ),
     "in a data set": (
-        RAW + "class Rows(torch.utils.data.Dataset):\n    def __init__(self): self.rows = raw\n    def __len__(self): return 64\n"
+        RAW + "class Rows(torch.utils.data.Dataset):\n    def __init__(self): self.rows = raw\n    def __len__(self): "
+        "return 64\n"
         "    def __getitem__(self, i):\n        row = self.rows[i] - (i == 40) * self.rows[i]\n"
         "        return row / row.sum(), y[i]  # here\ndata = Rows()" + LOADED,
         "nan-from-division",
     ),
-}  # fmt: skip
+}
 
 
 def facts(script: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, dict[str, Any]], str]:

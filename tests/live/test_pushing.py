@@ -63,11 +63,13 @@ train(lambda loss: None)
 trackio.finish()
 """
 WITH_REAL = {
-    "wandb": "import wandb\nrun = wandb.init(mode='offline', project='p')\ntrain(lambda loss: run.log({'loss': loss}))\nrun.finish()",
+    "wandb": "import wandb\nrun = wandb.init(mode='offline', project='p')\ntrain(lambda loss: run.log({'loss': "
+    "loss}))\nrun.finish()",
     "tensorboard": "from torch.utils.tensorboard import SummaryWriter\nwriter = SummaryWriter('tb')\n"
     "train(lambda loss: writer.add_scalar('loss', loss))",
     "mlflow": "import mlflow\nwith mlflow.start_run():\n    train(lambda loss: mlflow.log_metric('loss', loss))",
-    "trackio": "import trackio\ntrackio.init(project='p')\ntrain(lambda loss: trackio.log({'loss': loss}))\ntrackio.finish()",
+    "trackio": "import trackio\ntrackio.init(project='p')\ntrain(lambda loss: trackio.log({'loss': "
+    "loss}))\ntrackio.finish()",
 }
 
 

@@ -134,10 +134,14 @@ def test_scripts_without_torch_and_missing_scripts(tmp_path: Path) -> None:
 
 def test_whoever_asks_where_torch_lies_does_not_end_the_recording(tmp_path: Path) -> None:
     """Libraries ask for the spec of torch, some more than once, before anybody imports it."""
-    ask = "import importlib.util\nspec = importlib.util.find_spec('torch')\nassert spec.loader.get_filename('torch') == spec.origin\n"
+    ask = (
+        "import importlib.util\nspec = importlib.util.find_spec('torch')\nassert spec.loader.get_filename('torch') "
+        "== spec.origin\n"
+    )
     path = script(tmp_path)
     path.write_text(
-        f"{ask}{ask}{path.read_text()}\nassert torch.__spec__.loader is torch.__loader__\nassert type(torch.__loader__).__module__ != 'traindx.live.bootstrap'"
+        f"{ask}{ask}{path.read_text()}\nassert torch.__spec__.loader is torch.__loader__\nassert "
+        f"type(torch.__loader__).__module__ != 'traindx.live.bootstrap'"
     )
     result = run(tmp_path, "--json", "page.json", "--to", "kept", path.name)
     assert result.returncode == 0, result.stderr
@@ -147,7 +151,11 @@ def test_whoever_asks_where_torch_lies_does_not_end_the_recording(tmp_path: Path
 
 def test_an_import_of_torch_that_fails_first_is_met_the_second_time(tmp_path: Path) -> None:
     path = script(tmp_path)
-    again = "import os, sys\nsys.modules['torch._C'] = None\ntry:\n    import torch\nexcept ImportError:\n    pass\nfor name in [n for n in sys.modules if n == 'torch' or n.startswith('torch.')]:\n    del sys.modules[name]\n"
+    again = (
+        "import os, sys\nsys.modules['torch._C'] = None\ntry:\n    import torch\nexcept ImportError:\n    "
+        "pass\nfor name in [n for n in sys.modules if n == 'torch' or n.startswith('torch.')]:\n    del "
+        "sys.modules[name]\n"
+    )
     path.write_text(again + path.read_text())
     result = run(tmp_path, path.name)
     assert "traindx ·" in result.stderr, result.stderr

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from live_watch import fit, mlp, present, watch
+from live_watch import fit, judged, mlp, present, watch
 from traindx.live.observers.strength import Strength
 
 
@@ -92,4 +92,4 @@ def test_growth_over_time_in_a_loop_without_modules(
     run = watch(tmp_path, train, Strength)
     assert ("signal-grows" in present(run)) is grows
     if grows:
-        assert "weights of shape (12, 12)" in run.facts["signal-grows"].evidence
+        assert "weights of shape (12, 12)" in judged(run)["signal-grows"].evidence

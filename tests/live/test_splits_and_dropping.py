@@ -41,7 +41,7 @@ for epoch in range(40):
         loss = F.cross_entropy(net(a), b); opt.zero_grad(); loss.backward(); opt.step()
     {how}()
 print(F.cross_entropy(net(other_X), other_y).item())
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize("how", ["by_word", "by_loader", "by_name", "one_part"])

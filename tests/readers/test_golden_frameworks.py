@@ -224,8 +224,10 @@ def test_allennlp_log_keeps_training_and_validation_apart(name: str) -> None:
 
 
 def test_settings_in_python_are_parsed_and_never_run() -> None:
-    text = ("import os\nbase = 0.1\nmodel = dict(type='R', depth=-1, stages=(1, 2), head={'n': 3}, "
-            "made=os.getcwd())\nlr = base\n")
+    text = (
+        "import os\nbase = 0.1\nmodel = dict(type='R', depth=-1, stages=(1, 2), head={'n': 3}, "
+        "made=os.getcwd())\nlr = base\n"
+    )
     found = python_settings(text)
     assert found == {
         "base": 0.1, "model.type": "R", "model.depth": -1, "model.stages": "[1, 2]", "model.head.n": 3, "lr": 0.1,

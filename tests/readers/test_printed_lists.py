@@ -50,8 +50,10 @@ def test_a_list_in_a_log_does_not_make_it_a_file_of_lists() -> None:
 
 
 def test_results_txt_of_yolo() -> None:
-    row = ("{i:>6}/9     3.97G   {box:.4f}    0.0183   0.02755    0.1357       193       640      0.51      0.42      "
-           "{m:.3f}      0.2    0.1184   0.03287       nan\n")
+    row = (
+        "{i:>6}/9     3.97G   {box:.4f}    0.0183   0.02755    0.1357       193       640      0.51      0.42      "
+        "{m:.3f}      0.2    0.1184   0.03287       nan\n"
+    )
     text = "".join(row.format(i=i, box=0.1 - i / 200, m=i / 20) for i in range(10))
     assert best(text) == "yolo-text"
     run = one(read_text(text, "results.txt"))

@@ -83,8 +83,10 @@ def test_a_line_of_names_after_a_counting_line() -> None:
 
 
 def test_blocks_of_single_names_under_a_step_line() -> None:
-    block = ("2025-12-26 16:29:18.216\thost:0\tolmo.train:990\tINFO\t[step={0}/1000,epoch=0]\n    "
-             "optim/total_grad_norm=0.{0}\n    train/CrossEntropyLoss=9.{0}\n")
+    block = (
+        "2025-12-26 16:29:18.216\thost:0\tolmo.train:990\tINFO\t[step={0}/1000,epoch=0]\n    "
+        "optim/total_grad_norm=0.{0}\n    train/CrossEntropyLoss=9.{0}\n"
+    )
     run = one(read("".join(block.format(i) for i in range(10, 60, 10))))
     assert run.series["train/CrossEntropyLoss"].steps.tolist() == [10, 20, 30, 40, 50]
     assert run.series["optim/total_grad_norm"].meaning.kind == "grad_norm"
@@ -103,8 +105,10 @@ def test_a_validation_header_names_the_lines_after_it() -> None:
 
 
 def test_settings_are_not_measurements() -> None:
-    dump = ("lr: 0.1\nbatch_size: 32\nloss_weight: 1.0\nINSTANCE_LOSS_WEIGHT: 1.0\noptimizer: adam\nNamespace(lr=0.1, "
-            "momentum=0.9, classes=10)\n")
+    dump = (
+        "lr: 0.1\nbatch_size: 32\nloss_weight: 1.0\nINSTANCE_LOSS_WEIGHT: 1.0\noptimizer: adam\nNamespace(lr=0.1, "
+        "momentum=0.9, classes=10)\n"
+    )
     text = dump * 4 + "".join(f"epoch {i} loss {1 / (i + 1):.3f}\n" for i in range(6))
     run = one(read(text))
     assert set(run.series) == {"loss"}
@@ -151,8 +155,10 @@ def test_a_remark_behind_the_row_of_a_table() -> None:
 
 def test_a_data_frame_printed_as_csv_below_a_model() -> None:
     rows = "".join(f"{e},{1 / (e + 1):.4f},0.8{e},{1.1 / (e + 1):.4f},0.7{e}\n" for e in range(6))
-    text = (f'Model: "sequential"\n____\ndense (Dense)    (None, 40)     3240\nTotal params: '
-            f'342,165\n\n,loss,acc,val_loss,val_acc\n{rows}\nResults:\n')
+    text = (
+        f'Model: "sequential"\n____\ndense (Dense)    (None, 40)     3240\nTotal params: '
+        f"342,165\n\n,loss,acc,val_loss,val_acc\n{rows}\nResults:\n"
+    )
     run = one(read(text))
     assert curve(run, "val_loss")[:2] == [(0, 1.1), (1, 0.55)]
     assert len(run.series["acc"]) == 6
@@ -462,8 +468,10 @@ def test_an_underscore_before_a_value_keeps_its_sign() -> None:
 
 
 def test_a_training_whose_updates_are_all_skipped_has_its_gradient_norm() -> None:
-    row = (" iteration {:8d}/ 1000 | learning rate: 1.0E-04 | loss scale: 1.0 | grad norm: nan | number of skipped "
-           "iterations: 1 |\n")
+    row = (
+        " iteration {:8d}/ 1000 | learning rate: 1.0E-04 | loss scale: 1.0 | grad norm: nan | number of skipped "
+        "iterations: 1 |\n"
+    )
     (run,) = read("".join(row.format(n) for n in range(1, 30)))
     assert len(run.series["grad norm"]) == 29
     assert not np.isfinite(run.series["grad norm"].values).any()

@@ -48,8 +48,7 @@ def test_megatron() -> None:
     )
     text = (
         "  tensor_model_parallel_size ...................... 4\n  lr .............................................. "
-        "0.00015\n"
-        + skipped
+        "0.00015\n" + skipped
     )
     text += "".join(line.format(i=i, s=4 * i, loss=12 - i / 20) for i in range(20, 200, 10))
     text += (
@@ -73,8 +72,10 @@ def test_megatron_lines_pasted_into_markdown() -> None:
         f" iteration {i}/ 159576 | consumed samples: {i} | lm loss: {i / 1000:.4E} | grad norm: 1.5 |\n"
         for i in range(6900, 6950, 10)
     )
-    text = (f"# Chronicles\n\nWe began with 6.3 and then loss went up at iteration 7000.\n\n```\n{lines}```\nmore "
-            f"prose with loss 3 and 4\n")
+    text = (
+        f"# Chronicles\n\nWe began with 6.3 and then loss went up at iteration 7000.\n\n```\n{lines}```\nmore "
+        f"prose with loss 3 and 4\n"
+    )
     run = read(text, "megatron")
     assert steps(run, "lm loss") == [6900, 6910, 6920, 6930, 6940]
 
@@ -105,8 +106,10 @@ def test_hf_stdout_of_version_4_with_bars() -> None:
     for i in range(1, 6):
         text += f"\r{i * 3:3d}%|█▏        | {i * 50}/1500 [00:10<01:20,  1.10it/s]"
         text += f"{{'loss': {4 - i / 10}, 'grad_norm': 1.5, 'learning_rate': {5e-5 - i * 1e-6}, 'epoch': {i / 10}}}\n"
-    text += ("{'eval_loss': 3.2, 'eval_accuracy': 0.5, 'eval_runtime': 1.2, 'eval_samples_per_second': 100.1, 'epoch': "
-             "0.5}\n")
+    text += (
+        "{'eval_loss': 3.2, 'eval_accuracy': 0.5, 'eval_runtime': 1.2, 'eval_samples_per_second': 100.1, 'epoch': "
+        "0.5}\n"
+    )
     text += "{'train_runtime': 12.5, 'train_samples_per_second': 10.0, 'train_loss': 3.7, 'epoch': 3.0}\n"
     run = read(text, "hf-stdout")
     assert values(run, "loss") == pytest.approx([3.9, 3.8, 3.7, 3.6, 3.5])
@@ -124,11 +127,15 @@ def test_keras_progress_bars() -> None:
         text += f"Epoch {epoch}/5\n"
         for batch in (1, 50, 99):
             text += f"\r{batch:3d}/100 [=====>........] - ETA: 3s - loss: 9.9 - acc: 0.1"
-        text += (f"\r100/100 [==============================] - 3s 30ms/step - loss: {4 - epoch}.5 - acc: 0.{epoch} - "
-                 f"val_loss: {epoch}.25 - val_acc: 0.5\n")
+        text += (
+            f"\r100/100 [==============================] - 3s 30ms/step - loss: {4 - epoch}.5 - acc: 0.{epoch} - "
+            f"val_loss: {epoch}.25 - val_acc: 0.5\n"
+        )
     text += "Epoch 00003: reducing learning rate of group 0 to 1.0000e-04.\n"
-    text += ("\r 10/100 [==>...] - ETA: 3s - loss: 7.7 - acc: 0.9\n10/10 [==============================] - 0s "
-             "2ms/step - loss: 0.125 - acc: 0.75\n")
+    text += (
+        "\r 10/100 [==>...] - ETA: 3s - loss: 7.7 - acc: 0.9\n10/10 [==============================] - 0s "
+        "2ms/step - loss: 0.125 - acc: 0.75\n"
+    )
     run = read(text, "keras-progress")
     assert values(run, "loss") == [3.5, 2.5, 1.5]
     assert values(run, "val_loss") == [1.25, 2.25, 3.25]
@@ -155,13 +162,17 @@ def test_keras_verbose_2_of_old_releases() -> None:
     assert steps(run, "val_loss") == [1, 2, 3]
 
 
-D2 = ("[11/18 14:0{m}:11] d2.utils.events INFO:  eta: 1 day, 3:12:11  iter: {i}  total_loss: 0.{i}  loss_cls: 0.1  "
-      "time: 1.0 data_time: 0.02  lr: 0.0002  max_mem: 1234M\n")
+D2 = (
+    "[11/18 14:0{m}:11] d2.utils.events INFO:  eta: 1 day, 3:12:11  iter: {i}  total_loss: 0.{i}  loss_cls: 0.1  "
+    "time: 1.0 data_time: 0.02  lr: 0.0002  max_mem: 1234M\n"
+)
 
 
 def test_detectron2() -> None:
-    text = ("[11/18 14:00:00] detectron2 INFO: Rank of current process: 0. World size: 6\nSOLVER:\n  BASE_LR: 0.01\n  "
-            "MAX_ITER: 90000\n")
+    text = (
+        "[11/18 14:00:00] detectron2 INFO: Rank of current process: 0. World size: 6\nSOLVER:\n  BASE_LR: 0.01\n  "
+        "MAX_ITER: 90000\n"
+    )
     text += "MODEL:\n  SEM_SEG_HEAD:\n    LOSS_WEIGHT: 1.0\n"
     text += "".join(D2.format(m=m, i=19 + 20 * m) for m in range(5))
     names, numbers = "AP,AP50,AP75", "14.3260,28.0750,12.9596"
@@ -190,13 +201,17 @@ def test_mmengine(style: str) -> None:
     for epoch in (1, 2):
         for batch in (50, 100):
             if style == "mmengine":
-                text += (f"2023/06/05 20:1{epoch}:{batch % 60:02d} - mmengine - INFO - Epoch(train)   "
-                         f"[{epoch}][{batch:3d}/100]  lr: 4.0e-03  eta: 2:05:05  time: 7.4  data_time: 6.9  loss: "
-                         f"0.{epoch}{batch}\n")
+                text += (
+                    f"2023/06/05 20:1{epoch}:{batch % 60:02d} - mmengine - INFO - Epoch(train)   "
+                    f"[{epoch}][{batch:3d}/100]  lr: 4.0e-03  eta: 2:05:05  time: 7.4  data_time: 6.9  loss: "
+                    f"0.{epoch}{batch}\n"
+                )
             else:
-                text += (f"2021-06-05 20:1{epoch}:{batch % 60:02d},123 - mmdet - INFO - Epoch "
-                         f"[{epoch}][{batch}/100]\tlr: 4.0e-03, eta: 2:05:05, time: 7.4, data_time: 6.9, loss: "
-                         f"0.{epoch}{batch}\n")
+                text += (
+                    f"2021-06-05 20:1{epoch}:{batch % 60:02d},123 - mmdet - INFO - Epoch "
+                    f"[{epoch}][{batch}/100]\tlr: 4.0e-03, eta: 2:05:05, time: 7.4, data_time: 6.9, loss: "
+                    f"0.{epoch}{batch}\n"
+                )
         line = (
             f"Epoch(val)   [{epoch}][10/10]    coco/AP: 0.{epoch}  data_time: 0.1"
             if style == "mmengine"
@@ -265,16 +280,24 @@ def test_fairseq(style: str) -> None:
     text = "2021-03-01 12:00:00 | INFO | fairseq_cli.train | Namespace(lr=[0.0005], max_epoch=3, arch='transformer')\n"
     for epoch in (1, 2, 3):
         if style == "table":
-            text += (f"| epoch 00{epoch} | loss {10 - epoch} | nll_loss 9.2 | ppl 600 | wps 1000 | num_updates "
-                     f"{epoch * 100} | lr 0.0005 | gnorm 2.5\n")
+            text += (
+                f"| epoch 00{epoch} | loss {10 - epoch} | nll_loss 9.2 | ppl 600 | wps 1000 | num_updates "
+                f"{epoch * 100} | lr 0.0005 | gnorm 2.5\n"
+            )
         elif style == "bars":
-            text += (f"epoch 00{epoch}:    100 / 3000 loss={10 - epoch}, nll_loss=9.2, ppl=600, wps=1000, "
-                     f"num_updates={epoch * 100}, lr=0.0005, gnorm=2.5\n")
+            text += (
+                f"epoch 00{epoch}:    100 / 3000 loss={10 - epoch}, nll_loss=9.2, ppl=600, wps=1000, "
+                f"num_updates={epoch * 100}, lr=0.0005, gnorm=2.5\n"
+            )
         else:
-            text += (f'2021-03-01 12:0{epoch}:00 | INFO | train_inner | {{"epoch": {epoch}, "update": 0.1, "loss": '
-                     f'"{10 - epoch}", "num_updates": "{epoch * 100}", "gnorm": "2.5"}}\n')
-        text += (f"| epoch 00{epoch} | valid on 'valid' subset | loss {11 - epoch} | ppl 700 | num_updates "
-                 f"{epoch * 100} | best_loss 3\n")
+            text += (
+                f'2021-03-01 12:0{epoch}:00 | INFO | train_inner | {{"epoch": {epoch}, "update": 0.1, "loss": '
+                f'"{10 - epoch}", "num_updates": "{epoch * 100}", "gnorm": "2.5"}}\n'
+            )
+        text += (
+            f"| epoch 00{epoch} | valid on 'valid' subset | loss {11 - epoch} | ppl 700 | num_updates "
+            f"{epoch * 100} | best_loss 3\n"
+        )
     run = read(text, "fairseq")
     name = "train/loss" if style == "json" else "loss"
     assert values(run, name) == [9, 8, 7]
@@ -287,8 +310,10 @@ def test_fairseq(style: str) -> None:
 def test_deepspeed() -> None:
     text = ""
     for i in range(1, 7):
-        text += (f"[2021-05-23 08:29:{i:02d},123] [INFO] [logging.py:68:log_dist] [Rank 0] step={i * 10}, skipped=0, "
-                 f"lr=[0.0001, 0.0001], mom=[(0.9, 0.999)]\n")
+        text += (
+            f"[2021-05-23 08:29:{i:02d},123] [INFO] [logging.py:68:log_dist] [Rank 0] step={i * 10}, skipped=0, "
+            f"lr=[0.0001, 0.0001], mom=[(0.9, 0.999)]\n"
+        )
         text += f"steps: {i * 10} loss: {5 - i / 10:.4f} iter time (s): 0.512 samples/sec: 60.1\n"
     text += "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
     run = read(text, "deepspeed")
@@ -321,8 +346,10 @@ def test_fastai_table() -> None:
 
 
 def test_spacy_table() -> None:
-    text = ("ℹ Pipeline: ['tok2vec', 'ner']\nE    #       LOSS TOK2VEC  LOSS NER  ENTS_F  ENTS_P  ENTS_R  SCORE \n---  "
-            "------  ------------  --------  ------  ------  ------  ------\n")
+    text = (
+        "ℹ Pipeline: ['tok2vec', 'ner']\nE    #       LOSS TOK2VEC  LOSS NER  ENTS_F  ENTS_P  ENTS_R  SCORE \n---  "
+        "------  ------------  --------  ------  ------  ------  ------\n"
+    )
     text += "".join(
         f"  {i // 2}     {i * 200:4d}         {9 - i}.00    {50 - i}.67    {i}.50   {i}.00    1.00    0.0{i} \n"
         for i in range(6)
@@ -337,13 +364,19 @@ def test_ultralytics_output() -> None:
     for epoch in (1, 2, 3):
         text += "\n      Epoch    GPU_mem   box_loss   cls_loss   dfl_loss  Instances       Size\n"
         for done in (1, 5, 10):
-            text += (f"\r        {epoch}/3      5.1G     1.{epoch}      {done}.5      1.{epoch}         12        640: "
-                     f"{done * 10:3d}%|#####     | {done}/10 [00:01<00:02,  5.00it/s]")
-        text += ("\n                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): "
-                 "100%|##########| 2/2 [00:00<00:00,  5.00it/s]\n")
-        text += (f"                   all        128        929      0.6{epoch}      0.55       0.5{epoch}      "
-                 f"0.4{epoch}\n                person        128        254      0.80      0.70       0.75      "
-                 f"0.5{epoch}\n")
+            text += (
+                f"\r        {epoch}/3      5.1G     1.{epoch}      {done}.5      1.{epoch}         12        640: "
+                f"{done * 10:3d}%|#####     | {done}/10 [00:01<00:02,  5.00it/s]"
+            )
+        text += (
+            "\n                 Class     Images  Instances      Box(P          R      mAP50  mAP50-95): "
+            "100%|##########| 2/2 [00:00<00:00,  5.00it/s]\n"
+        )
+        text += (
+            f"                   all        128        929      0.6{epoch}      0.55       0.5{epoch}      "
+            f"0.4{epoch}\n                person        128        254      0.80      0.70       0.75      "
+            f"0.5{epoch}\n"
+        )
     run = one(read_any(text, "log.txt"))
     assert values(run, "train/cls_loss") == [10.5, 10.5, 10.5]  # the last frame of each epoch
     assert steps(run, "train/box_loss") == [1, 2, 3]
@@ -394,8 +427,10 @@ def test_bars_of_pytorch_cifar(style: str) -> None:
         text += f"\nEpoch: {epoch}\n"
         for total, base in ((391, 1.0), (100, 2.0)):
             for done in (1, total // 2, total):
-                message = (f"Step: 9ms | Tot: 9s585ms | Loss: {base + epoch / 10 + total - done:.3f} | Acc: 26.208% "
-                           f"(13104/50000)")
+                message = (
+                    f"Step: 9ms | Tot: 9s585ms | Loss: {base + epoch / 10 + total - done:.3f} | Acc: 26.208% "
+                    f"(13104/50000)"
+                )
                 end = "\n" if done == total else "\r"
                 if style == "inside":
                     text += f" [==== {done}/{total} ===>]  {message}{end}"

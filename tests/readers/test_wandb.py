@@ -188,8 +188,10 @@ def test_gpus_of_others_are_left_out() -> None:
 
 
 def test_a_crash_without_metrics_is_an_event(tmp_path: Path) -> None:
-    text = ('Traceback (most recent call last):\n  File "t.py", line 1, in <module>\ntorch.OutOfMemoryError: CUDA out '
-            'of memory.\n')
+    text = (
+        'Traceback (most recent call last):\n  File "t.py", line 1, in <module>\ntorch.OutOfMemoryError: CUDA out '
+        "of memory.\n"
+    )
     run_folder(tmp_path, text, '{"_wandb": {"runtime": 3}}')
     run = read_folder(tmp_path)
     assert "oom" in [event.kind for event in run.events]

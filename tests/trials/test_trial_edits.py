@@ -134,7 +134,7 @@ EDITS = {
         ["opt = torch.optim.Adam(net.parameters())"],
     ),
     "keep_gradients": (
-        "for x in data:\n    loss(x).backward()\n    clip(net)\n    opt.zero_grad()\n    opt.step()\n    sched.step()\n",
+        "for x in data:\n    loss(x).backward()\n    clip(net)\n    opt.zero_grad()\n    opt.step()\n    sched.step()\n",  # noqa: E501
         ["opt.step()"],
     ),
     "unfreeze": ("for p in model.parameters():\n    p.requires_grad = False\nmodel.fit()\n", []),

@@ -2,7 +2,7 @@
 
 A mutator finds places in a module by structure (libcst) and gives, for each place, a few replacements of text;
 everything else of the file stays byte for byte. It declares the cause that a diagnosis should name, and others that
-would be as right. """
+would be as right."""
 
 from __future__ import annotations
 

@@ -74,8 +74,10 @@ def no_exploration(source: Source) -> Iterator[Place]:
 
 def swapped(source: Source) -> Iterator[Place]:
     """Chosen and rejected change places on the way into the trainer."""
-    other = (".rename_columns({'chosen': '_kept'}).rename_columns({'rejected': 'chosen'}).rename_columns({'_kept': "
-             "'rejected'})")
+    other = (
+        ".rename_columns({'chosen': '_kept'}).rename_columns({'rejected': 'chosen'}).rename_columns({'_kept': "
+        "'rejected'})"
+    )
     for call in source.calls("DPOTrainer", "RewardTrainer"):
         data = source.keyword(call, "train_dataset")
         if data is not None:

@@ -26,7 +26,7 @@ def frozen(source: Source) -> Iterator[Place]:
             yield [
                 source.before(
                     statement,
-                    "[p.requires_grad_(False) for p in [p for p in trainer.model.parameters() if p.requires_grad][:-2]]",
+                    "[p.requires_grad_(False) for p in [p for p in trainer.model.parameters() if p.requires_grad][:-2]]",  # noqa: E501
                 )
             ]
 

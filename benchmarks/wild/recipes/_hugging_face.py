@@ -65,7 +65,7 @@ METRICS = {
         return {
             "overall_precision": both / max(1, said), "overall_recall": both / max(1, true),
             "overall_f1": 2 * both / max(1, said + true), "overall_accuracy": sum(a == b for a, b in words) / len(words),
-        }""",
+        }""",  # noqa: E501
     ),
 }  # fmt: skip
 

@@ -47,7 +47,7 @@ class BucketIterator:
         longest = max(map(len, rows))
         rows = [row + [stoi["<blank>"]] * (longest - len(row)) for row in rows]
         return torch.tensor(rows, device=self.device).t()
-'''
+'''  # noqa: E501
 
 
 def pair(draw: random.Random) -> Namespace:

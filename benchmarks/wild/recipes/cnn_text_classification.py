@@ -6,7 +6,7 @@ from pathlib import Path
 from data import sentences
 from recipe import Recipe, Result
 
-GOOD = "moving warm funny clever fresh charming tender gripping honest brilliant lively wise bold graceful witty sweet".split()
+GOOD = "moving warm funny clever fresh charming tender gripping honest brilliant lively wise bold graceful witty sweet".split()  # noqa: E501
 BAD = "dull flat clumsy stale lifeless boring cold shallow tedious awful empty foolish timid heavy bland bitter".split()
 
 

@@ -14,7 +14,7 @@ def get_encoding(name):
     """Bytes as tokens, in place of GPT-2's, which tiktoken would download."""
     ranks = {bytes([byte]): byte for byte in range(256)}
     return tiktoken.Encoding(name, pat_str=r"[\\\\s\\\\S]", mergeable_ranks=ranks, special_tokens={"<|endoftext|>": 256})
-'''
+'''  # noqa: E501
 FOLDER = "ch05/01_main-chapter-code"
 
 

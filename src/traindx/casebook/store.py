@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS cases (
 CREATE INDEX IF NOT EXISTS by_source ON cases (source, name);
 CREATE INDEX IF NOT EXISTS by_status ON cases (status);
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-"""
+"""  # noqa: E501
 _COLUMNS = (
     "uid", "created", "source", "name", "made_by", "verdict", "headline", "steps", "present", "absent", "hypotheses",
     "settings",

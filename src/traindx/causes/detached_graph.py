@@ -89,7 +89,7 @@ CAUSE = Cause(
         "frozen-params": "frozen parameters have requires_grad=False; detached ones want a gradient and get None",
         "params-not-in-optimizer": "forgotten parameters do receive gradients, the optimizer just never steps them",
         "vanishing-gradients": "a vanished gradient is a tiny number that shrinks layer by layer; a detached one is "
-                               "None",
+        "None",
         "dead-relu": "dead units give gradients of zeros and zero activations; a detached layer has live activations",
     },
     fixes=("keep-graph-attached", "enable-input-grads"),

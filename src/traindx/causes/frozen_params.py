@@ -86,9 +86,9 @@ CAUSE = Cause(
     },
     look_alikes={
         "params-not-in-optimizer": "forgotten parameters have gradients that pile up; frozen ones have none and ask "
-                                   "for none",
+        "for none",
         "detached-graph": "a detached graph leaves trainable parameters without a gradient; frozen ones are not "
-                          "trainable",
+        "trainable",
         "lr-too-low": "with a low rate every weight moves a little; frozen weights are bit-for-bit the same",
         "vanishing-gradients": "vanishing gradients are small but there, layer by layer smaller towards the input",
     },

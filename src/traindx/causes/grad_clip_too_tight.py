@@ -73,7 +73,7 @@ CAUSE = Cause(
     look_alikes={
         "lr-too-low": "the gradients are below the threshold and clipping never acts",
         "too-few-epochs": "the slope follows the gradient; here it is a straight line because every step has the same "
-                          "length",
+        "length",
         "loss-sum-reduction": "the norms are large because the loss is a sum; the threshold is then only the victim",
     },
     fixes=("loosen-clipping", "raise-lr", "use-mean-reduction"),

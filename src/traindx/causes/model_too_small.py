@@ -87,7 +87,7 @@ CAUSE = Cause(
         "dropout-too-high": "the train loss drops in eval mode; a small model stays high",
         "weight-decay-too-high": "the weight norm falls; a small model's weights grow",
         "lr-decay-missing": "a tenth of the rate lowers the floor at once",
-        "labels-misaligned": "a wrong pairing of inputs and labels can be memorised for one batch but never generalises",
+        "labels-misaligned": "a wrong pairing of inputs and labels can be memorised for one batch but never generalises",  # noqa: E501
         "missing-nonlinearity": "any width ends at the floor of a linear model",
         "too-few-epochs": "the last fifth of the run still falls",
     },

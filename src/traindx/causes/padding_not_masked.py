@@ -82,7 +82,7 @@ CAUSE = Cause(
         "causal-mask-missing": "counting only real tokens brings the loss back to normal here, and not there",
         "class-imbalance": "the output collapses onto a real majority class, not onto the pad token",
         "division-by-zero": "a batch without a single target gives NaN; padding that counts gives a loss that is too "
-                            "low",
+        "low",
         "train-val-leak": "only validation is too good; padding flatters train and validation alike",
     },
     fixes=("mask-padding",),

@@ -82,7 +82,7 @@ CAUSE = Cause(
     },
     look_alikes={
         "frozen-params": "a frozen parameter has requires_grad=False and no gradient; a forgotten one has a growing "
-                         "gradient",
+        "gradient",
         "detached-graph": "a detached parameter has no gradient although it wants one; a forgotten one has a gradient",
         "lr-too-low": "a low rate moves every weight a little; forgotten weights are bit-for-bit unchanged",
         "model-too-small": "a small model changes all its weights and still stops high",

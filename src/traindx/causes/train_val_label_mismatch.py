@@ -89,7 +89,7 @@ CAUSE = Cause(
     },
     look_alikes={
         "val-preprocessing-mismatch": "training samples through the validation transform score badly; here they score "
-                                      "well",
+        "well",
         "overfitting": "validation accuracy stays far above chance",
         "label-encoding-wrong": "the coding is wrong in both splits, so train suffers as well",
         "loss-sign-flipped": "train is below chance too",

@@ -89,7 +89,7 @@ CAUSE = Cause(
         "still-improving": "sometimes",
     },
     look_alikes={
-        "healthy": "dropout and epoch averaging put validation a little below train; a leak takes it to zero with train",
+        "healthy": "dropout and epoch averaging put validation a little below train; a leak takes it to zero with train",  # noqa: E501
         "causal-mask-missing": "train itself is too good for the model; in a leak train is ordinary",
         "target-not-shifted": "train and validation reach almost zero within a few hundred steps",
         "class-imbalance": "a high accuracy that is the majority share and does not move",

@@ -89,9 +89,9 @@ CAUSE = Cause(
     },
     look_alikes={
         "overfitting": "both curves fall together first and part later; here validation is bad from the first "
-                       "evaluation",
+        "evaluation",
         "train-val-label-mismatch": "training samples through the validation transform score well; here they score "
-                                    "badly",
+        "badly",
         "train-mode-during-eval": "two evaluations of one checkpoint differ; here they agree",
         "labels-misaligned": "train itself only memorises slowly; here train learns fast",
     },

@@ -83,7 +83,7 @@ CAUSE = Cause(
         "init-too-large": "the first loss lies above ln(vocabulary); a random head of ordinary scale sits at it",
         "label-encoding-wrong": "the head is trained but its answers are permuted; here it is random",
         "optimizer-recreated": "the loss jumps at a restart and comes back soon; a lost head has to be relearned",
-        "params-not-in-optimizer": "any layer may be missed; here it is exactly one of a pair that should be one tensor",
+        "params-not-in-optimizer": "any layer may be missed; here it is exactly one of a pair that should be one tensor",  # noqa: E501
     },
     fixes=("tie-weights",),
     do_not=(

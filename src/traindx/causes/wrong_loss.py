@@ -93,7 +93,7 @@ CAUSE = Cause(
     },
     look_alikes={
         "labels-misaligned": "one batch can be memorised with a perfect metric; with a wrong loss the metric stays "
-                             "behind",
+        "behind",
         "class-imbalance": "reweighting the same loss moves the metric at once",
         "softmax-before-cross-entropy": "the floor has the exact value ln(e + K - 1) - 1",
         "model-too-small": "loss and metric agree with each other and improve with width",

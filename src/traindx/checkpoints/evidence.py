@@ -56,8 +56,10 @@ def _summary(found: Measured) -> str:
     if found.before is not None:
         compared = [layer.drift for layer in found.layers.values() if layer.drift is not None and not layer.buffer]
         still = sum(way.identical for way in compared)
-        text += (f" Against {found.before.path}: {len(compared) - still} of {len(compared)} tensors moved, {still} are "
-                 f"identical.")
+        text += (
+            f" Against {found.before.path}: {len(compared) - still} of {len(compared)} tensors moved, {still} are "
+            f"identical."
+        )
     return text
 
 

@@ -71,14 +71,18 @@ def _nonfinite(found: Measured) -> Iterator[Fact]:
         count = sum(layer.stats.size for layer in weights)
         yield _fact(found, "nonfinite-weight", False, f"All {count:,} numbers in {len(weights)} tensors are finite.")
     if statistics:
-        text = (f"The running statistics of {listed([layer.name for layer in statistics])} hold NaN or Inf: an "
-                f"activation was not finite.")
+        text = (
+            f"The running statistics of {listed([layer.name for layer in statistics])} hold NaN or Inf: an "
+            f"activation was not finite."
+        )
         yield _fact(found, "nonfinite-activation", True, text, statistics[0].name)
     pushed = [layer.name for layer in found.layers.values() if layer.update is not None and layer.update.nonfinite]
     pushed += [name for name, update in found.unnamed.items() if update.nonfinite]
     if pushed:
-        text = (f"The optimiser's moments hold NaN or Inf for {len(pushed)} of {len(found.updates)} parameters "
-                f"({listed(pushed)}): a gradient was not finite.")
+        text = (
+            f"The optimiser's moments hold NaN or Inf for {len(pushed)} of {len(found.updates)} parameters "
+            f"({listed(pushed)}): a gradient was not finite."
+        )
         yield _fact(found, "nonfinite-gradient", True, text, pushed[0])
 
 
@@ -122,8 +126,10 @@ def _copies(found: Measured) -> Iterator[Fact]:
     equal = [layer for layer in hidden if layer.stats.copies]
     if equal:
         names = [layer.name for layer in equal]
-        text = (f"In {len(equal)} of {len(hidden)} hidden weight matrices all rows are the same ({listed(names)}): "
-                f"their units are copies of each other.")
+        text = (
+            f"In {len(equal)} of {len(hidden)} hidden weight matrices all rows are the same ({listed(names)}): "
+            f"their units are copies of each other."
+        )
         yield _fact(
             found,
             "equal-initial-weights",
@@ -180,8 +186,10 @@ def _optimizer(found: Measured) -> Iterator[Fact]:
         return
     sure = found.checkpoint.curves is not None or found.checkpoint.format in _COUNTS_UPDATES
     if made < step * (REBUILT if sure else REBUILT_UNSURE):
-        text = (f"The optimiser has counted {made:.0f} of {step:.0f} updates: its state was lost {step - made:.0f} "
-                f"updates into the training.")
+        text = (
+            f"The optimiser has counted {made:.0f} of {step:.0f} updates: its state was lost {step - made:.0f} "
+            f"updates into the training."
+        )
         yield _fact(found, "optimizer-rebuilt", True, text, None, 1.0 if made < 0.9 * REBUILT * step else 0.7)
     elif made >= 0.9 * step:
         yield _fact(
@@ -200,8 +208,10 @@ def _rounding(found: Measured) -> Iterator[Fact]:
     if not pushed or _decayed(found):
         return
     share = sum(lost * layer.stats.size for layer, lost in pushed) / weights
-    text = (f"Weights and moments are kept in bfloat16, and the update they ask for leaves {share * 100:.1f} % of the "
-            f"elements exactly as they are.")
+    text = (
+        f"Weights and moments are kept in bfloat16, and the update they ask for leaves {share * 100:.1f} % of the "
+        f"elements exactly as they are."
+    )
     if share >= LOST:
         yield _fact(
             found, "updates-lost-to-rounding", True, text, pushed[0][0].name, 1.0 if share >= LOST_PLAIN else 0.7
@@ -227,8 +237,10 @@ def _adapters(found: Measured) -> Iterator[Fact]:
         return
     zero = [layer for layer in ends if layer.stats.constant == 0]
     if len(zero) == len(ends):
-        text = (f"All {len(ends)} second matrices of the adapter are exactly zero "
-                f"({listed([layer.name for layer in zero])}): it adds nothing.")
+        text = (
+            f"All {len(ends)} second matrices of the adapter are exactly zero "
+            f"({listed([layer.name for layer in zero])}): it adds nothing."
+        )
         yield _fact(found, "adapter-at-zero", True, text, zero[0].name, 1.0 if trained(found) else 0.8)
     elif not zero:
         yield _fact(found, "adapter-at-zero", False, f"None of {len(ends)} second matrices of the adapter is zero.")
@@ -248,8 +260,10 @@ def _tied(found: Measured) -> Iterator[Fact]:
     if apart.identical or apart.change == 0:
         yield _fact(found, "tied-weights-apart", False, f"{head.name} and {embedding.name} hold the same numbers.")
         return
-    text = (f"The config ties {head.name} to {embedding.name}, but they differ by {apart.change * 100:.3g} % of their "
-            f"norm (cosine {apart.cosine:.3f}).")
+    text = (
+        f"The config ties {head.name} to {embedding.name}, but they differ by {apart.change * 100:.3g} % of their "
+        f"norm (cosine {apart.cosine:.3f})."
+    )
     yield _fact(found, "tied-weights-apart", True, text, head.name)
 
 

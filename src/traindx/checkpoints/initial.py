@@ -2,7 +2,7 @@
 
 A uniform start has sharp edges: of n weights the largest lies within about 1/n of the bound, and any training pushes
 some beyond it, so that a layer which still ends exactly there was hardly moved. A normal start has no edge; there the
-standard deviation, which n weights fix to 1/√(2n), and the shape must agree. """
+standard deviation, which n weights fix to 1/√(2n), and the shape must agree."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ script has one of that name itself.
 Everything behind a script is the script's, as it should be. Only an option that traindx knows and that the script's
 source never names is taken for traindx's own; `--` before it leaves it to the script in any case. A script that reads
 its options with argparse names them with their dashes; with anything else, any word of its source may be the name of
-one. """
+one."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A setting is best judged among runs that agree in all others: one change at a time. Where a search drew everything at
 random there are no such runs, and the others are taken out by regression. Either way a p-value comes from permuting the
 outcomes, corrected for the number of settings asked about; settings that always change together are named instead of
-guessed at. """
+guessed at."""
 
 from __future__ import annotations
 
@@ -101,13 +101,17 @@ def _one(
         why = f"Among {inside} runs that {others_said} it explains {_percent(tested.share)} of the order."
         return replace(open_, verdict="no effect seen", why=why, share=tested.share, design="controlled"), tested
     if partners:
-        why = (f"It never changes without {' and '.join(partners)}: these runs cannot tell them apart. Change one at a "
-               f"time.")
+        why = (
+            f"It never changes without {' and '.join(partners)}: these runs cannot tell them apart. Change one at a "
+            f"time."
+        )
         return replace(open_, verdict="confounded", why=why, confounded_with=tuple(partners)), nothing
     if not can_regress:
         need = ENOUGH_PER_COLUMN * columns
-        why = (f"{len(units)} different settings for {len(names)} that differ; it takes about {need}, or one change at "
-               f"a time.")
+        why = (
+            f"{len(units)} different settings for {len(names)} that differ; it takes about {need}, or one change at "
+            f"a time."
+        )
         return replace(open_, why=why), nothing
     y = ranks(np.array([mean for _, mean in units]))
     x = _features([table.values[i][name] for i, _ in units])

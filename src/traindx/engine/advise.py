@@ -108,11 +108,15 @@ def settle(gain: Gain, signals: Signals, *, well: bool = False) -> str:
     shown = command(gain.way, signals)
     told = f"`{shown}`{inside}" if shown.startswith("traindx ") else shown
     if well and gain.decides:
-        return (f"{told} settles most for its cost: {gain.way.evidence} would tell a healthy run from "
-                f"{_listed(gain.decides)}.")
+        return (
+            f"{told} settles most for its cost: {gain.way.evidence} would tell a healthy run from "
+            f"{_listed(gain.decides)}."
+        )
     if len(gain.decides) > 1:
-        return (f"{told} settles most for its cost: {gain.way.evidence} would tell {gain.decides[0]} from "
-                f"{_listed(gain.decides[1:])}.")
+        return (
+            f"{told} settles most for its cost: {gain.way.evidence} would tell {gain.decides[0]} from "
+            f"{_listed(gain.decides[1:])}."
+        )
     return f"{told} settles most for its cost: it shows {gain.way.evidence}."
 
 

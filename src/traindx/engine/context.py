@@ -1,5 +1,5 @@
-"""What the settings and the timing of events say about causes, beyond the symptoms: an Adam rate of 0.1 is suspicious by
-itself, and a run in fp32 cannot overflow in fp16."""
+"""What the settings and the timing of events say about causes, beyond the symptoms: an Adam rate of 0.1 is suspicious
+by itself, and a run in fp32 cannot overflow in fp16."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve
 from traindx.symptoms import symptoms
 
-# Rates at which an optimiser usually trains: below and above, the rate itself is a suspect. Defaults of the libraries and
-# of published recipes lie inside.
+# Rates at which an optimiser usually trains: below and above, the rate itself is a suspect. Defaults of the libraries
+# and of published recipes lie inside.
 USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
 
 
@@ -112,14 +112,14 @@ def _family(signals: Signals) -> str:
 
 
 def _decoupled(signals: Signals) -> bool:
-    """AdamW and its kin shrink weights apart from the gradient, so that a decay of 0.1 is ordinary there; added to the gradient
-    it is about six times as strong."""
+    """AdamW and its kin shrink weights apart from the gradient, so that a decay of 0.1 is ordinary there; added to the
+    gradient it is about six times as strong."""
     return "adamw" in str(lookup.setting(signals.run.config, "optimizer") or "adamw").lower()
 
 
 def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    """Adam moves every weight by about the learning rate, so weights that stay where they are were given too small a one;
-    the size of the gradient cannot be the reason."""
+    """Adam moves every weight by about the learning rate, so weights that stay where they are were given too small a
+    one; the size of the gradient cannot be the reason."""
     lr = peak_lr(signals)
     if "tiny-updates" not in seen or _family(signals) != "adam" or lr is None or not lr > 0:
         return
@@ -199,8 +199,8 @@ def _excess(name: str, value: float) -> float:
 
 
 def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    """A model of a few hundred parameters that fits nothing is probably too small, as is one that hands many classes through
-    a few values; one of millions is not."""
+    """A model of a few hundred parameters that fits nothing is probably too small, as is one that hands many classes
+    through a few values; one of millions is not."""
     count = lookup.number(signals.run.config, "parameters")
     if count is None or not seen.keys() & {"underfitting", "plateau", "slow-convergence"}:
         return
@@ -217,7 +217,8 @@ def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
 
 
 def _machine(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    """What cannot be: ranks that differ where there is one, a device to wait for where there is none, tokens among pixels."""
+    """What cannot be: ranks that differ where there is one, a device to wait for where there is none, tokens among
+    pixels."""
     if signals.run.config.get("recording.world") == 1:
         for cause in ("replicas-diverge", "straggler-rank"):
             yield Hint(cause, -4.0, "the training runs in a single process")
@@ -300,11 +301,17 @@ def _only_evaluated(signals: Signals, event: Observation) -> bool:
 
 
 def _no_targets(event: Observation) -> Iterator[Hint]:
-    """Precision, rate and gradients are those of the training, which is finite; what evaluation has of its own is its data."""
-    text = "only evaluations are NaN while the training loss stays finite: a mean over no targets (all of them masked or cut off)"
+    """Precision, rate and gradients are those of the training, which is finite; what evaluation has of its own is its
+    data."""
+    text = (
+        "only evaluations are NaN while the training loss stays finite: a mean over no targets (all of them masked "
+        "or cut off)"
+    )
     yield Hint("division-by-zero", 3.0, text)
-    for cause in ("fp16-overflow", "lr-too-high", "exploding-gradients", "grad-clip-missing", "init-too-large", "warmup-missing",
-                  "inputs-not-normalized", "targets-not-normalized", "corrupt-samples", "missing-zero-grad", "momentum-too-high"):  # fmt: skip
+    for cause in ("fp16-overflow", "lr-too-high", "exploding-gradients", "grad-clip-missing", "init-too-large",
+                  "warmup-missing",
+                  "inputs-not-normalized", "targets-not-normalized", "corrupt-samples", "missing-zero-grad",
+                  "momentum-too-high"):  # fmt: skip
         yield Hint(cause, -2.5, "the training loss is finite")
     yield Hint("nan-in-data", -0.5, "the training loss is finite")
 
@@ -343,8 +350,8 @@ def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
 
 
 def _mirrored(signals: Signals, val: Curve, train: Curve) -> Iterator[Hint]:
-    """What is learnt of the wrong labels is wrong the more surely the better it is learnt, so that validation rises as training
-    falls; inputs of another scale give answers of another size, in no order."""
+    """What is learnt of the wrong labels is wrong the more surely the better it is learnt, so that validation rises as
+    training falls; inputs of another scale give answers of another size, in no order."""
     there = signals.train_at(val.x)
     if there is None or len(val) < MIRRORED_FOR:
         return
@@ -368,8 +375,8 @@ def _in_order(one: Floats, other: Floats) -> float:
 
 
 def _hits(signals: Signals) -> Iterator[Hint]:
-    """What an accuracy on validation data tells of a training that learns: far below guessing it has other labels; the same
-    number again and again is the share of one class."""
+    """What an accuracy on validation data tells of a training that learns: far below guessing it has other labels; the
+    same number again and again is the share of one class."""
     score, train = signals.score, signals.train
     if score is None or train is None or min(len(score), len(train)) < 4 or train.reduction < LEARNT:
         return
@@ -396,8 +403,8 @@ def _hits(signals: Signals) -> Iterator[Hint]:
 
 
 def _rising(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    """Where a score or a return is all there is to go by, few symptoms can be ruled out; that it rose far beyond its noise and
-    ends near its best is what a training that works shows."""
+    """Where a score or a return is all there is to go by, few symptoms can be ruled out; that it rose far beyond its
+    noise and ends near its best is what a training that works shows."""
     main = signals.main
     problems = any(symptoms()[name].severity == "problem" for name in seen if name in symptoms())
     if main is None or main.sign > 0 or len(main) < ROSE_IN or problems:
@@ -409,15 +416,16 @@ def _rising(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
 
 
 def _guessing(signals: Signals, train: Curve) -> float | None:
-    """The accuracy of a guess: from the number of classes, else from the loss of the untrained model, which is its logarithm."""
+    """The accuracy of a guess: from the number of classes, else from the loss of the untrained model, which is its
+    logarithm."""
     if signals.classes is not None:
         return 1 / signals.classes[0]
     return float(np.exp(-train.initial)) if 0.6 < train.initial < 7 else None
 
 
 def _sign(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    """A loss that is negative before anything is learnt, and grows from there, is made large; a likelihood taken of raw scores
-    begins near zero."""
+    """A loss that is negative before anything is learnt, and grows from there, is made large; a likelihood taken of raw
+    scores begins near zero."""
     train = signals.train
     if train is None or signals.kind != "supervised":
         return

@@ -26,7 +26,7 @@ SCOPE: Mapping[str, str] = {
     "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate "
     "gradients, "
     "or look at torch.cuda.memory_summary().",
-    "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",
+    "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",  # noqa: E501
 }
 
 

@@ -3,7 +3,7 @@
 Explanations compete, so the ranking alone names one. Where a problem was seen that the first cause does not bring
 about, that problem is ranked again without everything the first explains; another cause is named only if it then beats
 health. Mistakes that were seen directly are ranked one by one, so that a script with three of them hears of all three;
-of what curves suggest, one second cause is as far as the evidence carries. """
+of what curves suggest, one second cause is as far as the evidence carries."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ for inputs, targets in loader:
 """,
     safety="safe",
     why_safe="A slower start costs a few per cent of the steps and leaves the peak rate and the end of training as "
-             "they were.",
+    "they were.",
     clears=("loss-spike", "divergence", "lr-schedule-anomaly"),
     doc="""\
 Raises the rate linearly from near zero to its peak over about 5 % of the steps. Adam's second moment is an average of

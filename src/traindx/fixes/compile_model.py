@@ -12,7 +12,7 @@ model = torch.compile(model, mode="reduce-overhead")   # fuses kernels and repla
 torch.set_float32_matmul_precision("high")             # TF32 for the fp32 matrix products
 """,
     safety="caution",
-    why_safe="The first steps take minutes to compile, varying shapes compile again, numbers change in the last digits.",
+    why_safe="The first steps take minutes to compile, varying shapes compile again, numbers change in the last digits.",  # noqa: E501
     clears=("slow-step",),
     doc="""\
 Fuses elementwise work and removes most of the launch cost, which is what small batches and deep chains of small

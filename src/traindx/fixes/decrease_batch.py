@@ -13,7 +13,7 @@ loader = torch.utils.data.DataLoader(dataset, batch_size=batch_size, shuffle=Tru
 """,
     safety="caution",
     why_safe="More noise per step and less efficient hardware use; lower the learning rate too if the loss gets "
-             "restless.",
+    "restless.",
     clears=("slow-convergence", "still-improving"),
     doc="""\
 The same data gives four times as many updates, and the added noise often finds flatter, better generalising minima

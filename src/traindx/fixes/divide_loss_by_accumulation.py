@@ -19,7 +19,7 @@ for index, (inputs, targets) in enumerate(loader):
 """,
     safety="safe",
     why_safe="It restores the gradient of one large batch; with plain SGD the effective rate falls by the accumulation "
-             "factor.",
+    "factor.",
     clears=("exploding-gradients", "high-initial-loss", "divergence"),
     doc="""\
 Makes accumulated micro-batches equal to one large batch. For sequences of unequal length the exact form sums the

@@ -19,7 +19,7 @@ replace_relu(model)
 """,
     safety="caution",
     why_safe="Trained weights carry over with a small change of function; PReLU adds parameters that need the "
-             "optimizer.",
+    "optimizer.",
     clears=("dead-units",),
     doc="""\
 Gives the negative side a slope of 0.01, so that a unit that is off still receives a gradient and can return.

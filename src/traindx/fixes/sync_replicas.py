@@ -21,7 +21,7 @@ def assert_replicas_equal() -> None:
     sums = [torch.zeros_like(total) for _ in range(dist.get_world_size())]
     dist.all_gather(sums, total)
     assert all(torch.equal(s, sums[0]) for s in sums), [s.item() for s in sums]
-""",
+""",  # noqa: E501
     safety="caution",
     why_safe="All ranks continue from rank 0's weights: what the others learned apart is dropped.",
     clears=("replica-mismatch",),

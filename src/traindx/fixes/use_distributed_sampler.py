@@ -15,7 +15,7 @@ for epoch in range(epochs):
 """,
     safety="caution",
     why_safe="The batch of one update grows with the number of ranks, so that the learning rate may need its warm-up "
-             "again.",
+    "again.",
     clears=("same-data-on-ranks",),
     doc="""\
 The sampler deals the data set out: each rank sees its own part, and an epoch has as many steps less. For a streaming

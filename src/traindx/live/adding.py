@@ -14,8 +14,8 @@ FILE = "rank-0.jsonl"
 
 
 def entries(reading: Reading) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of a reading, each with its kind: facts and settings as an observer's, and the whole of it for whoever shows it.
-    Its values belong to the moment that was probed, not to the course of a training, and stay inside."""
+    """The lines of a reading, each with its kind: facts and settings as an observer's, and the whole of it for whoever
+    shows it. Its values belong to the moment that was probed, not to the course of a training, and stay inside."""
     for fact in reading.facts:
         yield "fact", {
             "id": fact.id, "present": fact.present, "evidence": fact.evidence, "where": fact.where, "step": fact.step,

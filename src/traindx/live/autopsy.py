@@ -1,8 +1,7 @@
 """Measures what the autograd graph of a loss holds, without computing anything again: for a loss that is not finite.
 
-The graph keeps what each operation needs for its gradient: the operand of a logarithm, the divisor of a division, the input
-of a layer. The operation whose operands are finite and whose result is not is where it began.
-"""
+The graph keeps what each operation needs for its gradient: the operand of a logarithm, the divisor of a division, the
+input of a layer. The operation whose operands are finite and whose result is not is where it began."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Measures which parameters a gradient that is not finite has reached while the loss is finite, and what it passed on
 the way.
 
-A parameter whose gradient is finite vouches for every operation between it and the loss. What lies before only parameters
-with bad gradients is suspect, and among the suspects the one next to the loss came first.
-"""
+A parameter whose gradient is finite vouches for every operation between it and the loss. What lies before only
+parameters with bad gradients is suspect, and among the suspects the one next to the loss came first."""
 
 from __future__ import annotations
 

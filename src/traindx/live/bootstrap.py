@@ -1,6 +1,6 @@
 """Starts the recorder in a process as soon as torch has been imported there, and only then: processes that never use
-torch pay for two entries in sys.meta_path and nothing else. Hugging Face's Trainer has no entry points, so that it is met the
-same way."""
+torch pay for two entries in sys.meta_path and nothing else. Hugging Face's Trainer has no entry points, so that it is
+met the same way."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ class _AfterImport(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Waits until a module has been imported. Being asked where it lies is no import: libraries ask so before they decide whether to
-    import it (`importlib.util.find_spec`), and an import that failed may be tried again. So it stays until one has succeeded."""
+    """Waits until a module has been imported. Being asked where it lies is no import: libraries ask so before they
+    decide whether to import it (`importlib.util.find_spec`), and an import that failed may be tried again. So it stays
+    until one has succeeded."""
 
     def __init__(self, awaited: str, call: Callable[[], None]) -> None:
         self.awaited = awaited

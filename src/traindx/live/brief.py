@@ -1,8 +1,8 @@
 """Steps like those before, noted in a microsecond or two each and told together.
 
-Where steps take a few milliseconds, calling each observer at every one of them costs more than the budget allows: after the
-training's own work Python's code and data have left the processor's caches. So the hub itself notes the loss, the learning
-rate and the time of such a step, and observers that can are told of several with `on_brief`."""
+Where steps take a few milliseconds, calling each observer at every one of them costs more than the budget allows: after
+the training's own work Python's code and data have left the processor's caches. So the hub itself notes the loss, the
+learning rate and the time of such a step, and observers that can are told of several with `on_brief`."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Brief:
         self.losses: list[Number] = []  # since the last update
 
     def takes(self, tensors: Any, values: Values) -> bool:
-        """Note the loss that `backward` is about to run on; False where it must be told at once: it is not one number that
-        can be known, is known not to be finite, or was scaled."""
+        """Note the loss that `backward` is about to run on; False where it must be told at once: it is not one number
+        that can be known, is known not to be finite, or was scaled."""
         if type(tensors) is not torch.Tensor or tensors.numel() != 1 or unscaled(tensors) is not tensors:
             return False
         loss = values.fetch(tensors)
@@ -50,7 +50,8 @@ class Brief:
         return True
 
     def updated(self, step: int, optimizer: torch.optim.Optimizer) -> bool:
-        """Note an update; False where it is not of the optimiser that made the one before, or of no loss that was noted."""
+        """Note an update; False where it is not of the optimiser that made the one before, or of no loss that was
+        noted."""
         if not self.losses or id(optimizer) != self.optimizer:
             return False
         losses, self.losses = self.losses, []

@@ -11,7 +11,8 @@ LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are onl
 FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
 HELD = 0.9  # of the budget: beyond this, whatever it went for, looks wait until it is paid back
 ALL = 1.0  # of the time: whoever allows this much wants every step looked at
-PLAIN_EVERY = 3  # steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
+# steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
+PLAIN_EVERY = 3
 # so that of two optimisers in turn both are seen
 FIRST_LIGHT = 100  # steps that are told to everybody,
 FEWEST_LIGHT = 20  # or as few, where telling them
@@ -28,7 +29,8 @@ Kind = Literal["deep", "glance", "light"]
 
 
 def until_next_loss(step: int) -> int:
-    """Steps from one loss that is told during a rest to the next: an odd number, wider apart the longer the training is."""
+    """Steps from one loss that is told during a rest to the next: an odd number, wider apart the longer the training
+    is."""
     return REST_STEPS * (1 + 2 * min(step // REST_GROWS, REST_MOST))
 
 
@@ -66,8 +68,8 @@ class Budget:
         return not plain and self._by_kind["deep"] < DEEP_SHARE * allowed and self.spent < HELD * allowed
 
     def allows_glance(self, evaluation: bool) -> bool:
-        """Whether a glance may be had. Evaluations are rare, so that looks at training steps must not use up theirs, and a
-        glance in the hope of one counts only once the model is called: see `glanced`."""
+        """Whether a glance may be had. Evaluations are rare, so that looks at training steps must not use up theirs,
+        and a glance in the hope of one counts only once the model is called: see `glanced`."""
         allowed = self.share * (time.perf_counter() - self.began)
         used = self._glances[evaluation] >= FIRST_GLANCES or (evaluation and self._tries >= FIRST_TRIES)
         if used and max(self.spent, self._by_kind["glance"] / GLANCE_SHARE) >= allowed:

@@ -1,9 +1,9 @@
 """Trainings without an optimiser of torch: parameters that the script itself changes between two backward passes.
 
-Looked for only while no optimiser of torch was ever built in the process. After each pass a few numbers of the parameters and of their
-gradients are kept. When the next pass begins and the parameters have moved along their gradients, or have changed several times, the loop
-is a training: from then on every change is told as an update, with an object that stands for the optimiser.
-"""
+Looked for only while no optimiser of torch was ever built in the process. After each pass a few numbers of the
+parameters and of their gradients are kept. When the next pass begins and the parameters have moved along their
+gradients, or have changed several times, the loop is a training: from then on every change is told as an update, with
+an object that stands for the optimiser."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ Gradients = Sequence[torch.Tensor | None]
 
 
 class ByHand:
-    """Stands for the optimiser of a loop that has none: the parameters, and the learning rate where it could be measured.
+    """Stands for the optimiser of a loop that has none: the parameters, and the learning rate where it could be
+    measured.
 
     The parameters are not kept alive. Where the script makes new ones in every update, or is handed their gradients by
-    `torch.autograd.grad`, `aliases` share their memory and carry their gradients: nothing is written into the script's own tensors."""
+    `torch.autograd.grad`, `aliases` share their memory and carry their gradients: nothing is written into the script's
+    own tensors."""
 
     def __init__(self, leaves: Sequence[torch.Tensor], aliased: bool) -> None:
         self.rate: float | None = None  # of the latest update
@@ -111,7 +113,8 @@ class _Look:
         return float(gradient @ change) / sizes if 0 < sizes < math.inf else 0.0
 
     def rate(self, change: torch.Tensor) -> float | None:
-        """The learning rate, where the update is the same multiple of every gradient, as far as rounding does not hide it."""
+        """The learning rate, where the update is the same multiple of every gradient, as far as rounding does not hide
+        it."""
         rounding = torch.finfo(torch.float32).eps * torch.cat(self.weights).abs()
         sure = change.isfinite() & (change.abs() > NOTICEABLE * rounding)
         if int(sure.sum()) < LEAST:
@@ -126,7 +129,8 @@ class _Look:
 
 
 class HandLoop:
-    """Watches the passes of a process. `alive` until an optimiser of torch takes over; `optimizer` stands for the one that is missing."""
+    """Watches the passes of a process. `alive` until an optimiser of torch takes over; `optimizer` stands for the one
+    that is missing."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -156,7 +160,8 @@ class HandLoop:
         return all(isinstance(one, torch.Tensor) and one.is_leaf and watchable(one) for one in _listed(inputs))
 
     def begins(self, tensors: Any, inputs: Any = None) -> bool:
-        """A pass is about to run; whether an update was made since the one before. `inputs` are those of `torch.autograd.grad`."""
+        """A pass is about to run; whether an update was made since the one before. `inputs` are those of
+        `torch.autograd.grad`."""
         self._given = inputs is not None
         self._by_backward = self._by_backward or not self._given
         if not self.found and optimizer_built():
@@ -222,8 +227,9 @@ class HandLoop:
         self._usual = 1
 
     def _parameters(self, losses: list[Any], inputs: list[torch.Tensor] | None) -> list[torch.Tensor]:
-        """The tensors that a pass finds gradients for and that can be weights: parameters of modules; tensors of the same shapes; all of
-        them where no model was called. Others are inputs, as of an attack or of a picture that is painted."""
+        """The tensors that a pass finds gradients for and that can be weights: parameters of modules; tensors of the
+        same shapes; all of them where no model was called. Others are inputs, as of an attack or of a picture that is
+        painted."""
         tensors = [one for one in losses if isinstance(one, torch.Tensor)]
         leaves = inputs if inputs is not None else [leaf for loss in tensors for leaf in graph_of(loss).leaves]
         leaves = [leaf for leaf in {id(leaf): leaf for leaf in leaves}.values() if _trainable(leaf)]
@@ -341,7 +347,8 @@ def _look_at(leaves: Sequence[torch.Tensor], gradients: Gradients) -> _Look | No
     if not read:
         return None
     return _Look(
-        [weakref.ref(leaf) for leaf in leaves], [id(leaf) for leaf in leaves], [leaf.shape for leaf in leaves], _marks(leaves),
+        [weakref.ref(leaf) for leaf in leaves], [id(leaf) for leaf in leaves], [leaf.shape for leaf in leaves],
+        _marks(leaves),
         [place for place, _ in read], [_few(leaves[place]) for place, _ in read], [_few(one) for _, one in read],
     )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""The calls of layers and whole models, seen by global hooks: never on the user's modules, which may be copied or pickled."""
+"""The calls of layers and whole models, seen by global hooks: never on the user's modules, which may be copied or
+pickled."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ HOOK_SECONDS = (
 
 
 def remove_hooks(handles: list[Any]) -> None:
-    """Remove global hooks, and the note of torch's that one wants keyword arguments, which their own removal leaves behind."""
+    """Remove global hooks, and the note of torch's that one wants keyword arguments, which their own removal leaves
+    behind."""
     while handles:
         handle = handles.pop()
         handle.remove()
@@ -28,8 +30,8 @@ def remove_hooks(handles: list[Any]) -> None:
 
 
 def returned_by(rest: tuple[Any, ...]) -> tuple[Any, Any] | None:
-    """Keyword arguments and result of a call, from what torch gives a forward hook after module and arguments. None where there was no
-    result: a call that ended in an exception comes without its keyword arguments."""
+    """Keyword arguments and result of a call, from what torch gives a forward hook after module and arguments. None
+    where there was no result: a call that ended in an exception comes without its keyword arguments."""
     return rest if len(rest) == 2 and rest[1] is not None else None
 
 

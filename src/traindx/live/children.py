@@ -1,7 +1,6 @@
 """Children of multiprocessing. Most help: workers of a data loader, of a pool. Some train: the ranks of
-`torch.multiprocessing.spawn` and their kin. What tells them apart is what they do, so the recorder starts in a child when it
-joins a process group or makes an optimiser, and not before.
-"""
+`torch.multiprocessing.spawn` and their kin. What tells them apart is what they do, so the recorder starts in a child
+when it joins a process group or makes an optimiser, and not before."""
 
 from __future__ import annotations
 
@@ -46,8 +45,8 @@ def _before_call(
 
 
 def at_end_of_child(stop: Callable[[BaseException | None], None]) -> None:
-    """Call `stop` at the end of a child, with the exception that ends it. A forked child leaves by os._exit and what runs in a
-    child is caught around it, so that neither atexit nor sys.excepthook would tell."""
+    """Call `stop` at the end of a child, with the exception that ends it. A forked child leaves by os._exit and what
+    runs in a child is caught around it, so that neither atexit nor sys.excepthook would tell."""
     if parent_process() is not None:
         util.Finalize(None, lambda: stop(_ending()), exitpriority=0)
 

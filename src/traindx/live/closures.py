@@ -1,4 +1,5 @@
-"""Optimisers that compute the gradients themselves: `optimizer.step(closure)`, as L-BFGS needs and Lightning always does."""
+"""Optimisers that compute the gradients themselves: `optimizer.step(closure)`, as L-BFGS needs and Lightning always
+does."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def told_after_closure(args: tuple[Any, ...], kwargs: dict[str, Any], tell: Callable[[], None]) -> Arguments | None:
-    """The arguments of an optimiser's step with a closure that calls `tell` after its first run, when the gradients are there;
-    None where there is no closure. `args[0]` is the optimiser."""
+    """The arguments of an optimiser's step with a closure that calls `tell` after its first run, when the gradients are
+    there; None where there is no closure. `args[0]` is the optimiser."""
     place = next((index for index, one in enumerate(args) if index and callable(one)), None)
     closure = kwargs.get("closure") if place is None else args[place]
     if not callable(closure):

@@ -1,8 +1,8 @@
 """Global hooks out of the sight of torch.compile.
 
-What it compiles while they are there depends on them: compiled again once they are gone, which can take minutes, and the user is
-warned of hooks that are not theirs. So they are away while it compiles, checks whether what it has still fits, and runs that.
-"""
+What it compiles while they are there depends on them: compiled again once they are gone, which can take minutes, and
+the user is warned of hooks that are not theirs. So they are away while it compiles, checks whether what it has still
+fits, and runs that."""
 
 from __future__ import annotations
 

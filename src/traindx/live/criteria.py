@@ -1,8 +1,8 @@
-"""Loss functions: what torch.nn.functional is asked for, and what is asked of a function that was taken from it earlier.
+"""Loss functions: what torch.nn.functional is asked for, and what is asked of a function that was taken from it
+earlier.
 
-A script may keep `F.cross_entropy` in a variable before the recording begins. Replacing the attribute does not reach that one; the
-kernel it calls is still looked up at each call.
-"""
+A script may keep `F.cross_entropy` in a variable before the recording begins. Replacing the attribute does not reach
+that one; the kernel it calls is still looked up at each call."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ CRITERIA = (
     "cosine_embedding_loss",
 )  # fmt: skip
 WEIGHTED = (
-    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "multilabel_soft_margin_loss",
+    "cross_entropy", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+    "multilabel_soft_margin_loss",
 )  # their third argument, which modules give by its place  # fmt: skip
 # the kernel behind each of the usual ones: where it is looked up, its name, and its arguments after input and target
 KERNELS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
@@ -39,7 +40,8 @@ KERNELS: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "smooth_l1_loss": (torch._C._nn, "smooth_l1_loss", ("reduction", "beta")),
     "huber_loss": (torch._C._nn, "huber_loss", ("reduction", "delta")),
     "binary_cross_entropy": (torch._C._nn, "binary_cross_entropy", ("weight", "reduction")),
-    "binary_cross_entropy_with_logits": (torch, "binary_cross_entropy_with_logits", ("weight", "pos_weight", "reduction")),
+    "binary_cross_entropy_with_logits": (torch, "binary_cross_entropy_with_logits",
+                                         ("weight", "pos_weight", "reduction")),
 }  # fmt: skip
 REDUCTIONS = ("none", "mean", "sum")  # by the number a kernel knows each by
 
@@ -77,7 +79,8 @@ class Criteria:
         return criterion
 
     def see_held(self) -> None:
-        """Functions that were taken from torch.nn.functional before they could be replaced are seen by their kernels."""
+        """Functions that were taken from torch.nn.functional before they could be replaced are seen by their
+        kernels."""
         for name, (owner, kernel, options) in KERNELS.items():
             self._hub.patch(owner, kernel, partial(self._around_kernel, name, options))
 

@@ -1,5 +1,5 @@
-"""The autograd graph behind a loss, read without touching it: which parameters it reaches, and which activation functions
-lie on the way, whether they were called as modules or as functions."""
+"""The autograd graph behind a loss, read without touching it: which parameters it reaches, and which activation
+functions lie on the way, whether they were called as modules or as functions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ACTIVATIONS = {
     "ReluBackward0": "relu", "ReluBackward1": "relu", "ThresholdBackward0": "relu", "SigmoidBackward0": "sigmoid",
     "TanhBackward0": "tanh",
 }  # fmt: skip
-# Operations that keep a network linear in its input, however many there are. Max pooling and batch norm are none, but nobody
-# means them as the activation function.
+# Operations that keep a network linear in its input, however many there are. Max pooling and batch norm are none, but
+# nobody means them as the activation function.
 _LINEAR = frozenset({
     "Addmm", "Mm", "Bmm", "Baddbmm", "Add", "Sub", "Neg", "T", "Transpose", "Permute", "View", "UnsafeView",
     "ReshapeAlias", "AsStrided", "Squeeze", "Unsqueeze", "Expand", "Convolution", "MkldnnConvolution",
@@ -43,9 +43,9 @@ class Activation:
 
 @dataclass(slots=True)
 class Graph:
-    """`leaves` will receive a gradient; `activations` come output side first; `layers` counts multiplications by weights,
-    and `linear` says that nothing non-linear lies between them. `stops` names operations that may let no gradient through: those
-    without a slope and functions whose backward the user wrote."""
+    """`leaves` will receive a gradient; `activations` come output side first; `layers` counts multiplications by
+    weights, and `linear` says that nothing non-linear lies between them. `stops` names operations that may let no
+    gradient through: those without a slope and functions whose backward the user wrote."""
 
     leaves: list[torch.Tensor] = field(default_factory=list)
     activations: list[Activation] = field(default_factory=list)

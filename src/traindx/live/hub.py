@@ -1,9 +1,8 @@
 """The hub: turns what torch does into events for the observers, keeps the step count, the budget and the recording.
 
-Always on, at about a microsecond each: `backward`, optimiser steps, loss functions, data loaders. Module hooks see every
-layer but cost microseconds a layer, so they are installed (globally, never on the user's modules, which may be copied or
-pickled) only for *deep* steps: the first ones, and later ones as often as the cost budget allows.
-"""
+Always on, at about a microsecond each: `backward`, optimiser steps, loss functions, data loaders. Module hooks see
+every layer but cost microseconds a layer, so they are installed (globally, never on the user's modules, which may be
+copied or pickled) only for *deep* steps: the first ones, and later ones as often as the cost budget allows."""
 
 from __future__ import annotations
 
@@ -130,8 +129,8 @@ class Hub(Records):
         self._losses_from[id(observer)] = until
 
     def glance(self, *, evaluation: bool) -> None:
-        """Have the calls of whole models told by `on_glance` until the next `backward`, if the budget allows it. Deep steps
-        tell them by `on_forward` anyway."""
+        """Have the calls of whole models told by `on_glance` until the next `backward`, if the budget allows it. Deep
+        steps tell them by `on_forward` anyway."""
         if not self.deep and not self.glancing and not self.ended and self._clock.allows_glance(evaluation):
             self.wake()
             self.glancing = True
@@ -166,7 +165,8 @@ class Hub(Records):
             self._tell(handlers, arguments)
 
     def guard(self, observer: Observer, call: Callable[..., None], *arguments: Any) -> None:
-        """Run a part of an observer that a patch of its own reached: guarded, timed and without gradients like an event."""
+        """Run a part of an observer that a patch of its own reached: guarded, timed and without gradients like an
+        event."""
         if not self._inside and not self.ended:
             self._tell(((observer, call),), arguments)
 
@@ -317,7 +317,8 @@ class Hub(Records):
         return grad
 
     def _pass_begins(self, tensors: Any, inputs: Any = None) -> Sequence[torch.Tensor]:
-        """`backward` is about to run; the losses to be told of when it has. `inputs` are those of `torch.autograd.grad`."""
+        """`backward` is about to run; the losses to be told of when it has. `inputs` are those of
+        `torch.autograd.grad`."""
         if self.by_hand.alive and self.by_hand.begins(tensors, inputs):
             self._updated_by_hand()
         self.between = False

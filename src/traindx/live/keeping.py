@@ -59,8 +59,8 @@ class Drawn:
 
 
 def users_tensors(rows: int) -> dict[str, torch.Tensor]:
-    """Tensors with this many rows among the variables of the user's function that is running: the batch, under the names
-    it has there."""
+    """Tensors with this many rows among the variables of the user's function that is running: the batch, under the
+    names it has there."""
     frame = user_frame()
     found: dict[str, torch.Tensor] = {}
     for name, value in list(frame.f_locals.items()) if frame is not None else ():
@@ -71,8 +71,8 @@ def users_tensors(rows: int) -> dict[str, torch.Tensor]:
 
 
 def keep_batch(hub: Hub, name: str, contents: Mapping[str, Any]) -> str | None:
-    """Write plain tensors and numbers into the recording; its place there, or None where that cannot be done. Read it with
-    `torch.load(path, weights_only=True)`."""
+    """Write plain tensors and numbers into the recording; its place there, or None where that cannot be done. Read it
+    with `torch.load(path, weights_only=True)`."""
     if not hub.keeps_batches or hub.store.broken or _bytes(contents) > MOST_BYTES:
         return None
     rank = hub.store.path.stem

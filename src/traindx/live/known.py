@@ -1,8 +1,7 @@
 """The models that were seen, known by name without being kept: what the user lets go of must be freed at once.
 
-Observers do hold weights, to compare them with what they were. When the last trained model goes, its weights are looked at one
-last time and let go too.
-"""
+Observers do hold weights, to compare them with what they were. When the last trained model goes, its weights are looked
+at one last time and let go too."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ import torch
 
 
 class Known:
-    """`met` counts every model ever seen. `farewell` is called when none of those that can be trained is alive any more; where it
-    cannot do its work on the spot it says so by False and is called again by `retry`."""
+    """`met` counts every model ever seen. `farewell` is called when none of those that can be trained is alive any
+    more; where it cannot do its work on the spot it says so by False and is called again by `retry`."""
 
     def __init__(self, farewell: Callable[[], bool]) -> None:
         self.models: weakref.WeakValueDictionary[int, torch.nn.Module] = weakref.WeakValueDictionary()  # by id

@@ -13,8 +13,9 @@ LIMIT = 64  # answers under way at most; more are dropped, for they are only sam
 
 
 class Later:
-    """Asks for the values of a tensor. Those in host memory are handed over at once; those on a GPU are copied to pinned
-    memory in the background and handed over by a later `poll`. Other devices cannot be asked without waiting for them."""
+    """Asks for the values of a tensor. Those in host memory are handed over at once; those on a GPU are copied to
+    pinned memory in the background and handed over by a later `poll`. Other devices cannot be asked without waiting for
+    them."""
 
     def __init__(self) -> None:
         self._flying: list[tuple[list[torch.Tensor], torch.cuda.Event, Callable[..., None]]] = []
@@ -26,8 +27,8 @@ class Later:
         self.bring_all((tensor,), then)
 
     def bring_all(self, tensors: Sequence[torch.Tensor], then: Callable[..., None]) -> None:
-        """The same for who wants to calculate with the numbers: on a GPU, every kind of operation that is new to it takes
-        milliseconds to load the first time, and a look at a few numbers needs many kinds."""
+        """The same for who wants to calculate with the numbers: on a GPU, every kind of operation that is new to it
+        takes milliseconds to load the first time, and a look at a few numbers needs many kinds."""
         first = tensors[0]
         if all(tensor.device.type == "cpu" for tensor in tensors):
             then(*tensors)

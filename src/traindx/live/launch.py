@@ -1,9 +1,8 @@
 """Runs the user's command with the recorder in it and waits for its end, whatever that is.
 
-The command runs as a child process with its own terminal, signals, working directory and exit code; only the environment
-carries two more variables and one more directory on PYTHONPATH. Because the recording is on disk, a script that is killed
-leaves a diagnosis behind all the same.
-"""
+The command runs as a child process with its own terminal, signals, working directory and exit code; only the
+environment carries two more variables and one more directory on PYTHONPATH. Because the recording is on disk, a script
+that is killed leaves a diagnosis behind all the same."""
 
 from __future__ import annotations
 
@@ -87,8 +86,8 @@ def launch(
     command: Sequence[str], folder: Path, options: Mapping[str, Any], tick: Callable[[], None] | None = None,
     seen: Path | None = None,
 ) -> int:  # fmt: skip
-    """Run the command to its end and give its exit code (128 + n when signal n ended it). `tick` is called about twice a
-    second while it runs. The processes that take up the recorder say so in the file `seen`."""
+    """Run the command to its end and give its exit code (128 + n when signal n ended it). `tick` is called about twice
+    a second while it runs. The processes that take up the recorder say so in the file `seen`."""
     command = reaching(command)
     environment = dict(os.environ)
     environment[RECORD] = str(folder.absolute())

@@ -1,4 +1,5 @@
-"""Which measurements are written: the first of each kind and place at once, later ones as they change, less and less often."""
+"""Which measurements are written: the first of each kind and place at once, later ones as they change, less and less
+often."""
 
 from __future__ import annotations
 
@@ -25,8 +26,8 @@ class _Place:
 
 
 class Measuring:
-    """Passes measurements on to `write`. What is the same as before is not written again; what comes too soon is held, and the
-    newest of it is written when its time has come or at the end."""
+    """Passes measurements on to `write`. What is the same as before is not written again; what comes too soon is held,
+    and the newest of it is written when its time has come or at the end."""
 
     def __init__(self, write: Callable[[Measurement, int], None]) -> None:
         self._write = write

@@ -153,7 +153,7 @@ def distinct(rows: torch.Tensor) -> torch.Tensor:
     first: dict[float, int] = {}
     for place, key in enumerate(keys_of(rows)):
         first.setdefault(key, place)
-    return torch.tensor(list(first.values()))
+    return torch.tensor(list(first.values()), dtype=torch.long)
 
 
 def unspoilt(rows: torch.Tensor) -> torch.Tensor:

@@ -1,8 +1,7 @@
 """Reading the autograd graph: which operation made a tensor, and what lies between a loss and the outputs.
 
-Only names, shapes and plain integers of the nodes are read. Saved tensors are left alone: they may be packed by hooks of the
-user, and reading them would run those.
-"""
+Only names, shapes and plain integers of the nodes are read. Saved tensors are left alone: they may be packed by hooks
+of the user, and reading them would run those."""
 
 from __future__ import annotations
 
@@ -19,7 +18,8 @@ _REACH = 12  # reshapes and casts between an activation and the loss; more than 
 
 # Operations that hand on the same numbers in another shape, order or precision.
 RESHAPES = frozenset((
-    "View", "UnsafeView", "ReshapeAlias", "AsStrided", "Squeeze", "Unsqueeze", "T", "Transpose", "Permute", "Movedim", "Clone",
+    "View", "UnsafeView", "ReshapeAlias", "AsStrided", "Squeeze", "Unsqueeze", "T", "Transpose", "Permute", "Movedim",
+    "Clone",
     "Alias", "ToCopy", "Expand", "Unflatten", "Clamp",
 ))  # fmt: skip
 CUTS = frozenset(
@@ -29,8 +29,8 @@ CUTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The operation whose result a tensor is, seen through reshapes, casts and cuts. `dim` is the dimension a softmax runs
-    over, counted from the front; `whole` says that nothing was cut out of the result on the way."""
+    """The operation whose result a tensor is, seen through reshapes, casts and cuts. `dim` is the dimension a softmax
+    runs over, counted from the front; `whole` says that nothing was cut out of the result on the way."""
 
     kind: str = ""  # 'Softmax', 'LogSoftmax', 'Sigmoid', 'Addmm', …; '' where it cannot be seen
     shape: tuple[int, ...] = ()
@@ -109,8 +109,8 @@ def above(loss: torch.Tensor, through: frozenset[str], limit: int = 48) -> Itera
 
 
 def chain(loss: torch.Tensor, through: frozenset[str], limit: int = 16) -> Iterator[Node]:
-    """The nodes from a loss upwards as long as each has one differentiable input and is of these kinds; the first node of
-    another kind is the last one given."""
+    """The nodes from a loss upwards as long as each has one differentiable input and is of these kinds; the first node
+    of another kind is the last one given."""
     node: Node = loss.grad_fn
     for _ in range(limit):
         if node is None:

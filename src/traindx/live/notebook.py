@@ -1,6 +1,8 @@
-"""A live view in notebooks: the diagnosis so far below the cell, kept up to date while it trains. Plain display updates, no widgets.
+"""A live view in notebooks: the diagnosis so far below the cell, kept up to date while it trains. Plain display
+updates, no widgets.
 
-It is a guest in the training's process: one thread that sleeps, at most 2 % of a core, and silence when anything goes wrong."""
+It is a guest in the training's process: one thread that sleeps, at most 2 % of a core, and silence when anything goes
+wrong."""
 
 from __future__ import annotations
 

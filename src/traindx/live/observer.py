@@ -1,4 +1,5 @@
-"""What an observer is. One module an observer in `observers/`; a module that defines OBSERVER is registered by being there."""
+"""What an observer is. One module an observer in `observers/`; a module that defines OBSERVER is registered by being
+there."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ Handler = TypeVar("Handler", bound=Callable[..., None])
 
 
 def on_every_step(handler: Handler) -> Handler:
-    """Mark a handler that misses nothing. Others are not told of steps like those before while what is always on costs more
-    than its share of the budget: where steps take a few milliseconds or less, most are like that."""
+    """Mark a handler that misses nothing. Others are not told of steps like those before while what is always on costs
+    more than its share of the budget: where steps take a few milliseconds or less, most are like that."""
     handler.told = "every"  # type: ignore[attr-defined]
     return handler
 
@@ -61,9 +62,9 @@ class Criterion:
 
 
 class Observer:
-    """Override what is of interest. Every call is guarded: an exception ends this observer, not the training. Nothing here
-    may change a tensor, use torch's random numbers or synchronise a device, except where `hub.deep` says that this is one
-    of the rare steps whose cost is budgeted."""
+    """Override what is of interest. Every call is guarded: an exception ends this observer, not the training. Nothing
+    here may change a tensor, use torch's random numbers or synchronise a device, except where `hub.deep` says that this
+    is one of the rare steps whose cost is budgeted."""
 
     def __init__(self, hub: Hub) -> None:
         self.hub = hub
@@ -83,8 +84,8 @@ class Observer:
         """A whole model was called (deep steps only). `hub.grad` and `model.training` tell the phase."""
 
     def on_glance(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        """A whole model was called outside a deep step, after an observer asked for it with `hub.glance()`. No device may be
-        synchronised here."""
+        """A whole model was called outside a deep step, after an observer asked for it with `hub.glance()`. No device
+        may be synchronised here."""
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         """A layer was called (deep steps only)."""
@@ -105,8 +106,9 @@ class Observer:
         """The optimiser has updated the weights; `hub.step` is the number of updates before this one."""
 
     def on_brief(self, steps: Sequence[BriefStep], losses: Sequence[Number]) -> None:
-        """Several updates like those before, with finite losses as far as they are known yet, of one optimiser, and the losses since the last of them. Told
-        instead of `on_backward` and `on_updated` where all who hear those at every step are told `briefly`."""
+        """Several updates like those before, with finite losses as far as they are known yet, of one optimiser, and the
+        losses since the last of them. Told instead of `on_backward` and `on_updated` where all who hear those at every
+        step are told `briefly`."""
 
     def on_depth(self, deep: bool) -> None:
         """A stretch of deep steps begins or ends. The first one begins before the training does and is not told."""
@@ -115,8 +117,8 @@ class Observer:
         """A whole model is about to be called (deep steps only)."""
 
     def on_farewell(self) -> None:
-        """The models trained so far have been let go of: the last moment to look at weights, which are freed when nobody here
-        holds them either. Another object may have the id of one of theirs from now on."""
+        """The models trained so far have been let go of: the last moment to look at weights, which are freed when
+        nobody here holds them either. Another object may have the id of one of theirs from now on."""
 
     def on_end(self) -> None:
         """The training process ends (or the recording does)."""
@@ -144,9 +146,9 @@ def all_told_briefly(told: Mapping[str, Handlers]) -> bool:
 
 
 def handlers_of(observers: Sequence[Observer], depth: Depth) -> dict[str, Handlers]:
-    """Who hears of what on such steps. An event that an observer does not override, or that it does not want on them, is
-    never sent to it. 'on_evaluation' stands for `on_criterion` of a loss without a gradient, 'on_return'
-    for the `on_backward` that follows one."""
+    """Who hears of what on such steps. An event that an observer does not override, or that it does not want on them,
+    is never sent to it. 'on_evaluation' stands for `on_criterion` of a loss without a gradient, 'on_return' for the
+    `on_backward` that follows one."""
     wanted: dict[str, Handlers] = {}
     special = {"on_evaluation": "on_criterion", "on_return": "on_backward"}
     for event in (*(name for name in vars(Observer) if name.startswith("on_")), *special):

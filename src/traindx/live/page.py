@@ -28,8 +28,8 @@ def show(page: Diagnosis, stream: TextIO) -> None:
 
 
 def conclude(folder: Path) -> Diagnosis | None:
-    """The last words of a recording that a callback has made: the page and where to find it again, on stderr, where they mix
-    with no output of the script. None where nothing was recorded, or where it cannot be diagnosed."""
+    """The last words of a recording that a callback has made: the page and where to find it again, on stderr, where
+    they mix with no output of the script. None where nothing was recorded, or where it cannot be diagnosed."""
     try:
         page = diagnosis_of(folder)
     except TraindxError as error:

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-# `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in their file
-# name. A wrapper that has them too does not shift the line that a warning of the wrapped function is reported for.
+# `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in
+# their file name. A wrapper that has them too does not shift the line that a warning of the wrapped function is
+# reported for.
 _UNCOUNTED = " (counted like importlib._bootstrap)"
 
 
@@ -28,8 +29,8 @@ class Patches:
         ] = {}  # of modules: the library's, the last put there
 
     def wrap(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-        """Replace `owner.name` by `around(original)`; the signature stays visible. A missing attribute is no error: torch
-        versions differ."""
+        """Replace `owner.name` by `around(original)`; the signature stays visible. A missing attribute is no error:
+        torch versions differ."""
         original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
         if original is None:
             return
@@ -54,7 +55,8 @@ class Patches:
         self._undo.append(undo)
 
     def around_reading(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """For what reads the source of functions and compiles it, such as TorchScript: it is shown those of the library."""
+        """For what reads the source of functions and compiles it, such as TorchScript: it is shown those of the
+        library."""
 
         def reading(*args: Any, **kwargs: Any) -> Any:
             lifted = [(place, both) for place, both in self._functions.items() if getattr(*place, None) is both[1]]

@@ -1,9 +1,9 @@
 """Measures which line of the user's code spoilt the data before the model got it: a column divided by its spread of
 zero, a logarithm.
 
-Such arithmetic leaves no trace in a graph. But what it was given and what it made are often still variables of the functions that
-are running, and the source says how one came from the other. Nothing is run; only once in a training is this asked.
-"""
+Such arithmetic leaves no trace in a graph. But what it was given and what it made are often still variables of the
+functions that are running, and the source says how one came from the other. Nothing is run; only once in a training is
+this asked."""
 
 from __future__ import annotations
 

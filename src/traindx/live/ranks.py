@@ -14,14 +14,14 @@ from torch.nn.parallel import DistributedDataParallel
 LAST_MOMENT = (
     0.05  # seconds; a thread that waits for the lock has it in microseconds, on a busy machine in milliseconds
 )
-# 'replicated': every rank holds the whole model and DDP keeps them equal; 'sharded': each rank holds a part and has its own
-# data; 'apart': nothing seen that ties the ranks' models together; 'other': a mixture, in which nothing need agree
+# 'replicated': every rank holds the whole model and DDP keeps them equal; 'sharded': each rank holds a part and has its
+# own data; 'apart': nothing seen that ties the ranks' models together; 'other': a mixture, in which nothing need agree
 Spread = Literal["replicated", "sharded", "apart", "other"]
 
 
 def place() -> tuple[int, int]:
-    """Rank and number of ranks: the process group's own where there is one, for scripts that spawn their ranks themselves,
-    else what a launcher such as torchrun has set."""
+    """Rank and number of ranks: the process group's own where there is one, for scripts that spawn their ranks
+    themselves, else what a launcher such as torchrun has set."""
     if distributed.is_available() and distributed.is_initialized():
         return distributed.get_rank(), distributed.get_world_size()
     return _number("RANK", 0), _number("WORLD_SIZE", 1)
@@ -33,8 +33,8 @@ def in_group() -> bool:
 
 
 def spread_of(models: list[torch.nn.Module]) -> Spread:
-    """How these whole models are spread over the ranks. One wrapped in DistributedDataParallel is enough: what must agree is
-    then taken from it alone."""
+    """How these whole models are spread over the ranks. One wrapped in DistributedDataParallel is enough: what must
+    agree is then taken from it alone."""
     world = distributed.get_world_size()
     wrapped = [model for model in models if isinstance(model, DistributedDataParallel)]
     if wrapped:
@@ -57,15 +57,16 @@ def spread_of(models: list[torch.nn.Module]) -> Spread:
 
 
 def let_threads_finish() -> None:
-    """A moment without the interpreter's lock, before the interpreter shuts down. A thread of the process group that has made
-    the last exchange needs the lock to drop what it held for it; where the script ends right after, it asks too late, and
-    CPython before 3.14 ends it by force, which aborts the process. That happens without a recorder as well, but whoever
-    watches is blamed for it."""
+    """A moment without the interpreter's lock, before the interpreter shuts down. A thread of the process group that
+    has made the last exchange needs the lock to drop what it held for it; where the script ends right after, it asks
+    too late, and CPython before 3.14 ends it by force, which aborts the process. That happens without a recorder as
+    well, but whoever watches is blamed for it."""
     time.sleep(LAST_MOMENT)
 
 
 def is_sharded(models: Iterable[torch.nn.Module]) -> bool:
-    """Whether ranks hold parts of parameters: what runs in the forward pass are then gathered copies, not the parameters."""
+    """Whether ranks hold parts of parameters: what runs in the forward pass are then gathered copies, not the
+    parameters."""
     for model in models:
         if any(type(layer).__name__ == "FullyShardedDataParallel" for layer in model.modules()):
             return True

@@ -1,5 +1,5 @@
-"""How far a command came with the recorder in it, told by its processes to the one that launched it: through a file, because
-they may end in any way. No torch here: this also speaks for scripts that never import it."""
+"""How far a command came with the recorder in it, told by its processes to the one that launched it: through a file,
+because they may end in any way. No torch here: this also speaks for scripts that never import it."""
 
 from __future__ import annotations
 

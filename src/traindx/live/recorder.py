@@ -30,8 +30,8 @@ _folder = Path()  # where it records
 def start(
     folder: Path, budget: float = 0.01, steps: int | None = None, push: bool = False, checkpoint: int | None = None
 ) -> Hub:
-    """Begin recording a whole process; the recording ends with it. `push` tells the script's own trackers how it went, `checkpoint` is the
-    update after which the state of the training is kept."""
+    """Begin recording a whole process; the recording ends with it. `push` tells the script's own trackers how it went,
+    `checkpoint` is the update after which the state of the training is kept."""
     hub, _, new = join(folder, budget, steps)
     if new:
         atexit.register(stop)
@@ -93,8 +93,8 @@ def _stop_after(error: BaseException | None) -> None:
 
 
 def hand_over() -> Path | None:
-    """Make room for a framework that trains without torch's optimisers: a recorder that has seen no update ends, and its
-    directory is free."""
+    """Make room for a framework that trains without torch's optimisers: a recorder that has seen no update ends, and
+    its directory is free."""
     if _current is None or not _current.working or _current.step:
         return None
     stop()

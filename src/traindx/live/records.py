@@ -1,4 +1,5 @@
-"""What observers write down: values of the current step, measurements, facts, settings and events, and how they reach the disk.
+"""What observers write down: values of the current step, measurements, facts, settings and events, and how they reach
+the disk.
 
 The hub is one of these by inheritance, so that recording a value costs one call."""
 

@@ -1,9 +1,8 @@
 """Letting go, at the end of a recording, of everything that belongs to the user.
 
-A function of torch that was patched may have been kept by others (`from torch.nn.utils import clip_grad_norm_`, the tables of
-torch.compile), and with it the hub. A model that lives on through it is freed too late or never; one in
-DistributedDataParallel holds a process group whose threads must not outlive the interpreter.
-"""
+A function of torch that was patched may have been kept by others (`from torch.nn.utils import clip_grad_norm_`, the
+tables of torch.compile), and with it the hub. A model that lives on through it is freed too late or never; one in
+DistributedDataParallel holds a process group whose threads must not outlive the interpreter."""
 
 from __future__ import annotations
 

@@ -2,9 +2,8 @@
 node there, or in arithmetic on data, which leaves no node. The model is run once more, eagerly, on a copy of it and
 of what it was given, and the first operation that makes NaN or Inf of finite numbers is noted.
 
-Only models in host memory that are called with one tensor are run again, only once in a training, and none of several ranks.
-The copy takes the harm a second run does (running statistics), and torch's random numbers are put back.
-"""
+Only models in host memory that are called with one tensor are run again, only once in a training, and none of several
+ranks. The copy takes the harm a second run does (running statistics), and torch's random numbers are put back."""
 
 from __future__ import annotations
 
@@ -81,7 +80,8 @@ class Rerun:
 
 
 def first_bad(model: torch.nn.Module, given: torch.Tensor) -> Operation | None:
-    """Run a copy and name the first operation that leaves the numbers; None where none does, or where it cannot be run."""
+    """Run a copy and name the first operation that leaves the numbers; None where none does, or where it cannot be
+    run."""
     watch = _Watch()
     try:
         with torch.random.fork_rng(devices=[]), torch._dynamo.config.patch(disable=True), torch.no_grad():

@@ -1,8 +1,7 @@
 """The way from a loss to those of its operations that can leave the finite numbers, learnt once.
 
-The graph of a loss is built anew in every step but looks the same. Walking all of it costs a microsecond a node; following the
-few branches that lead somewhere costs next to nothing.
-"""
+The graph of a loss is built anew in every step but looks the same. Walking all of it costs a microsecond a node;
+following the few branches that lead somewhere costs next to nothing."""
 
 from __future__ import annotations
 
@@ -37,8 +36,8 @@ class Routes:
         self.steep = False  # some operation's gradient can leave the finite numbers where its result does not
 
     def operands(self, loss: torch.Tensor, *, far: bool, anew: bool = False) -> list[Operand]:
-        """What may be held of the operations before a loss; with `far`, of those deep inside the model too. `anew` learns the
-        way again, in case the graph has grown where nothing was looked for."""
+        """What may be held of the operations before a loss; with `far`, of those deep inside the model too. `anew`
+        learns the way again, in case the graph has grown where nothing was looked for."""
         root = loss.grad_fn
         if root is None:
             return []

@@ -1,4 +1,5 @@
-"""The outputs that a classification loss sees, as rows of one number for each class, and what those numbers look like."""
+"""The outputs that a classification loss sees, as rows of one number for each class, and what those numbers look
+like."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ _HALF = (torch.float16, torch.bfloat16)
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Shares of rows: that are probabilities, that are log-probabilities; and the middle of the log of their summed exp."""
+    """Shares of rows: that are probabilities, that are log-probabilities; and the middle of the log of their summed
+    exp."""
 
     count: int
     classes: int
@@ -41,7 +43,8 @@ def few(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def odd_stride(count: int, most: int) -> int:
-    """From one of so many numbers to the next that is looked at: odd, so that it does not fall in step with the features."""
+    """From one of so many numbers to the next that is looked at: odd, so that it does not fall in step with the
+    features."""
     return 1 if count <= most else (count // most + 1) | 1
 
 
@@ -52,8 +55,8 @@ def thinned(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def near(tensor: torch.Tensor) -> torch.Tensor:
-    """The numbers in host memory, on deep steps only, since that waits for the device. A GPU would have to load every kind of
-    operation that the look needs and the training does not."""
+    """The numbers in host memory, on deep steps only, since that waits for the device. A GPU would have to load every
+    kind of operation that the look needs and the training does not."""
     return few(tensor).cpu()
 
 

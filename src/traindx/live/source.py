@@ -1,4 +1,5 @@
-"""Which line of the user's code holds an operation: found by its name in the source, and only said when there is one."""
+"""Which line of the user's code holds an operation: found by its name in the source, and only said when there is
+one."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The whole state of a training after one of its updates: weights, buffers, gradients, optimisers, schedules, loss scalers and random
-numbers, kept in a file that is read without executing anything in it.
+"""The whole state of a training after one of its updates: weights, buffers, gradients, optimisers, schedules, loss
+scalers and random numbers, kept in a file that is read without executing anything in it.
 
-What there is is found among the objects that are alive, so that nothing has to be told: an average of the weights that a script keeps in a
-second model is a model like any other. What a script keeps in variables of its own is not found.
+What there is is found among the objects that are alive, so that nothing has to be told: an average of the weights that
+a script keeps in a second model is a model like any other. What a script keeps in variables of its own is not found.
 """
 
 from __future__ import annotations
@@ -200,7 +200,8 @@ def _owner(schedule: LRScheduler, optimizers: Sequence[Optimizer]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers, texts, tensors and collections of them; what is left out of a dictionary stays in the script as it is."""
+    """Numbers, texts, tensors and collections of them; what is left out of a dictionary stays in the script as it
+    is."""
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items() if _is_plain(one)}
     if isinstance(value, list | tuple):
@@ -219,7 +220,8 @@ def _random() -> State:
     drawn = None if numpy is None else numpy.random.get_state()
     used = torch.cuda.is_available() and torch.cuda.is_initialized()  # type: ignore[no-untyped-call]
     return {
-        "torch": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if used else [], "python": random.getstate(),
+        "torch": torch.get_rng_state(), "cuda": torch.cuda.get_rng_state_all() if used else [],
+        "python": random.getstate(),
         "numpy": None if drawn is None else [drawn[0], drawn[1].tolist(), *map(float, drawn[2:])],
     }  # fmt: skip
 

@@ -1,10 +1,10 @@
 """The recording on disk: a directory `NAME.traindx` with one append-only file of JSON lines for each rank.
 
-Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most. Lines are
-written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step, under 'names' of
-their own or those of an earlier line; 'measured' what an instrument measured (`traindx.measurements` has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that
-the process came to its end, which the last line of a process that was killed is not.
-"""
+Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most.
+Lines are written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step,
+under 'names' of their own or those of an earlier line; 'measured' what an instrument measured (`traindx.measurements`
+has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that the
+process came to its end, which the last line of a process that was killed is not."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ class Store:
 
 
 def _is_free(file: Any) -> bool:
-    """Lock a file; False where another process has done so. The lock goes with the process, however that ends. Where the
-    system knows no locks, nobody else is assumed."""
+    """Lock a file; False where another process has done so. The lock goes with the process, however that ends. Where
+    the system knows no locks, nobody else is assumed."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +142,8 @@ def _row(form: str, row: list[float]) -> str:
 
 
 def note_end(folder: Path, code: int) -> None:
-    """How a process ended that did not write its end itself, as its parent saw it: killed by a signal, or gone without its exit handlers."""
+    """How a process ended that did not write its end itself, as its parent saw it: killed by a signal, or gone without
+    its exit handlers."""
     for path in folder.rglob("rank-*.jsonl"):
         try:
             with path.open("rb+") as file:
@@ -183,8 +184,8 @@ def unused_folder(folder: Path) -> Path:
 
 
 def shared_folder(folder: Path, rank: int, world: int) -> Path:
-    """The same for all ranks of a training, which come here one by one and do not talk to each other: a directory without this
-    rank's file in which nobody but ranks of so many has written."""
+    """The same for all ranks of a training, which come here one by one and do not talk to each other: a directory
+    without this rank's file in which nobody but ranks of so many has written."""
     name = folder.name.removesuffix(".traindx")
     for number in range(1, 10_000):
         place = folder if number == 1 else folder.parent / f"{name}-{number}.traindx"

@@ -1,9 +1,8 @@
 """Which lines make the host wait for the GPU, told by torch's own sync debug mode for as long as one asks.
 
-In that mode torch warns of every operation that waits. Those warnings are taken out of the way before anybody sees them,
-and they must never become an exception in the user's code: where warnings are errors the mode stays off, and
-it is switched off before a filter that would make them errors is added.
-"""
+In that mode torch warns of every operation that waits. Those warnings are taken out of the way before anybody sees
+them, and they must never become an exception in the user's code: where warnings are errors the mode stays off, and it
+is switched off before a filter that would make them errors is added."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ _ALWAYS = ("always", TEXT, UserWarning, None, 0)  # a filter, as `warnings` keep
 
 
 class Syncs:
-    """`begin` and `end` bound the stretch in which `tell` is called, on the spot, for every operation that waits. A user who
-    sets the mode himself has it to himself from then on."""
+    """`begin` and `end` bound the stretch in which `tell` is called, on the spot, for every operation that waits. A
+    user who sets the mode himself has it to himself from then on."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
         self._tell = tell

@@ -1,9 +1,8 @@
 """Which values of a long training are kept, so that a recording stays small however long it lasts.
 
-Of each series the first values are kept, and after them about the same number for every doubling of its length, which is how
-a curve is read: finely at the start, in proportion later. Values far out of the usual range are kept besides, and the
-last ones.
-"""
+Of each series the first values are kept, and after them about the same number for every doubling of its length, which
+is how a curve is read: finely at the start, in proportion later. Values far out of the usual range are kept besides,
+and the last ones."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import torch
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """Calculate with this thread only. Beside a training on a GPU the other threads of torch's pool sleep, and to wake them for
-    one look took 11 ms on 16 cores; the look itself takes one."""
+    """Calculate with this thread only. Beside a training on a GPU the other threads of torch's pool sleep, and to wake
+    them for one look took 11 ms on 16 cores; the look itself takes one."""
     threads = torch.get_num_threads()
     if threads == 1:
         yield

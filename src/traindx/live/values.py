@@ -16,8 +16,8 @@ _REUSED = ("CompiledFunction", "Graphed")
 
 
 class Number:
-    """A number that may still be on its way from a device: `value` is None until it has arrived. One whose tensor was written
-    to before it could be read is `lost`."""
+    """A number that may still be on its way from a device: `value` is None until it has arrived. One whose tensor was
+    written to before it could be read is `lost`."""
 
     __slots__ = ("lost", "value")
 
@@ -30,8 +30,8 @@ Parts = Sequence[tuple[Number, float]]  # numbers and what each is divided by
 
 
 class Values:
-    """Numbers by step and name, handed out when all numbers of a step have arrived. Tensors on a GPU are kept until there are
-    many, then go to pinned memory in one copy and are read when that has long arrived."""
+    """Numbers by step and name, handed out when all numbers of a step have arrived. Tensors on a GPU are kept until
+    there are many, then go to pinned memory in one copy and are read when that has long arrived."""
 
     def __init__(self) -> None:
         self._rows: dict[int, dict[str, float]] = {}
@@ -42,8 +42,8 @@ class Values:
         self._sent = 0.0
 
     def fetch(self, tensor: torch.Tensor) -> Number | None:
-        """The number in a tensor of one element; None where it cannot be known: in a transform, on the meta device, while a
-        CUDA graph is captured, in a tensor that is spread over processes."""
+        """The number in a tensor of one element; None where it cannot be known: in a transform, on the meta device,
+        while a CUDA graph is captured, in a tensor that is spread over processes."""
         if type(tensor) not in (torch.Tensor, torch.nn.Parameter) or is_functorch_wrapped_tensor(tensor):
             return None
         if tensor.is_cpu:

@@ -27,14 +27,14 @@ MEASURED = ("lr", "grad_norm", "step_time", "data_time", "throughput", "time", "
 
 
 class Watch:
-    """Records what torch does inside the `with` block, as `traindx run` does for a whole script. Where a recorder is at work
-    already, in a script under `traindx run` for example, it adds to that recording and leaves its end to it."""
+    """Records what torch does inside the `with` block, as `traindx run` does for a whole script. Where a recorder is at
+    work already, in a script under `traindx run` for example, it adds to that recording and leaves its end to it."""
 
     def __init__(
         self, *watched: Any, to: str | Path | None = None, budget: float = 0.01, name: str = "watch", show: bool = False
     ) -> None:  # fmt: skip
-        """`watched`: the model, optionally others and the optimiser; naming them only helps to name layers early. `show`: in a
-        notebook, the diagnosis so far appears below the cell and is kept up to date."""
+        """`watched`: the model, optionally others and the optimiser; naming them only helps to name layers early.
+        `show`: in a notebook, the diagnosis so far appears below the cell and is kept up to date."""
         rank, world = place()
         if world > 1:
             self.folder = shared_folder(Path(to) if to is not None else Path.cwd() / f"{name}.traindx", rank, world)
@@ -81,8 +81,8 @@ class Watch:
             view.close()
 
     def log(self, metrics: Mapping[str, Any]) -> None:
-        """Numbers that only the training knows by name, for the current step. What the recorder measures itself at every step
-        (training loss, learning rate, gradient norm) is left out, and so is what is no number."""
+        """Numbers that only the training knows by name, for the current step. What the recorder measures itself at
+        every step (training loss, learning rate, gradient norm) is left out, and so is what is no number."""
         if self._hub is None or not self._hub.working:
             return
         for name, value in metrics.items():
@@ -111,8 +111,8 @@ class Watch:
 
 
 def watch(*watched: Any, to: str | Path | None = None, budget: float = 0.01, show: bool = True) -> Watch:
-    """Record a training from the inside: `with traindx.watch(model, optimizer) as dx: …; dx.report()`. In a notebook the
-    diagnosis so far appears below the cell and is kept up to date, unless `show` is false."""
+    """Record a training from the inside: `with traindx.watch(model, optimizer) as dx: …; dx.report()`. In a notebook
+    the diagnosis so far appears below the cell and is kept up to date, unless `show` is false."""
     return Watch(*watched, to=to, budget=budget, show=show)
 
 

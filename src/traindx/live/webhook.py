@@ -1,8 +1,7 @@
 """Alerts to a webhook: Slack, Discord, ntfy, or plain JSON to anything else.
 
-A thread of its own sends, so that a slow or dead server costs the training nothing. The address is a secret and is only ever
-shown up to its host.
-"""
+A thread of its own sends, so that a slow or dead server costs the training nothing. The address is a secret and is only
+ever shown up to its host."""
 
 from __future__ import annotations
 
@@ -42,8 +41,8 @@ class Address:
 
 
 def address_of(text: str) -> Address:
-    """From 'https://hooks.slack.com/…', or 'slack+https://…' where the host does not tell. Raises TraindxError; what was given
-    is never repeated, it holds a secret."""
+    """From 'https://hooks.slack.com/…', or 'slack+https://…' where the host does not tell. Raises TraindxError; what
+    was given is never repeated, it holds a secret."""
     named, plus, rest = text.partition("+")
     prefixed = plus == "+" and named.lower() in SERVICES
     try:

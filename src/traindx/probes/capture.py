@@ -1,7 +1,7 @@
 """Captures what a script trains: models, optimisers and the first steps as tapes, each checked by computing it again.
 
 A tape counts only if its loss, computed anew with the same random numbers, equals the loss the script saw, and if the
-gradient of the first one is the gradient the script got. What cannot be captured is said, never guessed. """
+gradient of the first one is the gradient the script got. What cannot be captured is said, never guessed."""
 
 from __future__ import annotations
 

@@ -176,8 +176,10 @@ def data_ranges(step: Step, of: str = "") -> list[tuple[str, Answer]]:
             numbers = tensor.double()
             if not numbers.numel() or not bool(numbers.isfinite().all()):
                 continue
-            told = (f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}, {float(numbers.min()):.4g} to "
-                    f"{float(numbers.max()):.4g}")
+            told = (
+                f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}, {float(numbers.min()):.4g} to "
+                f"{float(numbers.max()):.4g}"
+            )
             if tensor.is_floating_point():
                 told += f", mean {float(numbers.mean()):.3g}, std {float(numbers.std(unbiased=False)):.3g}"
             elif tensor.dim() == 1:

@@ -1,7 +1,7 @@
 """What torch.compile gains, measured: compiled once within a time limit, then timed in turns with the model as it is.
 
 Compiling cannot be asked to stop, so an alarm signal ends it. Its caches go to a folder of their own that is removed
-again. """
+again."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 then.
 
 The data set is the user's, the order is our own and seeded, so that the user's sampler is not touched. Worker processes
-are forked copies and end with the measurement. """
+are forked copies and end with the measurement."""
 
 from __future__ import annotations
 

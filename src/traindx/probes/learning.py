@@ -87,8 +87,10 @@ def facts_of(subject: Subject, trials: list[Trial]) -> list[Fact]:
     facts: list[Fact] = []
     if all(trial.best > UNLEARNABLE and (trial.steps >= ENOUGH or trial.broke) for trial in main):
         who = " or ".join(trial.name for trial in main)
-        told = (f"One single batch of {size} is not learned by {who}: at best {left(best)} of what a constant answer "
-                f"reaches is left after {best.steps} updates.")
+        told = (
+            f"One single batch of {size} is not learned by {who}: at best {left(best)} of what a constant answer "
+            f"reaches is left after {best.steps} updates."
+        )
         facts.append(Fact("batch-not-learned", True, told))
     elif min(trial.best for trial in main) < WELL:
         told = f"One batch of {size} is learned: {left(min(main, key=lambda trial: trial.best))} of the loss is left."

@@ -1,7 +1,7 @@
 """What is still wanted of a script once its steps are captured: how fast it runs by itself, and how it evaluates.
 
 Both take a few more updates, which are undone with the others. Nothing is looked at closely meanwhile, so that the
-times are the script's own; what the recorder takes is counted and subtracted. """
+times are the script's own; what the recorder takes is counted and subtracted."""
 
 from __future__ import annotations
 

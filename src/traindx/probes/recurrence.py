@@ -2,7 +2,7 @@
 
 The last step's output is differentiated with respect to what went in at every step (of RNN, LSTM and GRU layers) or to
 what the same layer gave at every earlier call (of cells and of loops written by hand). The loss plays no part: one that
-looks at every step would hide how little of it travels. """
+looks at every step would hide how little of it travels."""
 
 from __future__ import annotations
 

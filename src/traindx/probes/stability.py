@@ -3,7 +3,7 @@
 On a quadratic, a step of size lr along a direction of curvature c overshoots for good from lr × c = 2 on; with momentum
 β the limit is 2(1 + β), with Nesterov's 2(1 + β) / (1 + 2β) (Cohen et al. 2021, arXiv:2103.00065, section 2 and
 appendix B). For Adam the curvature is that of the loss after each weight was rescaled by its step, and the limit 2(1 +
-β1) / (1 - β1), 38 at β1 = 0.9 (Cohen et al. 2022, arXiv:2207.14484). """
+β1) / (1 - β1), 38 at β1 = 0.9 (Cohen et al. 2022, arXiv:2207.14484)."""
 
 from __future__ import annotations
 

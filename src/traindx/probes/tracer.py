@@ -1,7 +1,7 @@
 """Records a loss while the user's program computes it.
 
 Watches at the outermost level only: what happens inside a model is that model's business. Tensors that no model and no
-trained tensor had a part in are data. """
+trained tensor had a part in are data."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ QUESTION = Question(
     id="data",
     text="Which of these are true of the data?",
     why="Networks expect numbers of about one: raw pixels, prices or time stamps make the usable learning rate tiny. "
-        "Labels that do "
+    "Labels that do "
     "not belong to their inputs can only be memorised; a rare class is cheapest to ignore; a few broken samples make "
     "spikes. "
     "A validation score can be wrong by itself: other preprocessing, another label table, samples seen in training.",

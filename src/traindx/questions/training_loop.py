@@ -8,7 +8,7 @@ QUESTION = Question(
     id="training-loop",
     text="Look at the training loop and at how the model is set up. Which of these are true?",
     why="Each is a mistake of one line that no learning rate repairs: gradients that pile up, weights that are frozen, "
-        "forgotten "
+    "forgotten "
     "by the optimizer or equal to each other. All of them are seen within seconds.",
     kind="many",
     choices=(

@@ -3,7 +3,7 @@
 
 The bar writes its counter with backspaces into its own middle, so that in a file it stands in the bar, behind the
 message or on a line of its own. The first bar of an epoch is the training, a second one the test; the last frame of a
-bar is its result, the frames before are running averages. """
+bar is its result, the frames before are running averages."""
 
 from __future__ import annotations
 

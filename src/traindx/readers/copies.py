@@ -2,7 +2,7 @@
 was copied.
 
 A copy has the same values at the same steps, as far as the coarser of the two logs was printed. Values that merely
-occur somewhere in the other log do not make one: those of any short run lie between those of a long and noisy one. """
+occur somewhere in the other log do not make one: those of any short run lie between those of a long and noisy one."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _TOTAL = re.compile(r"\s*(?:/|of|out of)\s*", re.IGNORECASE)
 _WHOLE = re.compile(r"\d+(?:,\d{3})*(?:\.0+)?")
 # 'epochs: 100' alone is a setting, and 'num_epochs' always is one
 _SETTING = re.compile(
-    r"(?:epochs|steps|iterations|iters|updates|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]",
+    r"(?:epochs|steps|iterations|iters|updates|batches|rounds|episodes)$|^(?:num|n|max|total|nb|warmup|save|eval|log)[_ ]",  # noqa: E501
     re.IGNORECASE,
 )
 _AMOUNTS = frozenset(

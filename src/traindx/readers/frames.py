@@ -1,7 +1,7 @@
 """Rows of a table or of JSON lines, in columns, and what the columns are for.
 
 A column's role is read off its name: one says train or val, one tells runs apart, one names the metric of each row
-(long format), one holds the time of day, one counts; the others are metrics. """
+(long format), one holds the time of day, one counts; the others are metrics."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Version 4 prints numbers, version 5 prints them as quoted words; both are names and numbers to the general rules. What
 is added here: the planned length from the start banner, and the closing summary, which is an average over the whole
-training and no point of its curve. """
+training and no point of its curve."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _KNOB_WORDS = """
     frequency every dropout factor init initial schedule scheduler optimizer smoothing temperature margin reduction mode
     use enable power delta maximum limit tolerance tol cap target ratio ratios dim layers heads samples params parameters
     accumulation version port device backend path dir file workers base anchors
-"""
+"""  # noqa: E501
 _KNOBS = frozenset(_KNOB_WORDS.split())
 _LIMITS = frozenset({"max", "min", "num", "n", "nb", "target", "default"})
 # a line that tells about another line: the best value so far, a file that was saved or loaded
@@ -44,13 +44,13 @@ _WORDS = re.compile(r"[A-Za-z]+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # the few words of other languages that logs are full of
 _GLOSSARY = (
-    ("训练", " train "), ("訓練", " train "), ("验证", " val "), ("驗證", " val "), ("検証", " val "), ("测试", " test "),
-    ("測試", " test "), ("テスト", " test "), ("学習率", " lr "), ("学习率", " lr "), ("學習率", " lr "), ("学習", " train "),
-    ("损失", " loss "), ("損失", " loss "), ("准确率", " accuracy "), ("準確率", " accuracy "), ("正解率", " accuracy "),
+    ("训练", " train "), ("訓練", " train "), ("验证", " val "), ("驗證", " val "), ("検証", " val "), ("测试", " test "),  # noqa: E501
+    ("測試", " test "), ("テスト", " test "), ("学習率", " lr "), ("学习率", " lr "), ("學習率", " lr "), ("学習", " train "),  # noqa: E501
+    ("损失", " loss "), ("損失", " loss "), ("准确率", " accuracy "), ("準確率", " accuracy "), ("正解率", " accuracy "),  # noqa: E501
     ("精度", " accuracy "), ("精确率", " precision "), ("召回率", " recall "), ("平均", " avg "), ("奖励", " reward "),
     ("报酬", " reward "), ("轮次", " epoch "), ("轮", " epoch "), ("步", " step "), ("エポック", " epoch "),
     ("困惑度", " perplexity "),
-    ("误差", " error "), ("梯度范数", " grad norm "), ("时间", " time "), ("用时", " time "), ("耗时", " time "), ("손실", " loss "),
+    ("误差", " error "), ("梯度范数", " grad norm "), ("时间", " time "), ("用时", " time "), ("耗时", " time "), ("손실", " loss "),  # noqa: E501
     ("정확도", " accuracy "), ("학습률", " lr "), ("학습", " train "), ("검증", " val "), ("에포크", " epoch "),
     ("pérdida", " loss "), ("perte", " loss "), ("verlust", " loss "), ("genauigkeit", " accuracy "),
     ("época", " epoch "),

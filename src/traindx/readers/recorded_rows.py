@@ -2,7 +2,7 @@
 
 A line of rows looks like {"k": "rows", "names": ["loss", "lr"], "rows": [[0, 2.3, 0.1], [1, 2.2, 0.1]]}; long lists of
 names are written once, as {"k": "names", "of": 7, "names": [...]}, and rows then say "names": 7. A layer's series are
-only decoded when a symptom looks at layers, so that a recording of many layers opens as fast as one of few. """
+only decoded when a symptom looks at layers, so that a recording of many layers opens as fast as one of few."""
 
 from __future__ import annotations
 

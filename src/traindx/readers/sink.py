@@ -1,7 +1,7 @@
 """The Sink: frames in file order become runs.
 
 Rows are handed to the right run's builder, long rows are spread over their metrics, values get the split of their row,
-and a header in the middle of the file is settled: a new run, or the same one going on. """
+and a header in the middle of the file is settled: a new run, or the same one going on."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `find_runs` looks at a whole directory at once, which is right for one run and its copies and far too slow for ten
 thousand of them. Here the folders decide: what lies in a folder, or in subfolders that trackers put inside a run, is
-one unit. """
+one unit."""
 
 from __future__ import annotations
 

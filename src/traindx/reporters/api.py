@@ -62,7 +62,7 @@ PUBLIC: dict[str, tuple[tuple[str, str], ...]] = {
 INTRODUCTION = """# API reference
 
 What programs may rely on, besides the command line and the JSON schemas. `import traindx` loads neither torch nor numpy; what needs
-them loads them when it is asked for. Callbacks for frameworks: [frameworks](frameworks.md)."""
+them loads them when it is asked for. Callbacks for frameworks: [frameworks](frameworks.md)."""  # noqa: E501
 
 
 def files() -> dict[str, str]:

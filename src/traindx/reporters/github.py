@@ -1,7 +1,7 @@
 """Annotations of GitHub Actions: workflow commands, one line a finding, the gravest first.
 
 GitHub shows ten of a kind a step and drops the others, so the order matters; the whole page belongs into the step's
-summary (`--format md >> "$GITHUB_STEP_SUMMARY"`). """
+summary (`--format md >> "$GITHUB_STEP_SUMMARY"`)."""
 
 from __future__ import annotations
 

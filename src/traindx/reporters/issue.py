@@ -1,7 +1,7 @@
 """A short Markdown block to paste into an issue or a thread: the answer, the evidence, the versions and the command.
 
 It goes to people outside, so it holds no path but the run's name and no secret, and nothing from the log becomes
-markup. """
+markup."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def cause_page(cause: Cause, link: Link) -> str:
         with_links(cause.doc, cause.id, link),
     ]
     shown = [
-        f"- {often}: {', '.join(link('symptoms', name) for name in sorted(cause.predicts) if cause.predicts[name] == often)}"
+        f"- {often}: {', '.join(link('symptoms', name) for name in sorted(cause.predicts) if cause.predicts[name] == often)}"  # noqa: E501
         for often in _HOW_OFTEN
         if often in cause.predicts.values()
     ]

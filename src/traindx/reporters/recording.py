@@ -37,7 +37,7 @@ parameter or file:line |
 | `end` | that the process came to its end |
 
 Measurements hold no verdict: [symptoms](symptoms/index.md) judge them when the recording is read, so that a newer traindx gives its newer
-judgement of an old recording."""
+judgement of an old recording."""  # noqa: E501
 
 
 def files() -> dict[str, str]:

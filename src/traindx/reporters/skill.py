@@ -37,7 +37,7 @@ compatibility: Needs the traindx command (pip install traindx) or its MCP server
 metadata:
   version: "{__version__}"
 ---
-"""
+"""  # noqa: E501
 BODY = """
 # Why a training fails
 
@@ -111,7 +111,7 @@ does not clear its symptoms was the wrong one: take it back and go to the next c
 Each has a reference with what one sees, why, look-alikes, fixes with code, and what not to do.
 
 {causes}
-"""
+"""  # noqa: E501
 
 
 def files() -> dict[str, str]:

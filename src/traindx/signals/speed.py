@@ -26,8 +26,10 @@ def crowded(signals: Signals) -> str | None:
     queued = signals.run.config.get("cpu_queue")
     if not isinstance(queued, float) or queued < QUEUED:
         return None
-    return (f"The process stood in line for a CPU {queued:.0%} of the time, behind other programs; its step times are "
-            f"not judged.")
+    return (
+        f"The process stood in line for a CPU {queued:.0%} of the time, behind other programs; its step times are "
+        f"not judged."
+    )
 
 
 def step_seconds(signals: Signals) -> Series | None:

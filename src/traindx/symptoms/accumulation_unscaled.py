@@ -22,8 +22,10 @@ def judge(measured: Measured) -> Observation | None:
         if PASSES.reached(one.fewest):
             return seen(
                 ID, True,
-                f"{one.fewest} backward passes add up before each update, each on a mean that is not divided by {one.fewest}: the gradient is "
-                f"{one.fewest} times that of one batch.", at=one, clarity=ADAM_CLARITY if "Adam" in one.optimizer else 1.0,
+                f"{one.fewest} backward passes add up before each update, each on a mean that is not divided by "
+                f"{one.fewest}: the gradient is "
+                f"{one.fewest} times that of one batch.", at=one,
+                clarity=ADAM_CLARITY if "Adam" in one.optimizer else 1.0,
             )  # fmt: skip
     if looks and looks[-1].most == 1:
         return seen(ID, False, "One backward pass for each update, or each is scaled.", at=looks[-1])
@@ -56,10 +58,12 @@ notices.
 """,
     detect=from_measurements(ID, judge),
     cases=(
-        Case("four passes", "present", measured=(BackwardPasses(fewest=4, most=4, updates=3, optimizer="SGD", where="train.py:20"),)),
+        Case("four passes", "present", measured=(BackwardPasses(fewest=4, most=4, updates=3, optimizer="SGD",
+                                                                where="train.py:20"),)),
         Case("one pass", "absent", measured=(BackwardPasses(fewest=1, most=1, updates=5, optimizer="SGD"),)),
         Case("now and then two", "unknown", measured=(BackwardPasses(fewest=1, most=2, updates=9, optimizer="SGD"),)),
-        Case("only two updates yet", "unknown", measured=(BackwardPasses(fewest=4, most=4, updates=2, optimizer="SGD"),)),
+        Case("only two updates yet", "unknown", measured=(BackwardPasses(fewest=4, most=4, updates=2, optimizer="SGD"),
+                                                          )),
         Case("a log alone", "unknown"),
     ),
 )  # fmt: skip

@@ -28,13 +28,14 @@ ends that. Present when all of them are zero; a part that is zero (modules that 
 No second matrix at zero after the first update.
 
 ## What it usually means
-No gradient reaches the adapter: re-entrant gradient checkpointing without `enable_input_require_grads()`, a forward pass
-under `no_grad`, an adapter that was put on a copy of the model. Or its parameters are frozen or not in the optimiser, or
-the file was written before training began.
+No gradient reaches the adapter: re-entrant gradient checkpointing without `enable_input_require_grads()`, a forward
+pass under `no_grad`, an adapter that was put on a copy of the model. Or its parameters are frozen or not in the
+optimiser, or the file was written before training began.
 """,
     detect=from_fact(ID),
     cases=(
-        Case("nothing arrived", "present", facts=(Fact(ID, True, "All 64 second matrices of the adapter are exactly zero."),)),
+        Case("nothing arrived", "present", facts=(Fact(ID, True, "All 64 second matrices of the adapter are exactly "
+                                                                 "zero."),)),
         Case("trained", "absent", facts=(Fact(ID, False, "None of 64 second matrices of the adapter is zero."),)),
         Case("a log alone", "unknown"),
     ),

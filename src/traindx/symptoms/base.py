@@ -32,10 +32,10 @@ class Case:
 
 @dataclass(frozen=True)
 class Symptom:
-    """`severity`: a 'problem' can make a run unhealthy, a 'note' only informs (a run may be healthy and still improving).
-    `background` is how often the symptom shows in runs that have another fault or none. `family`: symptoms of one family
-    tell much the same story, so the engine lets only the strongest of them speak for a cause. `needs` names the evidence
-    it is measured on, in words for the user."""
+    """`severity`: a 'problem' can make a run unhealthy, a 'note' only informs (a run may be healthy and still
+    improving). `background` is how often the symptom shows in runs that have another fault or none. `family`: symptoms
+    of one family tell much the same story, so the engine lets only the strongest of them speak for a cause. `needs`
+    names the evidence it is measured on, in words for the user."""
 
     id: str
     title: str

@@ -51,7 +51,8 @@ def detect(signals: Signals) -> Observation:
         better = signals.better_after(curve.clock_share(found.steps[0]))
         if better is not None:
             return Observation(
-                ID, "absent", f"{curve.name} rose to {num(curve.logged(curve.now))}, but {better.name} went on to its best: "
+                ID, "absent", f"{curve.name} rose to {num(curve.logged(curve.now))}, but {better.name} went on to its "
+                              f"best: "
                 "another loss is logged since, or the data got harder.",
             )  # fmt: skip
     if found is not None and curve.series.meaning.split in ("val", "test") and signals.kind == "supervised":
@@ -80,15 +81,16 @@ def _both_left(signals: Signals, curve: Curve) -> Observation | None:
     if not left or curve.now - curve.initial <= LEFT * abs(curve.initial) or curve.sign < 0:
         return None
     return Observation(
-        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never came back; "
+        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never "
+                       f"came back; "
         f"{curve.name} rose from {num(curve.initial)} to {num(curve.now)}.",
         (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
     )  # fmt: skip
 
 
 def _both_rose(signals: Signals) -> Observation | None:
-    """Evaluations that left their best for good while the training loss rose too. A first loss far above all others makes
-    everything since look like progress; where validation was best is the place to compare with."""
+    """Evaluations that left their best for good while the training loss rose too. A first loss far above all others
+    makes everything since look like progress; where validation was best is the place to compare with."""
     train, val = signals.train, signals.val
     if train is None or val is None or signals.kind != "supervised" or len(val) < FEW or len(train) < FEW:
         return None
@@ -102,7 +104,8 @@ def _both_rose(signals: Signals) -> Observation | None:
     if not left or rose < (BOTH - 1) * abs(float(train.y[~passed].min())) or signals.better_after(0.5) is not None:
         return None
     return Observation(
-        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never came back, and "
+        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never "
+                       f"came back, and "
         f"{train.name} has stood above its best since as well.",
         (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
     )  # fmt: skip
@@ -167,13 +170,14 @@ SYMPTOM = Symptom(
 The loss fell, turned and stayed up; or it rose from the beginning. In reinforcement learning: the return collapsed.
 
 ## How it is measured
-The level over the last tenth of the run is compared with the best level held over a tenth. Present when more than 30 % of
-the progress made is lost again (or the run only ever rose, by more than 1.2 % of its level with a Mann-Kendall score
-above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the best again. The
-step given is where the curve last stood near its best. What a resume replaced is looked at too. Where fewer than ten
-training losses stand beside many evaluations: present when nine in ten evaluations since the best are a tenth above it and
-the training loss rose by a tenth as well. Beside more of them: validation half above its best and never back, and training
-half above what it had reached by then. Where only evaluations are logged, memorised data look the same, and it counts half.
+The level over the last tenth of the run is compared with the best level held over a tenth. Present when more than 30 %
+of the progress made is lost again (or the run only ever rose, by more than 1.2 % of its level with a Mann-Kendall score
+above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the
+best again. The step given is where the curve last stood near its best. What a resume replaced is looked at too. Where
+fewer than ten training losses stand beside many evaluations: present when nine in ten evaluations since the best are a
+tenth above it and the training loss rose by a tenth as well. Beside more of them: validation half above its best and
+never back, and training half above what it had reached by then. Where only evaluations are logged, memorised data look
+the same, and it counts half.
 
 ## Healthy range
 Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.
@@ -185,14 +189,20 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
     detect=detect,
     cases=(
         Case("few losses, many evaluations, both up", "present",
-             lambda: {"loss": (range(500, 3000, 500), [1.24, 2.03, 2.16, 1.98, 1.79]), "eval_loss": (range(130, 2700, 130), [2.55, *[3.6, 3.2, 4.0, 3.7, 3.4] * 3, 3.3, 3.2, 3.4, 3.3])}),
+             lambda: {"loss": (range(500, 3000, 500), [1.24, 2.03, 2.16, 1.98, 1.79]),
+                      "eval_loss": (range(130, 2700, 130),
+                                    [2.55, *[3.6, 3.2, 4.0, 3.7, 3.4] * 3, 3.3, 3.2, 3.4, 3.3])}),
         Case("an absurd first loss hides that both rise", "present",
-             lambda: {"train_loss": np.append([4e6], np.linspace(200, 1500, 13)), "val_loss": np.append([40.0], np.linspace(32, 70, 13))}),
-        Case("falls, then climbs for good", "present", lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
+             lambda: {"train_loss": np.append([4e6], np.linspace(200, 1500, 13)),
+                      "val_loss": np.append([40.0], np.linspace(32, 70, 13))}),
+        Case("falls, then climbs for good", "present",
+             lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
         Case("rises from the beginning", "present", lambda: {"train_loss": ramp(300, 3.4, 3.95, 0.02)}),
-        Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1), ramp(100, 8, 1.5, 0.1))}),
+        Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1),
+                                                                         ramp(100, 8, 1.5, 0.1))}),
         Case("a term is added and the score goes on", "absent",
-             lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)), "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
+             lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)),
+                      "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.4, 0.4, 0.1)}),
         Case("one spike that recovers", "absent",
              lambda: {"train_loss": then(falling(150, 2.4, 0.6), flat(4, 5.0), falling(150, 0.6, 0.5))}),

@@ -37,9 +37,11 @@ def detect(signals: Signals) -> Observation:
             and calm
         ):
             return Observation(
-                ID, "present", f"{val.name} reached {num(first)}, rose to {num(top)} around {val.at(float(x[peak]))} and is "
+                ID, "present", f"{val.name} reached {num(first)}, rose to {num(top)} around {val.at(float(x[peak]))} "
+                               f"and is "
                 f"{num(second)} now, while the training loss kept falling.",
-                (float(x[int(np.argmin(before))]), float(x[-1])), val.name, clarity((top - first) / abs(first), HUMP, 0.5),
+                (float(x[int(np.argmin(before))]), float(x[-1])), val.name,
+                clarity((top - first) / abs(first), HUMP, 0.5),
             )  # fmt: skip
     return Observation(ID, "absent", f"{val.name} shows no second descent.")
 
@@ -60,30 +62,34 @@ SYMPTOM = Symptom(
     needs=("validation loss",),
     doc="""
 ## What is observed
-The validation error falls, rises by a good deal, and then falls below its first best: over epochs here, over model sizes
-when runs are compared.
+The validation error falls, rises by a good deal, and then falls below its first best: over epochs here, over model
+sizes when runs are compared.
 
 ## How it is measured
-A hump of at least 12 % over the first best that lasts for several evaluations in a row, a last level below that best, and a
-training loss that falls all through.
+A hump of at least 12 % over the first best that lasts for several evaluations in a row, a last level below that best,
+and a training loss that falls all through.
 
 ## Healthy range
 Not a fault. The hump is where the model just manages to fit all training data (the interpolation threshold).
 
 ## What it usually means
-Do not stop at the hump: what looked like overfitting was the threshold. Noisy labels and models that barely fit the data
-show it most (Nakkiran et al., 2019).
+Do not stop at the hump: what looked like overfitting was the threshold. Noisy labels and models that barely fit the
+data show it most (Nakkiran et al., 2019).
 """,
     detect=detect,
     cases=(
         Case("two bad evaluations apart", "absent",
-             lambda: {"train_loss": falling(40, 0.15, 0.001), "val_loss": put(put(falling(40, 0.3, 0.0005, 0.01), 9, 1.2), 12, 0.8)}),
+             lambda: {"train_loss": falling(40, 0.15, 0.001),
+                      "val_loss": put(put(falling(40, 0.3, 0.0005, 0.01), 9, 1.2), 12, 0.8)}),
         Case("hump, then better", "present",
              lambda: {"train_loss": falling(120, 2, 0.01, 0.01),
-                      "val_loss": then(falling(30, 2, 1.0, 0.005), ramp(30, 1.0, 1.5, 0.005), ramp(60, 1.5, 0.7, 0.005))}),
+                      "val_loss": then(falling(30, 2, 1.0, 0.005), ramp(30, 1.0, 1.5, 0.005),
+                                       ramp(60, 1.5, 0.7, 0.005))}),
         Case("ordinary overfitting", "absent",
-             lambda: {"train_loss": falling(120, 2, 0.01, 0.01), "val_loss": then(falling(30, 2, 1.0, 0.005), ramp(90, 1.0, 1.5, 0.005))}),
-        Case("ordinary descent", "absent", lambda: {"train_loss": falling(60, 2, 0.1), "val_loss": falling(60, 2, 0.3)}),
+             lambda: {"train_loss": falling(120, 2, 0.01, 0.01),
+                      "val_loss": then(falling(30, 2, 1.0, 0.005), ramp(90, 1.0, 1.5, 0.005))}),
+        Case("ordinary descent", "absent", lambda: {"train_loss": falling(60, 2, 0.1),
+                                                    "val_loss": falling(60, 2, 0.3)}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(60, 2, 0.1)}),
     ),
 )  # fmt: skip

@@ -51,7 +51,8 @@ def detect(signals: Signals) -> Observation:
     )
     return Observation(
         ID, "absent",
-        f"{norm.name} stays in its band: median {num(float(np.median(norm.y)))}, largest {num(float(norm.y.max()))}.{note}",
+        f"{norm.name} stays in its band: median {num(float(np.median(norm.y)))}, largest "
+        f"{num(float(norm.y.max()))}.{note}",
     )  # fmt: skip
 
 
@@ -64,7 +65,10 @@ def _left_band(norm: Curve, curve: Curve | None) -> Observation | None:
         return None
     inside = np.flatnonzero(norm.bins.median <= BAND * early)
     left = float(norm.bins.x[min(inside[-1] + 1, len(norm.bins.x) - 1)])
-    summary = f"{norm.name} was {num(early)} early on and at least {num(late)} at the end ({num(ratio)} times), from step {num(left)} on"
+    summary = (
+        f"{norm.name} was {num(early)} early on and at least {num(late)} at the end ({num(ratio)} times), from "
+        f"step {num(left)} on"
+    )
     place = norm.series.meaning.where or norm.name
     if curve is None:
         return Observation(ID, "unknown", f"{summary}; no loss tells whether that did harm.")
@@ -109,7 +113,8 @@ def _spikes(norm: Curve, curve: Curve | None) -> Observation | None:
     factor = float(norm.y[top] / max(running[top], 1e-300))
     return Observation(
         ID, "present",
-        f"{norm.name} jumps to {num(float(norm.y[top]))} at step {num(float(norm.x[top]))}, {num(factor)} times its running "
+        f"{norm.name} jumps to {num(float(norm.y[top]))} at step {num(float(norm.x[top]))}, {num(factor)} times its "
+        f"running "
         f"median, and {curve.name} jumps with it ({len(hurt)} such steps).",
         (float(norm.x[hurt[0]]), float(norm.x[hurt[-1]])), norm.series.meaning.where or norm.name,
         clarity(math.log10(factor), math.log10(SPIKE), math.log10(100 * SPIKE)),
@@ -193,12 +198,16 @@ the norm or the loss.
              lambda: {"loss": put(falling(300, 9, 3.0, 0.01), 150, 7.7, 7.5, 7.2, 6.9, 6.5, 6.0, 5.0),
                       "grad norm": put(flat(300, 1.0, 0.2), 150, 3.3e6, 900.0, 40.0)}),
         Case("grows towards the input", "present",
-             lambda: {"loss": flat(60, 2.3, 0.004), **{f"grad_norm/rnn.{i}.weight": flat(60, 10.0 ** (6 - i), 0.3, i) for i in range(7)}}),
-        Case("large from the start, summed loss", "absent", lambda: {"loss": falling(200, 300, 40), "grad_norm": flat(200, 2500.0, 0.6)}),
-        Case("rises while the loss falls", "absent", lambda: {"loss": falling(200, 9, 2.0), "grad_norm": ramp(200, 0.01, 1.0, 0.3)}),
+             lambda: {"loss": flat(60, 2.3, 0.004),
+                      **{f"grad_norm/rnn.{i}.weight": flat(60, 10.0 ** (6 - i), 0.3, i) for i in range(7)}}),
+        Case("large from the start, summed loss", "absent",
+             lambda: {"loss": falling(200, 300, 40), "grad_norm": flat(200, 2500.0, 0.6)}),
+        Case("rises while the loss falls", "absent",
+             lambda: {"loss": falling(200, 9, 2.0), "grad_norm": ramp(200, 0.01, 1.0, 0.3)}),
         Case("one heavy-tailed norm, loss calm", "absent",
              lambda: {"loss": falling(300, 9, 3.0), "grad_norm": put(flat(300, 1.0, 0.2), 150, 120.0)}),
-        Case("grows, no loss logged", "unknown", lambda: {"grad_norm": then(flat(100, 1.0, 0.3), flat(50, 4000.0, 0.5))}),
+        Case("grows, no loss logged", "unknown", lambda: {"grad_norm": then(flat(100, 1.0, 0.3),
+                                                                            flat(50, 4000.0, 0.5))}),
         Case("no norm logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.4)}),
     ),
 )  # fmt: skip

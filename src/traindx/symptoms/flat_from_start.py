@@ -25,7 +25,8 @@ GOOD = (
 ABOVE_ZERO = 0.1  # of the highest score, where a model that knows nothing has none
 KNOWS_SOME = 0.7  # of all words wrong: an error rate that begins below was not begun here
 # scores of found boxes, matching phrases, right answers: guessing gives next to nothing
-_FROM_ZERO = frozenset("map map50 map75 map95 ap ap50 ap75 aps apm apl ar bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel "
+_FROM_ZERO = frozenset("map map50 map75 map95 ap ap50 ap75 aps apm apl ar bleu bleu4 sacrebleu rouge rouge1 rouge2 "
+                       "rougel "
                        "rougelsum chrf meteor cider spice em exact mrr ndcg hmean".split())  # fmt: skip
 _RATES = frozenset({"wer", "cer", "per", "ter"})
 LEVELS = 5.0  # times the uncertainty of a level: what was gained beyond this is no noise
@@ -89,13 +90,15 @@ def detect(signals: Signals) -> Observation:
     if not other and signals.kind != "rl" and lost_in_noise(curve):
         return Observation(
             ID, "present",
-            f"The {len(curve)} values of {curve.name} scatter so widely that no movement shows: single samples, or tiny batches?",
+            f"The {len(curve)} values of {curve.name} scatter so widely that no movement shows: single samples, or "
+            f"tiny batches?",
             (first, last), curve.name, LOST_CLEAR,
         )  # fmt: skip
     if signals.kind == "rl" and _rests_since_the_start(curve, share):
         return Observation(
             ID, "present",
-            f"{curve.name} is {num(curve.logged(curve.now))} now and was no worse after the first {percent(RL_START)} of the run; "
+            f"{curve.name} is {num(curve.logged(curve.now))} now and was no worse after the first {percent(RL_START)} "
+            f"of the run; "
             f"it began at {num(curve.logged(curve.initial))}.",
             (first, last), curve.name, RL_CLEAR,
         )  # fmt: skip
@@ -112,7 +115,8 @@ def detect(signals: Signals) -> Observation:
 
 
 def _rests_since_the_start(curve: Curve, share: float) -> bool:
-    """A mean over the last hundred episodes scatters while it has few of them; what it gained then is little and all there is."""
+    """A mean over the last hundred episodes scatters while it has few of them; what it gained then is little and all
+    there is."""
     settled = curve.bins.median[curve.bins.x > curve.x[0] + RL_START * (curve.x[-1] - curve.x[0])]
     if not 0 <= share < RL_SHARE or len(settled) < FEW or len(curve) < RL_VALUES:
         return False
@@ -121,7 +125,8 @@ def _rests_since_the_start(curve: Curve, share: float) -> bool:
 
 
 def _good_at_once(signals: Signals, curve: Curve) -> str:
-    """A score that is good from the first value on was reached before this log; where it rests may be all there is to gain."""
+    """A score that is good from the first value on was reached before this log; where it rests may be all there is to
+    gain."""
     if signals.kind != "supervised":
         return ""
     value = curve.logged(curve.initial)
@@ -179,22 +184,22 @@ SYMPTOM = Symptom(
 From the first value to the last the loss stays where it began, up to its noise.
 
 ## How it is measured
-The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the initial
-loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score that
-clearly rose (15 % of its best value and five times its noise) speaks against it. A return that moved by less than 30 % in
-the first twentieth of the run, while its mean held few episodes, and no further since counts, with little weight. Ten values that are equal to the last
-digit are enough wherever the log begins. Otherwise a log that begins in the middle of a
-run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model was trained before. Where a score
-is all that was logged, one that begins above 30 % and rests there cannot tell either; nor can an accuracy three times that of
-guessing, a mAP or BLEU above 10 %, or a word error rate below 70 %.
+The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the
+initial loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score
+that clearly rose (15 % of its best value and five times its noise) speaks against it. A return that moved by less than
+30 % in the first twentieth of the run, while its mean held few episodes, and no further since counts, with little
+weight. Ten values that are equal to the last digit are enough wherever the log begins. Otherwise a log that begins in
+the middle of a run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model
+was trained before. Where a score is all that was logged, one that begins above 30 % and rests there cannot tell either;
+nor can an accuracy three times that of guessing, a mAP or BLEU above 10 %, or a word error rate below 70 %.
 
 ## Healthy range
 Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
 rest; that is why the whole run counts, not its beginning.
 
 ## What it usually means
-Nothing reaches the weights (frozen or forgotten parameters, a detached graph), the step is far too small or so large that
-units died at once, or the loss cannot see the labels (wrong pairing, wrong activation). More epochs do not help.
+Nothing reaches the weights (frozen or forgotten parameters, a detached graph), the step is far too small or so large
+that units died at once, or the loss cannot see the labels (wrong pairing, wrong activation). More epochs do not help.
 """,
     detect=detect,
     cases=(
@@ -214,7 +219,8 @@ units died at once, or the loss cannot see the labels (wrong pairing, wrong acti
         Case("a score that is good at once", "unknown", lambda: {"val_acc": flat(60, 0.93, 0.004)}),
         Case("a detector that is fine-tuned", "unknown", lambda: {"mAP50": flat(60, 0.22, 0.004)}),
         Case("a word error rate at rest", "unknown", lambda: {"wer": flat(60, 31.0, 0.004)}),
-        Case("a quarter of a hundred classes right at once", "unknown", lambda: {"val_acc": flat(60, 0.25, 0.004)}, {"num_classes": 100}),
+        Case("a quarter of a hundred classes right at once", "unknown", lambda: {"val_acc": flat(60, 0.25, 0.004)},
+             {"num_classes": 100}),
         Case("a score that stays bad", "present", lambda: {"val_acc": flat(60, 0.1, 0.001)}),
         Case("a score of zero throughout", "present", lambda: {"mAP": [0.0] * 30}),
         Case("a score at its top", "absent", lambda: {"val_acc": [1.0] * 30}),

@@ -23,7 +23,8 @@ def judge(measured: Measured) -> Observation | None:
             newest = [look for look in looks if look.where == one.where][-1]
             return seen(
                 ID, True,
-                f"At {newest.left_over} of {newest.left_over + newest.cleared} updates looked at, the gradients of earlier updates had not been "
+                f"At {newest.left_over} of {newest.left_over + newest.cleared} updates looked at, the gradients of "
+                f"earlier updates had not been "
                 "cleared: each backward pass adds to all those before.", at=one,
             )  # fmt: skip
     last = measured.last(ClearedGradients)

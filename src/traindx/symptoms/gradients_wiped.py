@@ -17,7 +17,8 @@ def judge(measured: Measured) -> Observation | None:
         if UPDATES.reached(one.missing) and SHARE.reached(one.missing / updates):
             return seen(
                 ID, True,
-                f"At {one.missing} of {updates} updates looked at, zero_grad() had cleared the gradients after backward(): the update had "
+                f"At {one.missing} of {updates} updates looked at, zero_grad() had cleared the gradients after "
+                f"backward(): the update had "
                 "nothing to use.", at=one,
             )  # fmt: skip
     last = measured.last(GradientsAtUpdate)

@@ -32,7 +32,8 @@ def detect(signals: Signals) -> Observation:
         distance, updates = way
         return Observation(
             ID, "present",
-            f"After {updates:.0f} updates the weights are {num(distance)} times their initial size away from where they began "
+            f"After {updates:.0f} updates the weights are {num(distance)} times their initial size away from where "
+            f"they began "
             "(small networks that learn end within 3).",
             (0.0, updates), None, clarity(math.log10(distance), math.log10(FAR), math.log10(LOST)),
         )  # fmt: skip
@@ -99,11 +100,12 @@ Biases and normalisation gains are left out: they begin at or near zero, where a
 updates matter because the weights then grow until the same step is a small share: in small networks that Adam
 destroyed at a rate of 0.3 the ratio went from 0.98 to 0.16 within five steps, and healthy ones began below 0.025.
 
-Where a recording sees the first updates change the weights of more than one layer by 0.3 of their size or more and the weights end more than three
-times their initial size from where they began, half of the loss is not enough to rule this out: a tenth of it must be left or less.
+Where a recording sees the first updates change the weights of more than one layer by 0.3 of their size or more and the
+weights end more than three times their initial size from where they began, half of the loss is not enough to rule this
+out: a tenth of it must be left or less.
 
-A recording also measures how far the weights are from where they began: ten times their initial size without learning is
-present, a hundred times plain.
+A recording also measures how far the weights are from where they began: ten times their initial size without learning
+is present, a hundred times plain.
 
 ## Healthy range
 1e-4 to 1e-2, with 1e-3 as the usual rule of thumb. For layers initialised at zero larger ratios are normal at first.
@@ -115,27 +117,34 @@ step.
 """,
     detect=detect,
     cases=(
-        Case("a third of the weights a step", "present", lambda: {"update_ratio": flat(200, 0.31, 0.3), "loss": flat(200, 2.3, 0.05)}),
+        Case("a third of the weights a step", "present",
+             lambda: {"update_ratio": flat(200, 0.31, 0.3), "loss": flat(200, 2.3, 0.05)}),
         Case("one layer, from step 80 on", "present",
-             lambda: {"update_ratio/fc1": flat(200, 1e-3, 0.3), "update_ratio/fc2": then(flat(80, 1e-3, 0.3), flat(120, 0.4, 0.3)),
+             lambda: {"update_ratio/fc1": flat(200, 1e-3, 0.3),
+                      "update_ratio/fc2": then(flat(80, 1e-3, 0.3), flat(120, 0.4, 0.3)),
                       "loss": then(falling(80, 2.3, 1.0), ramp(120, 1.0, 3.0))}),
         Case("the first steps throw everything away", "present",
              lambda: {"update_ratio": falling(200, 0.98, 1e-3, pace=60), "loss": flat(200, 2.3, 0.05)}),
         Case("the weights were thrown far away", "present",
-             lambda: {"update_ratio": flat(200, 1e-2, 0.3), "weight_travel": ramp(200, 0.0, 60.0), "loss": flat(200, 2.3, 0.05)}),
+             lambda: {"update_ratio": flat(200, 1e-2, 0.3), "weight_travel": ramp(200, 0.0, 60.0),
+                      "loss": flat(200, 2.3, 0.05)}),
         Case("the first steps throw everything away, half is learnt all the same", "present",
              lambda: {"update_ratio/fc1": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)),
-                      "update_ratio/fc2": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)), "weight_travel": ramp(200, 0.0, 8.0),
+                      "update_ratio/fc2": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)),
+                      "weight_travel": ramp(200, 0.0, 8.0),
                       "loss": falling(200, 2.3, 0.5)}),
         Case("a single layer that learns at large steps", "absent",
-             lambda: {"update_ratio/fc": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)), "weight_travel": ramp(200, 0.0, 8.0),
+             lambda: {"update_ratio/fc": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)),
+                      "weight_travel": ramp(200, 0.0, 8.0),
                       "loss": falling(200, 2.3, 0.3)}),
         Case("the first steps throw everything away, all is learnt", "absent",
-             lambda: {"update_ratio": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)), "weight_travel": ramp(200, 0.0, 8.0),
+             lambda: {"update_ratio": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)),
+                      "weight_travel": ramp(200, 0.0, 8.0),
                       "loss": falling(200, 2.3, 0.02)}),
         Case("large at the start, learns", "absent",
              lambda: {"update_ratio": falling(200, 0.3, 1e-3, pace=60), "loss": falling(200, 2.3, 0.4)}),
-        Case("one outlier", "absent", lambda: {"update_ratio": put(flat(200, 1e-3, 0.3), 100, 2.0), "loss": flat(200, 2.3, 0.05)}),
+        Case("one outlier", "absent", lambda: {"update_ratio": put(flat(200, 1e-3, 0.3), 100, 2.0),
+                                               "loss": flat(200, 2.3, 0.05)}),
         Case("usual size", "absent", lambda: {"update_ratio": flat(100, 1e-3, 0.2)}),
         Case("not logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.4)}),
     ),

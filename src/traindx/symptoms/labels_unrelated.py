@@ -84,7 +84,8 @@ def _alone(look: FreshSamples) -> Observation | None:
     memorised = MEMORISED.reached(look.last / look.chance)
     text = (
         f"In {look.samples} training samples neither neighbours nor a regression tell the label better than "
-        f"chance, and the loss on samples seen for the first time is {num(look.fresh)}, that of a guess {num(look.chance)}; it "
+        f"chance, and the loss on samples seen for the first time is {num(look.fresh)}, that of a guess "
+        f"{num(look.chance)}; it "
         f"{'falls to' if memorised else 'is'} {num(look.last)} in the end."
     )
     return seen(ID, True, text, at=look, clarity=MEMORISED_CLARITY if memorised else STUCK_CLARITY)

@@ -35,11 +35,17 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "Too few loss values to compare with chance.")
     variance = variance_of_targets(signals) if curve is signals.train else None
     if variance is not None and (level := _at_variance(curve, variance)) is not None:
-        says = f"{curve.name} rests at {num(level)}; one answer for everything would cost {num(variance)}, the variance of the targets."
+        says = (
+            f"{curve.name} rests at {num(level)}; one answer for everything would cost {num(variance)}, the "
+            f"variance of the targets."
+        )
         return Observation(ID, "present", says, (float(curve.x[0]), float(curve.x[-1])), curve.name)
     by_variance = signals.run.config.get(BY_VARIANCE)
     if isinstance(by_variance, float) and by_variance > NO_BETTER:
-        says = f"In the second half of the run the squared error is {num(by_variance)} times the variance of the targets: one answer for everything would do."
+        says = (
+            f"In the second half of the run the squared error is {num(by_variance)} times the variance of the "
+            f"targets: one answer for everything would do."
+        )
         return Observation(
             ID,
             "present",
@@ -119,40 +125,52 @@ SYMPTOM = Symptom(
     needs=("loss", "number of classes"),
     doc="""
 ## What is observed
-The loss rests at the value of a predictor that ignores its input: ln(K) for K balanced classes (0.693 for two, 2.303 for
-ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half), or a
-regression by squares rests at the variance of its targets, as a recording saw them, or is above it in the second half of the run.
+The loss rests at the value of a predictor that ignores its input: ln(K) for K balanced classes (0.693 for two, 2.303
+for ten, 6.908 for a thousand), or the score says the same (R² of 0, AUC of one half), or a regression by squares rests
+at the variance of its targets, as a recording saw them, or is above it in the second half of the run.
 
 ## How it is measured
-K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted the
-labels and they occur unevenly, their entropy takes the place of ln(K), with 4 % to either side. Where a sample has several labels of
-yes or no, chance is the mean of their entropies; this is told after a hundred updates and only of the plain mean loss, without weights. The loss must stay within 2 % of
-ln(K), never have been 3 % below it, and be settled in its second half. Where K is unknown it is guessed only for usual
-counts and only when the loss rests within 0.4 % of ln(K); the page then says so and the finding counts for less. A loss that ends above a known chance level, was never below it
-and lost less than a tenth of its first value counts likewise.
+K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted
+the labels and they occur unevenly, their entropy takes the place of ln(K), with 4 % to either side. Where a sample has
+several labels of yes or no, chance is the mean of their entropies; this is told after a hundred updates and only of the
+plain mean loss, without weights. The loss must stay within 2 % of ln(K), never have been 3 % below it, and be settled
+in its second half. Where K is unknown it is guessed only for usual counts and only when the loss rests within 0.4 % of
+ln(K); the page then says so and the finding counts for less. A loss that ends above a known chance level, was never
+below it and lost less than a tenth of its first value counts likewise.
 
 ## Healthy range
 The first loss of a fresh classifier should be near ln(K). It must not still be there later.
 
 ## What it usually means
-The outputs carry nothing of the inputs: dead or saturated units after too large a step, frozen or forgotten parameters, a
-detached graph, labels that do not belong to the inputs, a wrong last activation, or constant initial weights.
+The outputs carry nothing of the inputs: dead or saturated units after too large a step, frozen or forgotten parameters,
+a detached graph, labels that do not belong to the inputs, a wrong last activation, or constant initial weights.
 """,
     detect=detect,
     cases=(
         Case("ten classes, known", "present", lambda: {"train_loss": flat(100, 2.3028, 0.003)}, {"num_classes": 10}),
-        Case("accuracy tells the classes", "present", lambda: {"loss": flat(50, 2.305, 0.001), "val_acc": flat(50, 10.0, 0.001)}),
-        Case("labels that occur unevenly", "present", lambda: {"train_loss": flat(100, 1.67, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
-        Case("below what their frequency tells", "absent", lambda: {"train_loss": flat(100, 1.5, 0.003)}, {"num_classes": 6, "label_entropy": 1.66}),
-        Case("several labels, guessed by how often each is given", "present", lambda: {"train_loss": flat(100, 0.331, 0.003)}, {"num_labels": 6, "multilabel_entropy": 0.33}),
-        Case("several labels that are learnt", "absent", lambda: {"train_loss": falling(100, 0.69, 0.2)}, {"num_labels": 6, "multilabel_entropy": 0.33}),
-        Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)}, {"num_classes": 10}),
-        Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)}, {"num_classes": 10}),
-        Case("a regression at the variance of its targets", "present", lambda: {"train_loss": flat(200, 1.0, 0.15)}, {"mse_target_variance": 1.0}),
-        Case("a regression that comes down and ends worse than one answer", "present", lambda: {"train_loss": falling(200, 300.0, 1.4)},
+        Case("accuracy tells the classes", "present",
+             lambda: {"loss": flat(50, 2.305, 0.001), "val_acc": flat(50, 10.0, 0.001)}),
+        Case("labels that occur unevenly", "present", lambda: {"train_loss": flat(100, 1.67, 0.003)},
+             {"num_classes": 6, "label_entropy": 1.66}),
+        Case("below what their frequency tells", "absent", lambda: {"train_loss": flat(100, 1.5, 0.003)},
+             {"num_classes": 6, "label_entropy": 1.66}),
+        Case("several labels, guessed by how often each is given", "present",
+             lambda: {"train_loss": flat(100, 0.331, 0.003)}, {"num_labels": 6, "multilabel_entropy": 0.33}),
+        Case("several labels that are learnt", "absent", lambda: {"train_loss": falling(100, 0.69, 0.2)},
+             {"num_labels": 6, "multilabel_entropy": 0.33}),
+        Case("worse than guessing from first to last", "present", lambda: {"train_loss": ramp(100, 2.62, 2.57, 0.01)},
+             {"num_classes": 10}),
+        Case("comes down from a bad start", "absent", lambda: {"train_loss": falling(100, 9.0, 2.9)},
+             {"num_classes": 10}),
+        Case("a regression at the variance of its targets", "present", lambda: {"train_loss": flat(200, 1.0, 0.15)},
+             {"mse_target_variance": 1.0}),
+        Case("a regression that comes down and ends worse than one answer", "present",
+             lambda: {"train_loss": falling(200, 300.0, 1.4)},
              {"mse_target_variance": 1.0, "mse_by_variance": 2.2}),
-        Case("a regression that learns", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.3)}, {"mse_target_variance": 1.0}),
-        Case("a little better than one answer", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.93)}, {"mse_target_variance": 1.0}),
+        Case("a regression that learns", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.3)},
+             {"mse_target_variance": 1.0}),
+        Case("a little better than one answer", "unknown", lambda: {"train_loss": falling(200, 1.0, 0.93)},
+             {"mse_target_variance": 1.0}),
         Case("falls below chance", "absent", lambda: {"train_loss": falling(100, 2.3, 0.5)}, {"num_classes": 10}),
         Case("passes ln 2 on its way", "unknown", lambda: {"train_loss": falling(100, 2.3, 0.55)}),
         Case("classes unknown", "unknown", lambda: {"train_loss": flat(100, 3.17, 0.01)}),

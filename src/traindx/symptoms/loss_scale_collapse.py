@@ -67,7 +67,8 @@ def _falling(series: Series) -> Observation:
         return Observation(ID, "absent", f"{summary}; a fall at the start is calibration.")
     low = np.flatnonzero(series.values <= max(end, FLOOR) if at_floor else series.values < middle / 2)
     return Observation(
-        ID, "present", f"{summary}.", (float(series.steps[low[0] if len(low) else 0]), float(series.steps[-1])), series.name,
+        ID, "present", f"{summary}.", (float(series.steps[low[0] if len(low) else 0]), float(series.steps[-1])),
+        series.name,
         1.0 if at_floor else clarity(fell, HALVINGS, 2 * HALVINGS),
     )  # fmt: skip
 
@@ -131,16 +132,35 @@ training that diverges for another reason. A higher minimum scale only hides it.
     detect=detect,
     cases=(
         Case("falls to one", "present", lambda: {"loss_scale": 2.0 ** np.floor(ramp(200, 16, 0))}),
-        Case("keeps falling late", "present", lambda: {"amp/scale": 2.0 ** np.floor(then(flat(120, 16, 0), ramp(80, 16, 6)))}),
-        Case("every eighth step skipped", "present",
-             lambda: {"skipped": (range(0, 4000, 10), [float(i % 8 == 0) * 10 for i in range(400)])}),
-        Case("calibration at the start", "absent",
-             lambda: {"loss scale": then(2.0 ** np.floor(ramp(18, 32, 14)), flat(400, 2.0**14, 0)),
-                      "number of skipped iterations": then(flat(18, 1.0, 0), flat(400, 0.0))}),
-        Case("a count since the start that rests", "absent",
-             lambda: {"loss": falling(100, 9, 4), "skipped": (range(100, 1100, 10), flat(100, 17.0, 0))}),
-        Case("doubles and halves", "absent", lambda: {"amp/scale": 2.0 ** np.array([14 + (i // 20) % 3 for i in range(300)], float)}),
+        Case(
+            "keeps falling late",
+            "present",
+            lambda: {"amp/scale": 2.0 ** np.floor(then(flat(120, 16, 0), ramp(80, 16, 6)))},
+        ),
+        Case(
+            "every eighth step skipped",
+            "present",
+            lambda: {"skipped": (range(0, 4000, 10), [float(i % 8 == 0) * 10 for i in range(400)])},
+        ),
+        Case(
+            "calibration at the start",
+            "absent",
+            lambda: {
+                "loss scale": then(2.0 ** np.floor(ramp(18, 32, 14)), flat(400, 2.0**14, 0)),
+                "number of skipped iterations": then(flat(18, 1.0, 0), flat(400, 0.0)),
+            },
+        ),
+        Case(
+            "a count since the start that rests",
+            "absent",
+            lambda: {"loss": falling(100, 9, 4), "skipped": (range(100, 1100, 10), flat(100, 17.0, 0))},
+        ),
+        Case(
+            "doubles and halves",
+            "absent",
+            lambda: {"amp/scale": 2.0 ** np.array([14 + (i // 20) % 3 for i in range(300)], float)},
+        ),
         Case("no scaler in use", "unknown", lambda: {"loss scale": flat(100, -1.0, 0), "loss": falling(100, 9, 4)}),
         Case("not logged", "unknown", lambda: {"loss": falling(100, 9, 4)}),
     ),
-)  # fmt: skip
+)

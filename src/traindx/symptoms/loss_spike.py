@@ -70,7 +70,8 @@ def detect(signals: Signals) -> Observation:
     better = signals.better_after(curve.clock_share(worst.step))
     if better is not None and lasting:
         return Observation(
-            ID, "absent", f"{curve.name} steps up at {curve.at(worst.step)} and stays there, but {better.name} went on to its "
+            ID, "absent", f"{curve.name} steps up at {curve.at(worst.step)} and stays there, but {better.name} went on "
+                          f"to its "
             "best: another loss is logged since.",
         )  # fmt: skip
     size = (worst.height - worst.base) / max(curve.top - curve.best, 1e-300)
@@ -139,8 +140,9 @@ def _at_scale(curve: Curve, block: int, descent: float, *, highest: bool) -> lis
 
 
 def _expected_highest(jumps: Floats) -> float:
-    """How high the highest of so many jumps is by chance, if their tail goes on as it begins; 0 where they are too few to
-    see a tail. Batches of uneven difficulty throw one value in a thousand far up, and a long log has many thousands."""
+    """How high the highest of so many jumps is by chance, if their tail goes on as it begins; 0 where they are too few
+    to see a tail. Batches of uneven difficulty throw one value in a thousand far up, and a long log has many
+    thousands."""
     if len(jumps) < MANY_JUMPS:
         return 0.0
     begin, end = 0.1, max(0.01, 20 / len(jumps))  # twenty: spikes themselves must not draw the tail
@@ -149,8 +151,8 @@ def _expected_highest(jumps: Floats) -> float:
 
 
 def _recovered(values: Floats, limit: float, width: int) -> int | None:
-    """The place from which the values stay below the limit: the first one whose next `width` values, or all that are left, lie below it by
-    their median. One low value between high ones is no recovery."""
+    """The place from which the values stay below the limit: the first one whose next `width` values, or all that are
+    left, lie below it by their median. One low value between high ones is no recovery."""
     for place in np.flatnonzero(values <= limit):
         if np.median(values[place : place + width]) <= limit:
             return int(place)
@@ -225,13 +227,15 @@ SYMPTOM = Symptom(
 The loss jumps within a few steps, once or again and again. Whether it comes back decides what it is worth.
 
 ## How it is measured
-Against a rolling median, a jump must exceed eight robust standard deviations, twice the run's own 98 % tail (some losses
-are heavy-tailed by nature; in long runs also one and a half times the highest jump which that tail brings by chance), 15 %
-of the local level, 12 % of the whole descent, and five and a half times the usual ratio of a value to its level. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must exceed half of all progress so
-far, four times the usual change and every other rise. One or two that come back while validation goes on to its best weigh
-little, and a step that stays while validation goes on to its best is another loss from there on. The page says where the largest one is and when the loss was back: a single
-low value between high ones is no recovery, the values after it must stay low by their median.
-Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a jump of it says nothing.
+Against a rolling median, a jump must exceed eight robust standard deviations, twice the run's own 98 % tail (some
+losses are heavy-tailed by nature; in long runs also one and a half times the highest jump which that tail brings by
+chance), 15 % of the local level, 12 % of the whole descent, and five and a half times the usual ratio of a value to its
+level. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must
+exceed half of all progress so far, four times the usual change and every other rise. One or two that come back while
+validation goes on to its best weigh little, and a step that stays while validation goes on to its best is another loss
+from there on. The page says where the largest one is and when the loss was back: a single low value between high ones
+is no recovery, the values after it must stay low by their median. Beside adversarial losses only the reconstruction is
+looked at: its calm rules this out, a jump of it says nothing.
 
 ## Healthy range
 A recovered spike now and then is survivable in large-model training; a spike that does not come back is divergence.
@@ -244,14 +248,19 @@ a norm that jumps with the loss points to the batch, one that grew for many step
     detect=detect,
     cases=(
         Case("the reconstruction of an adversarial training jumps", "unknown",
-             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": put(falling(200, 2.4, 0.8, 0.01), 120, 6.0)}),
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
+                      "cycle_A": put(falling(200, 2.4, 0.8, 0.01), 120, 6.0)}),
         Case("the reconstruction of an adversarial training falls calmly", "absent",
-             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8)}),
-        Case("jump that recovers", "present", lambda: {"train_loss": put(falling(300, 2.4, 0.5), 200, 3.1, 2.6, 1.4, 0.9)}),
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
+                      "cycle_A": falling(200, 2.4, 0.8)}),
+        Case("jump that recovers", "present", lambda: {"train_loss": put(falling(300, 2.4, 0.5), 200, 3.1, 2.6, 1.4,
+                                                                         0.9)}),
         Case("jump with one low value after it, then high to the end", "present",
-             lambda: {"lm loss": then(falling(200, 9.0, 3.4, 0.005), np.array([7.3, 4.1, 7.6, 7.2, 7.1, 7.0, 7.3, 7.1, 7.0, 7.0]))}),
+             lambda: {"lm loss": then(falling(200, 9.0, 3.4, 0.005),
+                                      np.array([7.3, 4.1, 7.6, 7.2, 7.1, 7.0, 7.3, 7.1, 7.0, 7.0]))}),
         Case("climb at the start, then descent", "present",
-             lambda: {"lm loss": (range(10, 210, 10), then(np.array([12.1, 14, 26.5, 20, 12.0]), falling(15, 9.5, 7.5, 0.01)))}),
+             lambda: {"lm loss": (range(10, 210, 10),
+                                  then(np.array([12.1, 14, 26.5, 20, 12.0]), falling(15, 9.5, 7.5, 0.01)))}),
         Case("jump in the last of seven epochs", "present", lambda: {"loss": [3.9, 2.9, 2.5, 2.2, 2.0, 1.9, 4.0]}),
         Case("noisy but ordinary", "absent", lambda: {"train_loss": falling(500, 2.4, 0.4, 0.2)}),
         Case("heavy-tailed batches", "absent",
@@ -261,7 +270,8 @@ a norm that jumps with the loss points to the batch, one that grew for many step
         Case("a spike in a long and noisy run", "present",
              lambda: {"train_loss": put(falling(20_000, 2.3, 1.0, 0.2), 15_000, *[9.0] * 5)}),
         Case("a term is added and the score goes on", "absent",
-             lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)), "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
+             lambda: {"train_loss": then(falling(8, 0.12, 0.02), flat(16, 0.7)),
+                      "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
         Case("single batches of a fine-tuning", "absent",
              lambda: {"train_loss": np.random.default_rng(1).lognormal(-2.3, 1.0, 40)}),
         Case("three values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0]}),

@@ -16,12 +16,13 @@ SYMPTOM = Symptom(
     needs=("a probe of the model (traindx lr-range)",),
     doc="""
 ## What is observed
-At the script's own learning rate some dozen updates leave the loss where it was; at a rate far above they bring it down.
+At the script's own learning rate some dozen updates leave the loss where it was; at a rate far above they bring it
+down.
 
 ## How it is measured
-By a probe, on a copy: short trainings at several constant rates from the same state, on the captured batches. Present when the
-suggested rate is at least 100 times the one the script's schedule is heading for, when that one makes less than 2 % of the best descent,
-and when the best takes away a fifth of the loss. Plain from 1000 times on.
+By a probe, on a copy: short trainings at several constant rates from the same state, on the captured batches. Present
+when the suggested rate is at least 100 times the one the script's schedule is heading for, when that one makes less
+than 2 % of the best descent, and when the best takes away a fifth of the loss. Plain from 1000 times on.
 
 ## Healthy range
 Within a factor of ten of the best of a short training; fine-tuning of a trained model somewhat below.

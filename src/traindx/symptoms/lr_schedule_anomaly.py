@@ -79,7 +79,10 @@ def _dead_early(steps: Floats, values: Floats, peak: float) -> tuple[str, float,
     last = int(alive[-1])
     where = (steps[last] - steps[0]) / max(steps[-1] - steps[0], 1e-12)
     if last < len(values) - 3 and where < DEAD_BY:
-        text = f"The learning rate is below a thousandth of its peak {num(peak)} after {percent(float(where))} of the run, and ends at {num(float(values[-1]))}."
+        text = (
+            f"The learning rate is below a thousandth of its peak {num(peak)} after {percent(float(where))} of the "
+            f"run, and ends at {num(float(values[-1]))}."
+        )
         return text, 1.0 if where < 0.35 else 0.6, float(steps[last])
     return None
 
@@ -96,14 +99,16 @@ def _wrong_way(signals: Signals, steps: Floats, values: Floats) -> tuple[str, fl
         return None
     way, waits = ("rises", "fall") if mode == "min" else ("falls", "rise")
     text = (
-        f"ReduceLROnPlateau (mode='{mode}') waits for a {waits} of a value that {way} from {num(float(seen[0]))} to {num(float(seen[-1]))}: it cut "
+        f"ReduceLROnPlateau (mode='{mode}') waits for a {waits} of a value that {way} from {num(float(seen[0]))} to "
+        f"{num(float(seen[-1]))}: it cut "
         f"the rate {len(cuts)} time{'s' * (len(cuts) != 1)} while the training got better."
     )
     return text, 1.0, float(steps[cuts[0]])
 
 
 def _got_better(signals: Signals, seen: Floats, *, rises: bool) -> bool:
-    """A score that rises, or a loss that falls, and not a validation loss that rises because the model learns by heart."""
+    """A score that rises, or a loss that falls, and not a validation loss that rises because the model learns by
+    heart."""
     train, val = signals.train, signals.val
     if train is None or train.sign < 0 or train.now >= train.initial:
         return False
@@ -156,34 +161,40 @@ SYMPTOM = Symptom(
 The learning rate is zero, never gets off the ground, is gone long before the end, or jumps back up irregularly.
 
 ## How it is measured
-On the logged rate of the main parameter group: zero throughout, unless the objective moves all the same (verl and others print
-three decimals, so that 1e-6 reads 0.000); a peak below 2e-7; below a thousandth of its peak before
-half of the run is over; upward jumps of more than eight times after the warm-up at irregular distances. A recording also sees what
-ReduceLROnPlateau is given: cut while that gets better (an accuracy that rises under mode='min' beside a validation loss that does
-not, a loss that falls under mode='max') is present. Warm restarts at
-equal or growing distances, cosine decay to zero and step decay are plans and pass; whether there was a warm-up is told but
-is no finding by itself.
+On the logged rate of the main parameter group: zero throughout, unless the objective moves all the same (verl and
+others print three decimals, so that 1e-6 reads 0.000); a peak below 2e-7; below a thousandth of its peak before half of
+the run is over; upward jumps of more than eight times after the warm-up at irregular distances. A recording also sees
+what ReduceLROnPlateau is given: cut while that gets better (an accuracy that rises under mode='min' beside a validation
+loss that does not, a loss that falls under mode='max') is present. Warm restarts at equal or growing distances, cosine
+decay to zero and step decay are plans and pass; whether there was a warm-up is told but is no finding by itself.
 
 ## Healthy range
 Warm-up over the first 1 to 10 %, then constant, cosine, linear or step decay that ends with the run.
 
 ## What it usually means
 The scheduler is stepped per batch with per-epoch numbers (or the reverse), total steps computed for another number of
-GPUs or epochs, a scheduler rebuilt on resume, a rate that was scaled down twice, or a plateau scheduler in the wrong mode.
+GPUs or epochs, a scheduler rebuilt on resume, a rate that was scaled down twice, or a plateau scheduler in the wrong
+mode.
 """,
     detect=detect,
     cases=(
         Case("zero from the start", "present", lambda: {"loss": flat(50, 2.3), "lr": flat(50, 0.0)}),
-        Case("printed with three decimals", "unknown", lambda: {"reward": ramp(50, 0.1, 0.7, 0.05), "lr": flat(50, 0.0)}),
-        Case("gone after a tenth", "present", lambda: {"loss": falling(300, 2.3, 1.5), "lr": then(cosine(30, 0.1), flat(270, 1e-6, 0))}),
-        Case("far too small, saw-tooth", "present", lambda: {"loss": flat(60, 4.1), "lr": then(*[np.linspace(0, 1e-7, 20)] * 3)}),
+        Case("printed with three decimals", "unknown",
+             lambda: {"reward": ramp(50, 0.1, 0.7, 0.05), "lr": flat(50, 0.0)}),
+        Case("gone after a tenth", "present", lambda: {"loss": falling(300, 2.3, 1.5),
+                                                       "lr": then(cosine(30, 0.1), flat(270, 1e-6, 0))}),
+        Case("far too small, saw-tooth", "present",
+             lambda: {"loss": flat(60, 4.1), "lr": then(*[np.linspace(0, 1e-7, 20)] * 3)}),
         Case("warm-up and cosine", "absent", lambda: {"loss": falling(300, 2.3, 0.5), "lr": cosine(300, 1e-3, 20)}),
-        Case("warm restarts", "absent", lambda: {"loss": falling(300, 2.3, 0.5), "lr": then(cosine(100, 0.1), cosine(100, 0.1), cosine(100, 0.1))}),
+        Case("warm restarts", "absent", lambda: {"loss": falling(300, 2.3, 0.5),
+                                                 "lr": then(cosine(100, 0.1), cosine(100, 0.1), cosine(100, 0.1))}),
         Case("cut while the accuracy rises", "present",
-             lambda: {"train_loss": falling(100, 2.3, 1.2), "val_loss": falling(10, 2.2, 1.3), "lr": then(*[flat(20, 0.1 * 0.2**k, 0) for k in range(5)]),
+             lambda: {"train_loss": falling(100, 2.3, 1.2), "val_loss": falling(10, 2.2, 1.3),
+                      "lr": then(*[flat(20, 0.1 * 0.2**k, 0) for k in range(5)]),
                       "plateau_metric": ramp(10, 0.2, 0.6)}, {"plateau_mode": "min"}),
         Case("cut because the validation loss rises", "absent",
-             lambda: {"train_loss": falling(100, 2.3, 0.1), "val_loss": ramp(10, 0.5, 0.9), "lr": then(*[flat(20, 0.1 * 0.2**k, 0) for k in range(5)]),
+             lambda: {"train_loss": falling(100, 2.3, 0.1), "val_loss": ramp(10, 0.5, 0.9),
+                      "lr": then(*[flat(20, 0.1 * 0.2**k, 0) for k in range(5)]),
                       "plateau_metric": ramp(10, 0.5, 0.9)}, {"plateau_mode": "min"}),
         Case("not logged", "unknown", lambda: {"loss": falling(300, 2.3, 0.5)}),
     ),

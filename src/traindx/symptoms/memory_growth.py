@@ -85,8 +85,8 @@ said. Whether graphs of earlier losses are still alive is seen by a marker that 
 A level after the first steps; caches of workers and allocators fill up and stop.
 
 ## What it usually means
-Losses or outputs are kept with their graphs: `total += loss` or `outputs.append(out)` where `loss.item()` or `out.detach()` is
-meant.
+Losses or outputs are kept with their graphs: `total += loss` or `outputs.append(out)` where `loss.item()` or
+`out.detach()` is meant.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -21,12 +21,12 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The first loss that is not finite was computed through a float16 tensor that passed the range of that format, while data and
-weights were finite and the loss had not grown.
+The first loss that is not finite was computed through a float16 tensor that passed the range of that format, while data
+and weights were finite and the loss had not grown.
 
 ## How it is measured
-Read off the graph of the loss: float16 tensors that hold Inf, and powers of float16 values beyond 65504. With a gradient
-scaler, which skips single steps by design, only after 20 such losses.
+Read off the graph of the loss: float16 tensors that hold Inf, and powers of float16 values beyond 65504. With a
+gradient scaler, which skips single steps by design, only after 20 such losses.
 
 ## Healthy range
 Loss and reductions in float32 (autocast does so for torch's own loss functions), or bfloat16.

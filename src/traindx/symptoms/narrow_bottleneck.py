@@ -89,7 +89,10 @@ def _classes(signals: Signals, narrowest: int, classes: float, hands_on: str) ->
     if seen is None or not len(seen):
         return Observation(ID, "unknown", f"{hands_on}; how many training samples it is right on was not measured.")
     right = float(np.nanmedian(seen.values[-LAST:]))
-    text = f"{hands_on}, from which {classes:.0f} classes are told, and {percent(right)} of the training samples are right at the end."
+    text = (
+        f"{hands_on}, from which {classes:.0f} classes are told, and {percent(right)} of the training samples are "
+        f"right at the end."
+    )
     if right >= RIGHT:
         return Observation(ID, "absent", text)
     return Observation(ID, "present", text, None, seen.name, clarity(1 - right, 1 - RIGHT, PLAIN_WRONG))
@@ -107,15 +110,16 @@ SYMPTOM = Symptom(
 All answers pass through a hidden layer of a few values, and the model is still wrong on the data it was trained on.
 
 ## How it is measured
-A recording knows the sizes of the layers. In a model of fewer than 20 000 parameters, a dense or recurrent layer hands on at most
-half as many values to the next one as there are classes (four at least), and fewer than 90 % of the training samples looked at last
-are right; or it hands on a single value, and more than 15 % of the first loss is left. Models that give back their inputs are
-narrow on purpose: of them it is said where an eighth of the numbers or fewer pass and half of their variance is lost. Of several labels of
-yes or no (four at least) it is said where half as many values pass and 40 % of the loss of a guess is left.
+A recording knows the sizes of the layers. In a model of fewer than 20 000 parameters, a dense or recurrent layer hands
+on at most half as many values to the next one as there are classes (four at least), and fewer than 90 % of the training
+samples looked at last are right; or it hands on a single value, and more than 15 % of the first loss is left. Models
+that give back their inputs are narrow on purpose: of them it is said where an eighth of the numbers or fewer pass and
+half of their variance is lost. Of several labels of yes or no (four at least) it is said where half as many values pass
+and 40 % of the loss of a guess is left.
 
 ## Healthy range
-At least as many hidden values as classes. Features of two values, made to be drawn, count as healthy as long as they tell the
-classes apart.
+At least as many hidden values as classes. Features of two values, made to be drawn, count as healthy as long as they
+tell the classes apart.
 
 ## What it usually means
 The model is too small for the task.
@@ -128,17 +132,23 @@ The model is too small for the task.
         Case("one value for a regression", "present", lambda: {"train_loss": falling(60, 1.0, 0.4)},
              {"model_narrowest": 1, "model_parameters": 20, "input_shape": "[10]", "target_shape": "[1]"}),
         Case("two values that tell them apart", "absent",
-             lambda: {"train_loss": falling(60, 2.3, 0.05), "train_accuracy": np.minimum(0.98, np.linspace(0.1, 1.8, 12))},
+             lambda: {"train_loss": falling(60, 2.3, 0.05),
+                      "train_accuracy": np.minimum(0.98, np.linspace(0.1, 1.8, 12))},
              {"model_narrowest": 2, "num_classes": 10, "model_parameters": 9000}),
         Case("three values of fifty-two to be given back", "present", lambda: {"train_loss": falling(60, 1.3, 0.65)},
-             {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]", "mse_by_variance": 0.69}),
+             {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]",
+              "mse_by_variance": 0.69}),
         Case("three values that are enough to give them back", "absent", lambda: {"train_loss": falling(60, 1.3, 0.2)},
-             {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]", "mse_by_variance": 0.2}),
+             {"model_narrowest": 3, "model_parameters": 370, "input_shape": "[52]", "target_shape": "[52]",
+              "mse_by_variance": 0.2}),
         Case("two values for four labels", "present", lambda: {"train_loss": falling(60, 0.7, 0.45)},
-             {"model_narrowest": 2, "model_parameters": 150, "input_shape": "[64]", "target_shape": "[4]", "multilabel_entropy": 0.66}),
+             {"model_narrowest": 2, "model_parameters": 150, "input_shape": "[64]", "target_shape": "[4]",
+              "multilabel_entropy": 0.66}),
         Case("two values that tell four labels", "absent", lambda: {"train_loss": falling(60, 0.7, 0.1)},
-             {"model_narrowest": 2, "model_parameters": 150, "input_shape": "[64]", "target_shape": "[4]", "multilabel_entropy": 0.66}),
-        Case("wide enough", "absent", lambda: {"train_loss": falling(60, 2.3, 0.9), "train_accuracy": np.linspace(0.1, 0.7, 12)},
+             {"model_narrowest": 2, "model_parameters": 150, "input_shape": "[64]", "target_shape": "[4]",
+              "multilabel_entropy": 0.66}),
+        Case("wide enough", "absent", lambda: {"train_loss": falling(60, 2.3, 0.9),
+                                               "train_accuracy": np.linspace(0.1, 0.7, 12)},
              {"model_narrowest": 32, "num_classes": 10, "model_parameters": 3000}),
         Case("a log alone", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.9)}, {"num_classes": 10}),
     ),

@@ -82,7 +82,8 @@ first layer is hit), a division or logarithm inside the model, or weights that a
     cases=(
         Case("one layer overflows and the next follow", "present",
              lambda: {"activations/block3_max": put(flat(50, 800.0), 30, *[INF] * 20),
-                      "activations/block4_max": put(flat(50, 900.0), 30, *[NAN] * 20), "activations/block1_max": flat(50, 30.0)}),
+                      "activations/block4_max": put(flat(50, 900.0), 30, *[NAN] * 20),
+                      "activations/block1_max": flat(50, 30.0)}),
         Case("a counter says so", "present", lambda: {"activations/nan_count": put(flat(50, 0.0), 45, 12.0, 40.0)}),
         Case("growing but finite", "absent", lambda: {"activations/block3_max": 1 / falling(50, 1.0, 1e-4)}),
         Case("only the first row is NaN", "absent", lambda: {"act_norm/fc1": put(flat(50, 3.0), 0, NAN)}),

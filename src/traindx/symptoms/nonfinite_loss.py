@@ -74,30 +74,35 @@ Every loss series is searched for NaN and Inf; the page names the first step, th
 came back. A single NaN in the very first row is what loggers print before there is anything to average and is not
 counted. Messages such as "loss is nan, stopping training" count as well.
 
-Some logs write NaN as a number, and traindx reports that as what it is. The Hugging Face Trainer leaves NaN out of its mean,
-so that the loss is exactly 0: beside a NaN gradient norm, or three rows at least after a loss that was still high one row before.
-DeepSpeed returns -1 as the norm of each parameter group that is not finite, and two groups make √2 = 1.41421: beside a loss
-that is 0 or never changes, three rows of it count. A loss that rests at 87.3365, the logarithm of the smallest float32, is
-Caffe's for outputs that are NaN.
+Some logs write NaN as a number, and traindx reports that as what it is. The Hugging Face Trainer leaves NaN out of its
+mean, so that the loss is exactly 0: beside a NaN gradient norm, or three rows at least after a loss that was still high
+one row before. DeepSpeed returns -1 as the norm of each parameter group that is not finite, and two groups make √2 =
+1.41421: beside a loss that is 0 or never changes, three rows of it count. A loss that rests at 87.3365, the logarithm
+of the smallest float32, is Caffe's for outputs that are NaN.
 
 ## Healthy range
 None. Under mixed precision single skipped steps are normal, but the logged loss stays finite.
 
 ## What it usually means
-Of confirmed threads about NaN losses, about 45 % end at half precision, 23 % at bad inputs or labels, 18 % at the learning
-rate and 14 % at numerics of an operation (log, division, a fused kernel). Early NaN (the first steps) points to data,
-precision or initialisation; late NaN after a rising gradient norm points to instability.
+Of confirmed threads about NaN losses, about 45 % end at half precision, 23 % at bad inputs or labels, 18 % at the
+learning rate and 14 % at numerics of an operation (log, division, a fused kernel). Early NaN (the first steps) points
+to data, precision or initialisation; late NaN after a rising gradient norm points to instability.
 """,
     detect=detect,
     cases=(
         Case("diverges to NaN", "present", lambda: {"train_loss": put(falling(100, 2, 1), 60, *[float("nan")] * 40)}),
         Case("HF hides NaN as zero", "present",
-             lambda: {"loss": put(falling(20, 2, 1), 10, *[0.0] * 10), "grad_norm": put(falling(20, 1, 1), 10, *[float("nan")] * 10)}),
-        Case("zero from one row to the next", "present", lambda: {"loss": then(falling(20, 2.7, 2.4), flat(20, 0.0, 0))}),
-        Case("DeepSpeed's norm of two groups", "present", lambda: {"loss": flat(20, 0.0, 0), "grad_norm": flat(20, 1.41421, 0)}),
+             lambda: {"loss": put(falling(20, 2, 1), 10, *[0.0] * 10),
+                      "grad_norm": put(falling(20, 1, 1), 10, *[float("nan")] * 10)}),
+        Case("zero from one row to the next", "present",
+             lambda: {"loss": then(falling(20, 2.7, 2.4), flat(20, 0.0, 0))}),
+        Case("DeepSpeed's norm of two groups", "present",
+             lambda: {"loss": flat(20, 0.0, 0), "grad_norm": flat(20, 1.41421, 0)}),
         Case("Caffe's largest loss", "present", lambda: {"loss": then(falling(20, 6.9, 6.8), flat(20, 87.3365, 0))}),
-        Case("a loss that wears away to zero", "absent", lambda: {"loss": np.round(then(falling(40, 2.7, 0.0, 0), flat(20, 0.0, 0)), 3)}),
-        Case("a clipped norm beside a loss that moves", "absent", lambda: {"loss": falling(20, 2.7, 1.4), "grad_norm": flat(20, 1.41421, 0)}),
+        Case("a loss that wears away to zero", "absent",
+             lambda: {"loss": np.round(then(falling(40, 2.7, 0.0, 0), flat(20, 0.0, 0)), 3)}),
+        Case("a clipped norm beside a loss that moves", "absent",
+             lambda: {"loss": falling(20, 2.7, 1.4), "grad_norm": flat(20, 1.41421, 0)}),
         Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
         Case("an error measure that is NaN throughout", "present", lambda: {"train mse": [float("nan")] * 20}),
         Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.3)}),

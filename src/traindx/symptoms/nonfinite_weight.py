@@ -71,7 +71,8 @@ and NaN later grew without bound: learning rate too high or missing decay.
     cases=(
         Case("NaN for good", "present", lambda: {"params norm": put(flat(80, 310.0, 0.001), 60, *[NAN] * 20)}),
         Case("one parameter first", "present",
-             lambda: {"weight_norm/fc1": put(flat(40, 5.0), 21, *[NAN] * 19), "weight_norm/fc2": put(flat(40, 5.0), 20, *[NAN] * 20)}),
+             lambda: {"weight_norm/fc1": put(flat(40, 5.0), 21, *[NAN] * 19),
+                      "weight_norm/fc2": put(flat(40, 5.0), 20, *[NAN] * 20)}),
         Case("a gap in the logging", "absent", lambda: {"params norm": put(flat(80, 310.0, 0.001), 30, NAN, NAN)}),
         Case("growing norm", "absent", lambda: {"weight_norm": 400 - falling(100, 300.0, 50.0)}),
         Case("not logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.4)}),

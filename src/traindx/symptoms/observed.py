@@ -1,4 +1,5 @@
-"""Symptoms that are judged on what a recording measured inside the training, or on what a probe or a checkpoint states directly."""
+"""Symptoms that are judged on what a recording measured inside the training, or on what a probe or a checkpoint states
+directly."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ Judge = Callable[[Measured], Observation | None]
 
 @dataclass(frozen=True)
 class FromMeasurements:
-    """A detector that judges what a recording measured. `judge` sees one rank and gives None where nothing was measured that it needs;
-    `otherwise` is asked where no rank was measured and no probe looked."""
+    """A detector that judges what a recording measured. `judge` sees one rank and gives None where nothing was measured
+    that it needs; `otherwise` is asked where no rank was measured and no probe looked."""
 
     id: str
     judge: Judge
@@ -106,7 +107,8 @@ def from_probe(identifier: str) -> Callable[[Signals], Observation]:
 
 def _probed(identifier: str, signals: Signals) -> Observation:
     if identifier not in signals.run.facts:
-        # that the training worked does not say so: it is what was not measured, and counts of it would teach the ranking
+        # that the training worked does not say so: it is what was not measured, and counts of it would teach the
+        # ranking
         return Observation(identifier, "unknown", "Only a probe of the model shows this (traindx probe).")
     if signals.run.facts[identifier].probe is None and learned(objective(signals)):
         return _excused(identifier, signals)  # a recording saw it in the untrained model

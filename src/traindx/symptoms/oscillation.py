@@ -84,10 +84,10 @@ The smoothed curve goes up and down in large legs and gets nowhere.
 ## How it is measured
 On the binned curve after its first tenth, a zigzag counts the turns whose legs are at least 45 % of the range the curve
 moves in and six times a level's uncertainty. Present with four turns or more, when the second half is not better than
-the first by half of that range and the range is at least 20 % of the level. A validation score that rose through the same
-stretch and ends at its best speaks against it. Counting sign changes of raw batch losses,
-as simpler tools do, calls ordinary mini-batch noise an oscillation: it changes sign about two times in three.
-Beside adversarial losses only the reconstruction is looked at: its calm rules this out, swings of it says nothing.
+the first by half of that range and the range is at least 20 % of the level. A validation score that rose through the
+same stretch and ends at its best speaks against it. Counting sign changes of raw batch losses, as simpler tools do,
+calls ordinary mini-batch noise an oscillation: it changes sign about two times in three. Beside adversarial losses only
+the reconstruction is looked at: its calm rules this out, swings of it says nothing.
 
 ## Healthy range
 Batch noise of any size; waves of a cyclic learning rate that step down from cycle to cycle; adversarial losses.
@@ -99,7 +99,8 @@ policy that forgets and relearns.
     detect=detect,
     cases=(
         Case("the reconstruction of an adversarial training falls calmly", "absent",
-             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8)}),
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
+                      "cycle_A": falling(200, 2.4, 0.8)}),
         Case("wave without progress", "present", lambda: {"train_loss": swinging(400, 0.5, 2.0, 6)}),
         Case("returns up and down", "present", lambda: {"ep_rew_mean": swinging(100, 20, 1500, 4)}),
         Case("the score goes on", "absent",

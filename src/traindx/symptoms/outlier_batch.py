@@ -79,7 +79,6 @@ def _tail(*distances: float, rows: int = 512) -> FeatureTail:
     return FeatureTail(feature=2, rows=rows, median=0.1, spread=0.7, farthest=9999.0, distances=distances)
 
 
-
 def _batches(*peaks: float) -> tuple[InputScale, ...]:
     return tuple(
         InputScale(normalising=False, batch=n + 1, update=n + 1, peak=one, where="0") for n, one in enumerate(peaks)

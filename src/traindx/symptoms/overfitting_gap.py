@@ -74,7 +74,8 @@ def detect(signals: Signals) -> Observation:
         ):
             return Observation(
                 ID, "present", f"{summary} (+{since}), evaluation by evaluation, while the training loss went from "
-                f"{num(float(train[0]))} to {num(float(train[1]))}.", (float(val.x[lowest]), float(val.x[-1])), val.name, CREEP_CLEAR,
+                f"{num(float(train[0]))} to {num(float(train[1]))}.", (float(val.x[lowest]), float(val.x[-1])),
+                val.name, CREEP_CLEAR,
             )  # fmt: skip
         climbs_from_the_first = lowest <= FIRST_BEST and _climbs(val, float(val.x[lowest]), NEVER_Z)
         if climbs_from_the_first and relative > NEVER_RISE and _fell(signals) and not _score_at_its_best(signals.score):
@@ -131,8 +132,10 @@ def _in_a_part(signals: Signals) -> Observation | None:
         falling_on = train.level_at(part.best_at) - train.now > 0.05 * abs(train.now)
         if relative > PART_RISE and part.rise > 4 * part.level_noise and falling_on:
             return Observation(
-                ID, "present", f"{part.name} was best at {num(part.best)} ({part.at(part.best_at)}) and is {num(part.now)} now "
-                f"(+{percent(relative)}) while {train.name} kept falling, and {score.name} fell from {num(score.logged(score.best))} "
+                ID, "present", f"{part.name} was best at {num(part.best)} ({part.at(part.best_at)}) and is "
+                               f"{num(part.now)} now "
+                f"(+{percent(relative)}) while {train.name} kept falling, and {score.name} fell from "
+                f"{num(score.logged(score.best))} "
                 f"to {num(score.logged(score.now))}.", (part.best_at, float(part.x[-1])), part.name, 0.5,
             )  # fmt: skip
     return None
@@ -166,7 +169,8 @@ def _now(val: Curve) -> float:
 
 
 def _one_bad_evaluation(val: Curve, best_at: float, rise: float) -> bool:
-    """Of a few evaluations only the last lies above the best, by less than half of what they fell: noise does that too."""
+    """Of a few evaluations only the last lies above the best, by less than half of what they fell: noise does that
+    too."""
     return (
         len(val) < FEW and int((val.x > best_at).sum()) == 1 and rise < ONE_BAD * (float(val.y[0]) - float(val.y.min()))
     )
@@ -198,7 +202,8 @@ def _from_scores(signals: Signals) -> Observation:
     summary = f"{score.name} is {num(score.logged(score.now))}, its best was {num(score.logged(score.best))}"
     if drop > SCORE_DROP and score.rise > 4 * score.level_noise and train.clock_share(train.best_at) > 0.7:
         return Observation(
-            ID, "present", f"{summary} while {train.name} kept rising.", (score.best_at, float(score.x[-1])), score.name,
+            ID, "present", f"{summary} while {train.name} kept rising.", (score.best_at, float(score.x[-1])),
+            score.name,
             clarity(drop, SCORE_DROP, 0.2),
         )  # fmt: skip
     return Observation(ID, "absent", f"{summary}.")
@@ -220,25 +225,28 @@ one to go back to.
 The validation loss now against its best (over three neighbouring evaluations): present from +10 %, plain from +50 %,
 when that is two and a half times the scatter between evaluations and the training loss did not rise as well. Where the
 evaluations since the best one rise beyond doubt (z above 2.2 over eight or more), one and a half times the scatter is
-enough, and half the rise where the training loss is below a twentieth of validation. Of fewer than eight evaluations a last one that
-alone lies above the best counts only beyond half of what they fell. A rise below 25 % is excused while the validation score is
-still at its best: losses can grow through overconfidence on the same mistakes. Without a training loss a rise
-counts little, and so does one of 1 % or more that twelve evaluations since the best put beyond doubt (z above 4, four times
-the scatter) while training lost 5 % and the score is past its best, or one of 2 % that begins with the first evaluations (z above 3). Of a loss with parts, one that rose 12 % while its training twin and the validation score fell. Without a validation loss, a
-validation score that lost 4 % of its best while the training score rose.
+enough, and half the rise where the training loss is below a twentieth of validation. Of fewer than eight evaluations a
+last one that alone lies above the best counts only beyond half of what they fell. A rise below 25 % is excused while
+the validation score is still at its best: losses can grow through overconfidence on the same mistakes. Without a
+training loss a rise counts little, and so does one of 1 % or more that twelve evaluations since the best put beyond
+doubt (z above 4, four times the scatter) while training lost 5 % and the score is past its best, or one of 2 % that
+begins with the first evaluations (z above 3). Of a loss with parts, one that rose 12 % while its training twin and the
+validation score fell. Without a validation loss, a validation score that lost 4 % of its best while the training score
+rose.
 
 ## Healthy range
 Train below validation is normal, and a constant gap is no disease. Validation below train is normal with dropout,
 augmentation or epoch-averaged training losses.
 
 ## What it usually means
-The model memorises: too much capacity or too many epochs for the data. When it shows from the first epoch on, suspect the
-split instead: unshuffled tail splits, other preprocessing, other labels.
+The model memorises: too much capacity or too many epochs for the data. When it shows from the first epoch on, suspect
+the split instead: unshuffled tail splits, other preprocessing, other labels.
 """,
     detect=detect,
     cases=(
         Case("validation turns", "present",
-             lambda: {"train_loss": falling(50, 2.2, 0.02), "val_loss": then(falling(15, 2.0, 0.8, 0.01), ramp(35, 0.8, 1.5, 0.01))}),
+             lambda: {"train_loss": falling(50, 2.2, 0.02),
+                      "val_loss": then(falling(15, 2.0, 0.8, 0.01), ramp(35, 0.8, 1.5, 0.01))}),
         Case("one part turns, the score falls", "present",
              lambda: {"train/box_loss": falling(60, 0.1, 0.017, 0.01), "train/cls_loss": falling(60, 0.3, 0.1, 0.01),
                       "val/box_loss": then(falling(25, 0.07, 0.021, 0.01), ramp(35, 0.021, 0.027, 0.01)),
@@ -246,19 +254,24 @@ split instead: unshuffled tail splits, other preprocessing, other labels.
                       "metrics/mAP_0.5": then(ramp(30, 0.1, 0.88, 0.005), ramp(30, 0.88, 0.84, 0.005))}),
         Case("noisy evaluations that climb", "present",
              lambda: {"train_loss": falling(16, 0.6, 0.16, 0.01),
-                      "val_loss": [0.41, 0.6, 0.47, 0.45, 0.38, 0.34, 0.42, 0.41, 0.31, 0.58, 0.59, 0.5, 0.69, 0.55, 0.61, 0.66]}),
+                      "val_loss": [0.41, 0.6, 0.47, 0.45, 0.38, 0.34, 0.42, 0.41, 0.31, 0.58, 0.59, 0.5, 0.69, 0.55,
+                                   0.61, 0.66]}),
         Case("memorised, validation creeps up from the first evaluation", "present",
              lambda: {"train_loss": then(np.array([0.3]), np.zeros(13)), "val_loss": ramp(14, 1.5, 1.74, 0.002),
                       "val_accuracy": [0.60, 0.605, 0.6] * 4 + [0.603, 0.604]}),
         Case("creeps up beyond doubt", "present",
-             lambda: {"train_loss": falling(55, 5.8, 2.9, 0.002, pace=2), "val_loss": then(falling(36, 5.8, 4.13, 0.001), ramp(19, 4.13, 4.22, 0.0008))}),
+             lambda: {"train_loss": falling(55, 5.8, 2.9, 0.002, pace=2),
+                      "val_loss": then(falling(36, 5.8, 4.13, 0.001), ramp(19, 4.13, 4.22, 0.0008))}),
         Case("rises a little from the first evaluation on", "present",
              lambda: {"train_loss": falling(120, 0.693, 0.63, 0.01), "val_loss": ramp(12, 0.685, 0.717, 0.002)}),
-        Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1), "val_loss": falling(50, 2.2, 0.4, 0.01)}),
-        Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1), "val_loss": falling(30, 0.5, 0.02)}),
+        Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1),
+                                                  "val_loss": falling(50, 2.2, 0.4, 0.01)}),
+        Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1),
+                                                          "val_loss": falling(30, 0.5, 0.02)}),
         Case("both rise", "absent", lambda: {"train_loss": ramp(20, 3.4, 4.4), "val_loss": ramp(20, 3.4, 4.6)}),
         Case("the last of seven evaluations is a bad one", "absent",
-             lambda: {"train_loss": falling(60, 0.9, 0.02, 0.01), "val_loss": [0.37, 0.11, 0.1, 0.012, 0.023, 0.0096, 0.09]}),
+             lambda: {"train_loss": falling(60, 0.9, 0.02, 0.01),
+                      "val_loss": [0.37, 0.11, 0.1, 0.012, 0.023, 0.0096, 0.09]}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(50, 2.2, 0.1)}),
     ),
 )  # fmt: skip

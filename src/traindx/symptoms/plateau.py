@@ -109,11 +109,11 @@ The loss fell, then stood still for a long stretch, far from zero.
 ## How it is measured
 The earliest bin after which less than 3 % of the whole progress (and less than two and a half times a level's
 uncertainty) was still made. Present when that is at least 40 % of the run, no significant falling trend is left, and
-standing still is not the plan: a loss that lost 80 % of its value, a score above 90 % or a learning rate that had decayed
-to under 5 % of its peak has arrived rather than got stuck, and where the validation score or loss went on to its best the
-training loss does not tell all. For returns and scores the ceiling is
-unknown: there the stretch must be 60 % of the run, and weighs less.
-Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a plateau of it says nothing.
+standing still is not the plan: a loss that lost 80 % of its value, a score above 90 % or a learning rate that had
+decayed to under 5 % of its peak has arrived rather than got stuck, and where the validation score or loss went on to
+its best the training loss does not tell all. For returns and scores the ceiling is unknown: there the stretch must be
+60 % of the run, and weighs less. Beside adversarial losses only the reconstruction is looked at: its calm rules this
+out, a plateau of it says nothing.
 
 ## Healthy range
 Every good run ends on a plateau near its floor. A pause of a few epochs before a planned drop of the learning rate is
@@ -127,17 +127,23 @@ healthy norm means that the steps cancel each other.
     detect=detect,
     cases=(
         Case("the reconstruction of an adversarial training stands", "unknown",
-             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": then(falling(50, 2.4, 1.6, 0.01), flat(150, 1.6, 0.01))}),
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
+                      "cycle_A": then(falling(50, 2.4, 1.6, 0.01), flat(150, 1.6, 0.01))}),
         Case("the reconstruction of an adversarial training falls calmly", "absent",
-             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8, pace=2)}),
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
+                      "cycle_A": falling(200, 2.4, 0.8, pace=2)}),
         Case("stuck at two thirds of the start", "present",
              lambda: {"train_loss": then(falling(50, 2.4, 1.6, 0.01), flat(250, 1.6, 0.01))}),
-        Case("return stuck early", "present", lambda: {"ep_rew_mean": then(-falling(20, -12, -209, 0), flat(100, 212, 0.01))}),
-        Case("converged near zero", "absent", lambda: {"train_loss": then(falling(100, 2.4, 0.05), flat(200, 0.05, 0.05))}),
+        Case("return stuck early", "present", lambda: {"ep_rew_mean": then(-falling(20, -12, -209, 0),
+                                                                           flat(100, 212, 0.01))}),
+        Case("converged near zero", "absent", lambda: {"train_loss": then(falling(100, 2.4, 0.05),
+                                                                          flat(200, 0.05, 0.05))}),
         Case("cosine schedule has ended", "absent",
-             lambda: {"train_loss": then(falling(500, 2.4, 1.2, 0.01), flat(500, 1.2, 0.01)), "lr": then(cosine(500, 0.1), flat(500, 1e-5, 0))}),
+             lambda: {"train_loss": then(falling(500, 2.4, 1.2, 0.01), flat(500, 1.2, 0.01)),
+                      "lr": then(cosine(500, 0.1), flat(500, 1e-5, 0))}),
         Case("the score goes on rising", "absent",
-             lambda: {"train_loss": then(falling(20, 29.6, 27.0, 0.002), flat(30, 27.0, 0.002)), "val_acc": np.linspace(0.6, 0.81, 50)}),
+             lambda: {"train_loss": then(falling(20, 29.6, 27.0, 0.002), flat(30, 27.0, 0.002)),
+                      "val_acc": np.linspace(0.6, 0.81, 50)}),
         Case("still falling slowly", "absent", lambda: {"train_loss": falling(500, 10.9, 3.0, 0.02, pace=3)}),
         Case("six values", "unknown", lambda: {"train_loss": [2.0, 1.5, 1.4, 1.4, 1.4, 1.4]}),
     ),

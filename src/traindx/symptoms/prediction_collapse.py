@@ -33,7 +33,8 @@ SETTLED_EVALS = 8
 SETTLED = 0.02  # of the accuracy that never moves: how near the training accuracy comes to it
 LOSS_AT_CHANCE = 0.02  # nats around ln K
 _ACCURACY = frozenset({"acc", "accuracy", "acc1", "top1", "accu"})
-_FOUND = frozenset({"precision", "recall", "prec", "rec", "f1", "fscore", "map", "map50", "map95", "ap", "ap50", "dice", "iou",
+_FOUND = frozenset({"precision", "recall", "prec", "rec", "f1", "fscore", "map", "map50", "map95", "ap", "ap50", "dice",
+                    "iou",
                     "miou", "jaccard", "sensitivity", "hmean"})  # fmt: skip
 SPREAD = fitted(f"{ID}.spread", 0.01, unit="times the spread of the targets", side="below")
 SPREAD_ENOUGH = fitted(f"{ID}.spread-enough", 0.1, unit="times the spread of the targets, to be called absent")
@@ -132,7 +133,8 @@ def _nothing_found(signals: Signals, scores: list[Series], curve: Curve) -> Obse
         else f"and {curve.name} is stuck"
     )
     return Observation(
-        ID, "present", f"{names} is exactly 0 in all {len(found[0])} evaluations, {fell}: nothing, or one class, is predicted.",
+        ID, "present", f"{names} is exactly 0 in all {len(found[0])} evaluations, {fell}: nothing, or one class, is "
+                       f"predicted.",
         (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name, 1.0 if len(found[0]) >= 10 else 0.7,
     )  # fmt: skip
 
@@ -157,8 +159,10 @@ def _at_a_class_share(signals: Signals, scores: list[Series], curve: Curve) -> O
         for name, share in shares.items():
             if abs(middle - share) <= CHANCE * share and scatter <= CHANCE * share:
                 return Observation(
-                    ID, "present", f"{series.name} rests at {percent(middle)} = {name}: always the same class, it seems.",
-                    (float(series.steps[len(series) // 2]), float(series.steps[-1])), series.name, 1.0 if scatter == 0 else 0.6,
+                    ID, "present", f"{series.name} rests at {percent(middle)} = {name}: always the same class, it "
+                                   f"seems.",
+                    (float(series.steps[len(series) // 2]), float(series.steps[-1])), series.name,
+                    1.0 if scatter == 0 else 0.6,
                 )  # fmt: skip
     return None
 
@@ -172,10 +176,14 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
     series, value = still[0], float(np.nanmax(still[0].values))
     val = signals.val
     if val is not None and len(val) >= MIN_EVALS and val.y.max() - val.y.min() <= STANDSTILL * abs(val.now):
-        text = f"{series.name} is always {num(value)}, and {val.name} hardly changes either: the model itself stands still."
+        text = (
+            f"{series.name} is always {num(value)}, and {val.name} hardly changes either: the model itself stands "
+            f"still."
+        )
         return Observation(ID, "unknown", text)
     return Observation(
-        ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} does not fall.",
+        ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} does "
+                       f"not fall.",
         (float(series.steps[0]), float(series.steps[-1])), series.name, 0.8 if len(series) >= 10 else 0.5,
     )  # fmt: skip
 
@@ -200,7 +208,8 @@ def _settled_on_a_share(signals: Signals, scores: list[Series], curve: Curve) ->
             moved = len(twin) >= MIN_EVALS and abs(float(twin.values[0]) - value) > 5 * SETTLED * value
             if words & set(tokens_of(twin.name)) and moved and np.all(np.abs(late - value) < SETTLED * value):
                 return Observation(
-                    ID, "present", f"{one.name} is exactly {num(value)} in all {len(one)} evaluations, and {twin.name} rose to "
+                    ID, "present", f"{one.name} is exactly {num(value)} in all {len(one)} evaluations, and {twin.name} "
+                                   f"rose to "
                     f"{num(float(late[-1]))} and stays there: always the most frequent class, it seems.",
                     (float(one.steps[0]), float(one.steps[-1])), one.name, 0.7,
                 )  # fmt: skip
@@ -263,7 +272,8 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
         Case("outputs that hardly spread", "unknown", measured=(_outputs_spread(0.05),)),
         Case("four looks at outputs", "unknown", measured=(_outputs_spread(0.002, looks=4),)),
         Case("nothing is found while the loss falls", "present",
-             lambda: {"train/box_loss": falling(40, 0.1, 0.03), "metrics/precision": flat(40, 0.0), "metrics/recall": flat(40, 0.0),
+             lambda: {"train/box_loss": falling(40, 0.1, 0.03), "metrics/precision": flat(40, 0.0),
+                      "metrics/recall": flat(40, 0.0),
                       "metrics/mAP50": flat(40, 0.0)}),
         Case("accuracy at one in ten, loss at ln 10", "present",
              lambda: {"train_loss": flat(500, 2.3026, 0.001), "val_acc": (range(0, 500, 50), flat(10, 10.0, 0))}),
@@ -272,13 +282,16 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
         Case("a single class is predicted", "present",
              lambda: {"loss": flat(50, 1.1, 0.02), "unique_predictions": [7.0, 4.0, 2.0, *[1.0] * 20]}),
         Case("meaningless accuracy of a regression", "absent",
-             lambda: {"loss": falling(20, 3.9, 1.2), "val_loss": falling(20, 3.0, 2.5), "val_acc": flat(20, 0.00025, 0)}),
+             lambda: {"loss": falling(20, 3.9, 1.2), "val_loss": falling(20, 3.0, 2.5),
+                      "val_acc": flat(20, 0.00025, 0)}),
         Case("accuracy rises", "absent", lambda: {"loss": falling(30, 2.3, 0.4), "val_acc": 1 - falling(30, 0.9, 0.1)}),
         Case("training ends at the most frequent class", "present",
-             lambda: {"loss": falling(9, 1.79, 1.16, 0.0), "accuracy": [0.45, 0.63, 0.646, 0.654, 0.66, 0.663, 0.667, 0.668, 0.668],
+             lambda: {"loss": falling(9, 1.79, 1.16, 0.0),
+                      "accuracy": [0.45, 0.63, 0.646, 0.654, 0.66, 0.663, 0.667, 0.668, 0.668],
                       "val_accuracy": [0.66977] * 9, "val_loss": falling(9, 1.21, 1.12, 0.0)}),
         Case("one accuracy was never computed", "absent",
-             lambda: {"loss": flat(30, 27.0, 0.01), "val_acc": flat(30, 0.0, 0), "val_acc5": 1 - falling(30, 0.4, 0.2)}),
+             lambda: {"loss": flat(30, 27.0, 0.01), "val_acc": flat(30, 0.0, 0),
+                      "val_acc5": 1 - falling(30, 0.4, 0.2)}),
         Case("converged at 98 %", "absent", lambda: {"loss": flat(30, 0.06, 0.05), "val_acc": flat(30, 0.98, 0)}),
         Case("the model stands still", "unknown",
              lambda: {"loss": flat(30, 1.3, 0.01), "val_loss": flat(30, 1.2871, 0), "val_acc": flat(30, 0.4183, 0)}),

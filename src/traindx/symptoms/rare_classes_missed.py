@@ -86,7 +86,8 @@ def _taken(look: FrequentClass) -> Iterator[Observation]:
     if not times or IN_A_ROW.reached(times):
         sentence = (
             f"Class {look.top} has {percent(look.top_share)} of the training labels and {percent(look.held_share)} of "
-            f"the validation labels, and {percent(shares[-1])} of the {look.others} validation samples of other classes "
+            f"the validation labels, and {percent(shares[-1])} of the {look.others} validation samples of other "
+            f"classes "
             f"are {'not recognised' if dominant else 'taken for it'}."
         )
         yield seen(ID, times > 0, sentence, at=look)

@@ -42,34 +42,38 @@ SYMPTOM = Symptom(
     needs=("the end of the log, or a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The last thing in the log is a traceback, an out-of-memory error, an abort of NCCL or a kill; or a recording stops without its end mark,
-because its process was killed.
+The last thing in the log is a traceback, an out-of-memory error, an abort of NCCL or a kill; or a recording stops
+without its end mark, because its process was killed.
 
 ## How it is measured
-By the messages of Python, CUDA, NCCL, Slurm and the shell at the end of a log, and by the line that a recording ends with. A traceback after
-which the training went on, or after which it announced its end, was handled and does not count. A recording without an end mark whose
-process still holds its file is still being written. Ctrl-C is somebody's choice and does not count.
+By the messages of Python, CUDA, NCCL, Slurm and the shell at the end of a log, and by the line that a recording ends
+with. A traceback after which the training went on, or after which it announced its end, was handled and does not count.
+A recording without an end mark whose process still holds its file is still being written. Ctrl-C is somebody's choice
+and does not count.
 
 ## Healthy range
 A run that ended by itself.
 
 ## What it usually means
-Infrastructure: memory, a time limit, another process. The training may have been fine until then, but nobody can tell how it would have
-ended: the verdict is never *healthy*.
+Infrastructure: memory, a time limit, another process. The training may have been fine until then, but nobody can tell
+how it would have ended: the verdict is never *healthy*.
 """,
     detect=detect,
     cases=(
         Case("killed", "present", lambda: {"loss": falling(200, 2, 1)}, {}, (Event("killed", "Killed", 199.0),)),
-        Case("out of memory", "present", lambda: {"loss": falling(20, 2, 1)}, {}, (Event("oom", "CUDA out of memory"),)),
+        Case("out of memory", "present", lambda: {"loss": falling(20, 2, 1)}, {},
+             (Event("oom", "CUDA out of memory"),)),
         Case(
-            "handled and went on", "absent", lambda: {"loss": falling(200, 2, 1)}, {}, (Event("traceback", "ValueError", 90.0),)
+            "handled and went on", "absent", lambda: {"loss": falling(200, 2, 1)}, {},
+            (Event("traceback", "ValueError", 90.0),)
         ),
         Case(
             "ended by itself", "absent", lambda: {"loss": falling(200, 2, 1)}, {},
             (Event("traceback", "ValueError"), Event("finished", "Training finished")),
         ),
         Case(
-            "stopped by hand", "absent", lambda: {"loss": falling(200, 2, 1)}, {}, (Event("killed", "KeyboardInterrupt", 199.0),)
+            "stopped by hand", "absent", lambda: {"loss": falling(200, 2, 1)}, {},
+            (Event("killed", "KeyboardInterrupt", 199.0),)
         ),
         Case("no word of it", "unknown", lambda: {"loss": falling(200, 2, 1)}),
     ),

@@ -91,10 +91,9 @@ The loss falls all the time but has hardly got anywhere.
 
 ## How it is measured
 An ordinary descent is steep first and bends. Present when the loss fell significantly, by less than 35 % over the whole
-run, ends at its best, and its second half is at least half as steep as its first, unless the validation score gained half
-of what it lacked: a straight line means that every step
-was as small as the first one.
-Beside adversarial losses only the reconstruction is looked at: its calm rules this out, a slow pace of it says nothing.
+run, ends at its best, and its second half is at least half as steep as its first, unless the validation score gained
+half of what it lacked: a straight line means that every step was as small as the first one. Beside adversarial losses
+only the reconstruction is looked at: its calm rules this out, a slow pace of it says nothing.
 
 ## Healthy range
 A falling curve that bends. Fine-tuning from a good start may fall by little; it bends too.
@@ -106,16 +105,20 @@ scales that force small steps, clipping that cuts every step, or a schedule that
     detect=detect,
     cases=(
         Case("the reconstruction of an adversarial training falls calmly", "absent",
-             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1), "cycle_A": falling(200, 2.4, 0.8)}),
+             lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
+                      "cycle_A": falling(200, 2.4, 0.8)}),
         Case("validation was best half way", "absent",
-             lambda: {"train_loss": ramp(10, 0.52, 0.36), "val_loss": [0.51, 0.48, 0.472, 0.477, 0.475, 0.465, 0.484, 0.49, 0.498, 0.505]}),
+             lambda: {"train_loss": ramp(10, 0.52, 0.36),
+                      "val_loss": [0.51, 0.48, 0.472, 0.477, 0.475, 0.465, 0.484, 0.49, 0.498, 0.505]}),
         Case("validation error got there", "absent",
              lambda: {"cost": ramp(100, 0.27, 0.22), "validation error": falling(300, 88.0, 6.0)}),
-        Case("accuracy got there", "absent", lambda: {"loss": ramp(50, 29.0, 26.9, 0.001), "val_acc": np.linspace(61.0, 81.4, 50)}),
+        Case("accuracy got there", "absent", lambda: {"loss": ramp(50, 29.0, 26.9, 0.001),
+                                                      "val_acc": np.linspace(61.0, 81.4, 50)}),
         Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
         Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
-        Case("fine-tuning", "unknown", lambda: {"train_loss": ramp(300, 0.6, 0.5, 0.005), "val_loss": ramp(10, 0.6, 0.5)},
+        Case("fine-tuning", "unknown", lambda: {"train_loss": ramp(300, 0.6, 0.5, 0.005),
+                                                "val_loss": ramp(10, 0.6, 0.5)},
              {"num_classes": 10}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("returns", "unknown", lambda: {"ep_rew_mean": ramp(100, -400, -200)}),
     ),

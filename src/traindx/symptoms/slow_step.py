@@ -112,10 +112,11 @@ Some steps take many times as long as the rest, often in a rhythm, or every step
 ## How it is measured
 On logged step times (times since the start are taken apart). Stalls: more than 1 % of the steps, three at least, take
 more than five times their running median; the page says what share of the time that costs and whether it comes in a
-rhythm. Slow steps that coincide with evaluations, or that all fall on multiples of one interval of at least 50 steps, are
-taken for evaluations or checkpoints and left out. Growth: the level rises by half or more with a significant trend in both halves of the run; a single change is
-reported as throughput-drop instead, and a batch size that grows excuses it. The first rows are left out. Reinforcement
-learning is not judged, nor is a recorded process that stood in line for a CPU for a tenth of the time or more.
+rhythm. Slow steps that coincide with evaluations, or that all fall on multiples of one interval of at least 50 steps,
+are taken for evaluations or checkpoints and left out. Growth: the level rises by half or more with a significant trend
+in both halves of the run; a single change is reported as throughput-drop instead, and a batch size that grows excuses
+it. The first rows are left out. Reinforcement learning is not judged, nor is a recorded process that stood in line for
+a CPU for a tenth of the time or more.
 
 ## Healthy range
 Most steps within 20 % of the median. A slow step at each evaluation or checkpoint is the price of those.
@@ -127,9 +128,11 @@ or images that get larger by plan. It is worth money rather than quality, so it 
 """,
     detect=detect,
     cases=(
-        Case("every twentieth step stalls", "present", lambda: {"step_time": [0.1 + 0.001 * (i % 7) + 0.9 * (i % 20 == 19) for i in range(400)]}),
+        Case("every twentieth step stalls", "present",
+             lambda: {"step_time": [0.1 + 0.001 * (i % 7) + 0.9 * (i % 20 == 19) for i in range(400)]}),
         Case("evaluations every 250 steps", "absent",
-             lambda: {"iter_time": (range(0, 20000, 10), [0.5 + 0.001 * (i % 7) + 30.0 * (i % 25 == 0) for i in range(2000)])}),
+             lambda: {"iter_time": (range(0, 20000, 10),
+                                    [0.5 + 0.001 * (i % 7) + 30.0 * (i % 25 == 0) for i in range(2000)])}),
         Case("slower and slower", "present", lambda: {"iter_time": ramp(300, 0.2, 0.6, 0.05)}),
         Case("noise only", "absent", lambda: {"step_time": flat(300, 0.2, 0.2)}),
         Case("a slow start", "absent", lambda: {"step_time": put(flat(300, 0.2, 0.05), 0, 20.0, 6.0, 1.4)}),

@@ -69,8 +69,8 @@ without CUDA, it is unknown.
 Below a few per cent. From pinned memory a GPU takes 10 to 50 GB/s, from other memory a few GB/s.
 
 ## What it usually means
-No `pin_memory=True` in the loader and no `non_blocking=True` in `.to(device)`; batches sent as float32 that could travel as
-uint8 and be scaled on the GPU; augmentation in the loop instead of in the workers.
+No `pin_memory=True` in the loader and no `non_blocking=True` in `.to(device)`; batches sent as float32 that could
+travel as uint8 and be scaled on the GPU; augmentation in the loop instead of in the workers.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -26,7 +26,8 @@ def detect(signals: Signals) -> Observation:
     enough = z < -2.0 or len(curve) < 12
     if share > OF_PROGRESS and enough and recent and -change > 2 * curve.level_noise:
         return Observation(
-            ID, "present", f"{curve.name} still made {percent(min(share, 1.0))} of its progress in the last part of the run "
+            ID, "present", f"{curve.name} still made {percent(min(share, 1.0))} of its progress in the last part of "
+                           f"the run "
             f"and ended at its best, {num(curve.logged(curve.now))}.",
             (float(curve.tail(TAIL)[0][0]), float(curve.x[-1])), curve.name, clarity(share, OF_PROGRESS, 0.25),
         )  # fmt: skip
@@ -47,9 +48,9 @@ SYMPTOM = Symptom(
 The curve ends on its way down.
 
 ## How it is measured
-The fitted change over the last quarter of the run (of the validation loss where there are eight values of it, else of the training
-loss if the last validation was the best) as a share of all progress:
-present above 6 % when the trend is significant and the best level is at the end.
+The fitted change over the last quarter of the run (of the validation loss where there are eight values of it, else of
+the training loss if the last validation was the best) as a share of all progress: present above 6 % when the trend is
+significant and the best level is at the end.
 
 ## Healthy range
 Most useful runs end like this when compute is the limit; on its own it is a remark, not a fault.

@@ -38,7 +38,8 @@ def detect(signals: Signals) -> Observation:
             )
         if perfect:
             return Observation(
-                ID, "present", f"{score.name} is {num(float(early.min()))} from the first evaluations on: perfect before it could be learnt.",
+                ID, "present", f"{score.name} is {num(float(early.min()))} from the first evaluations on: perfect "
+                               f"before it could be learnt.",
                 (float(score.x[0]), float(score.x[-1])), score.name, 0.8,
             )  # fmt: skip
     contradicted = _test_disagrees(signals)
@@ -98,21 +99,22 @@ SYMPTOM = Symptom(
 A perfect validation score in the first evaluations, or a loss of practically zero after a moment.
 
 ## How it is measured
-A bounded validation score above 99.95 % throughout the first 15 % of the evaluations, or a training loss below a millionth
-of its start within the first 15 % of the run that stays there (NaN hidden as zero is excluded). A validation score that
-ends 15 points above the test score of the same run counts too. A recording looks at the samples themselves: where it saw
-neither shared samples nor a look ahead, a perfect score is left open.
+A bounded validation score above 99.95 % throughout the first 15 % of the evaluations, or a training loss below a
+millionth of its start within the first 15 % of the run that stays there (NaN hidden as zero is excluded). A validation
+score that ends 15 points above the test score of the same run counts too. A recording looks at the samples themselves:
+where it saw neither shared samples nor a look ahead, a perfect score is left open.
 
 ## Healthy range
 Scores climb. Validation below train is normal with dropout and averaged training losses and is not meant here.
 
 ## What it usually means
-A leak: the label or something that determines it is in the input, the same samples are in both splits, future tokens are
-visible. Or a task that is trivial; look at ten examples.
+A leak: the label or something that determines it is in the input, the same samples are in both splits, future tokens
+are visible. Or a task that is trivial; look at ten examples.
 """,
     detect=detect,
     cases=(
-        Case("perfect at once", "present", lambda: {"train_loss": falling(50, 0.7, 0.1), "val_accuracy": flat(20, 1.0, 0)}),
+        Case("perfect at once", "present", lambda: {"train_loss": falling(50, 0.7, 0.1),
+                                                    "val_accuracy": flat(20, 1.0, 0)}),
         Case("perfect at once, and the recording saw no leak", "unknown",
              lambda: {"train_loss": falling(50, 0.7, 0.1), "val_accuracy": flat(20, 1.0, 0)},
              facts=(Fact("validation-seen-in-training", False, "None is."),)),
@@ -121,7 +123,8 @@ visible. Or a task that is trivial; look at ten examples.
              facts=(Fact("validation-seen-in-training", True, "90 of 100 are."),)),
         Case("perfect in validation, poor in the test", "present",
              lambda: {"train_loss": falling(30, 0.7, 0.02), "val_acc": ramp(30, 0.7, 1.0), "test acc": [0.7]}),
-        Case("climbs to 99.8 %", "absent", lambda: {"train_loss": falling(50, 1.4, 0.04), "val_accuracy": ramp(20, 0.9, 0.998)}),
+        Case("climbs to 99.8 %", "absent", lambda: {"train_loss": falling(50, 1.4, 0.04),
+                                                    "val_accuracy": ramp(20, 0.9, 0.998)}),
         Case("nothing logged", "unknown", lambda: {"lr": [0.1, 0.1]}),
     ),
 )  # fmt: skip

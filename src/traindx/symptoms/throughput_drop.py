@@ -39,7 +39,8 @@ def detect(signals: Signals) -> Observation:
     if share >= LEFT or (count - since) < LASTS * count:
         return Observation(ID, "absent", f"{summary}.")
     return Observation(
-        ID, "present", f"{summary}, from step {num(float(run.x[since]))} on.", (float(run.x[since]), float(run.x[-1])), run.name,
+        ID, "present", f"{summary}, from step {num(float(run.x[since]))} on.", (float(run.x[since]), float(run.x[-1])),
+        run.name,
         clarity(-share, -LEFT, -PLAIN),
     )  # fmt: skip
 
@@ -74,10 +75,12 @@ is a note.
 """,
     detect=detect,
     cases=(
-        Case("half the images a second", "present", lambda: {"images_per_second": then(flat(100, 480.0, 0.03), flat(100, 190.0, 0.03))}),
+        Case("half the images a second", "present",
+             lambda: {"images_per_second": then(flat(100, 480.0, 0.03), flat(100, 190.0, 0.03))}),
         Case("from step times", "present", lambda: {"step_time": then(flat(100, 0.2, 0.05), flat(60, 0.7, 0.05))}),
         Case("larger batches by plan", "absent",
-             lambda: {"elapsed time per iteration (ms)": ramp(200, 18e3, 60e3, 0.02), "global batch size": ramp(200, 96.0, 320.0)}),
+             lambda: {"elapsed time per iteration (ms)": ramp(200, 18e3, 60e3, 0.02),
+                      "global batch size": ramp(200, 96.0, 320.0)}),
         Case("one pause", "absent", lambda: {"images_per_second": put(flat(200, 480.0, 0.03), 90, *[20.0] * 8)}),
         Case("a slow start", "absent", lambda: {"it/s": put(flat(200, 5.0, 0.03), 0, 0.2, 0.9, 2.0)}),
         Case("a little slower", "absent", lambda: {"tokens_per_sec": ramp(200, 5000.0, 4000.0, 0.03)}),

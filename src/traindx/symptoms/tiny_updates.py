@@ -32,7 +32,8 @@ def detect(signals: Signals) -> Observation:
         distance, updates = way
         return Observation(
             ID, "present",
-            f"After {updates:.0f} updates the weights are {num(distance)} of their size away from where they began (a training "
+            f"After {updates:.0f} updates the weights are {num(distance)} of their size away from where they began (a "
+            f"training "
             f"that works goes 0.1 and further), and {curve.name} hardly moves.",
             (0.0, updates), None, clarity(-math.log10(max(distance, 1e-30)), -math.log10(NEAR), -math.log10(STILL)),
         )  # fmt: skip
@@ -89,14 +90,19 @@ often, or vanishing gradients. With weights kept in bfloat16 a change below 1/25
 """,
     detect=detect,
     cases=(
-        Case("a millionth of what is usual", "present", lambda: {"update_ratio": flat(100, 2e-9, 0.3), "loss": flat(100, 2.3, 0.004)}),
+        Case("a millionth of what is usual", "present",
+             lambda: {"update_ratio": flat(100, 2e-9, 0.3), "loss": flat(100, 2.3, 0.004)}),
         Case("from logarithms by layer", "present",
-             lambda: {f"update_ratio/fc{i}": flat(60, -7.5, 0.01, i) for i in range(4)} | {"loss": flat(60, 2.3, 0.004)}),
+             lambda: {f"update_ratio/fc{i}": flat(60, -7.5, 0.01, i) for i in range(4)} | {"loss": flat(60, 2.3,
+                                                                                                        0.004)}),
         Case("ordinary steps that lead nowhere", "present",
-             lambda: {"update_ratio": flat(100, 2e-5, 0.3), "weight_travel": ramp(100, 0.0, 0.003), "loss": flat(100, 2.3, 0.004)}),
+             lambda: {"update_ratio": flat(100, 2e-5, 0.3), "weight_travel": ramp(100, 0.0, 0.003),
+                      "loss": flat(100, 2.3, 0.004)}),
         Case("fine-tuning goes little way", "absent",
-             lambda: {"update_ratio": flat(100, 2e-5, 0.3), "weight_travel": ramp(100, 0.0, 0.003), "loss": falling(100, 2.3, 0.5)}),
-        Case("small but learning", "absent", lambda: {"update_ratio": flat(100, 5e-6, 0.3), "loss": falling(100, 2.3, 1.2)}),
+             lambda: {"update_ratio": flat(100, 2e-5, 0.3), "weight_travel": ramp(100, 0.0, 0.003),
+                      "loss": falling(100, 2.3, 0.5)}),
+        Case("small but learning", "absent", lambda: {"update_ratio": flat(100, 5e-6, 0.3),
+                                                      "loss": falling(100, 2.3, 1.2)}),
         Case("decays on plan", "absent", lambda: {"update_ratio": cosine(200, 1e-3), "loss": flat(200, 1.0, 0.05)}),
         Case("usual size", "absent", lambda: {"update_ratio": flat(100, 1e-3, 0.2)}),
         Case("not logged", "unknown", lambda: {"loss": flat(100, 2.3, 0.004), "update_norm": flat(100, 1e-3, 0.5)}),

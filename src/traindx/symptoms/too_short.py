@@ -70,7 +70,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID,
             "present",
-            f"The {points} values of {curve.name} scatter by their own size; as many more, or larger batches, would show whether it moves.",
+            f"The {points} values of {curve.name} scatter by their own size; as many more, or larger batches, would "
+            f"show whether it moves.",
             where=curve.name,
         )
     return Observation(ID, "absent", f"{curve.name} has {points} values.")
@@ -100,9 +101,9 @@ SYMPTOM = Symptom(
 There is a log, but not enough of it to judge a training by.
 
 ## How it is measured
-Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to 100
-single optimiser steps without any evaluation and without a word that the training was finished. The verdict is then inconclusive, unless something happened that
-needs no trend to be seen (NaN, a crash).
+Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to
+100 single optimiser steps without any evaluation and without a word that the training was finished. The verdict is then
+inconclusive, unless something happened that needs no trend to be seen (NaN, a crash).
 
 ## Healthy range
 A few epochs, or a few hundred steps with one evaluation.
@@ -114,8 +115,10 @@ Let it run on, or record a short run from the inside: wiring mistakes show withi
     cases=(
         Case("three epochs", "present", lambda: {"train_loss": [2.0, 1.5, 1.2]}),
         Case("95 steps", "present", lambda: {"train": (range(95), falling(95, 10.9, 7.3, 0.005))}),
-        Case("one per cent of the plan", "present", lambda: {"loss": (range(0, 1000, 10), falling(100, 10, 7))}, {"max_steps": 100000}),
-        Case("ten epochs", "absent", lambda: {"train_loss": (range(0, 5000, 500), falling(10, 2, 0.5)), "val_loss": falling(10, 2, 0.6)}),
+        Case("one per cent of the plan", "present", lambda: {"loss": (range(0, 1000, 10), falling(100, 10, 7))},
+             {"max_steps": 100000}),
+        Case("ten epochs", "absent", lambda: {"train_loss": (range(0, 5000, 500), falling(10, 2, 0.5)),
+                                              "val_loss": falling(10, 2, 0.6)}),
         Case("fourteen logged points", "absent", lambda: {"loss": (range(14), falling(14, 6.2, 4.1))}),
         Case("long run", "absent", lambda: {"train_loss": falling(500, 2, 0.5)}),
     ),

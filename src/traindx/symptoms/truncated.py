@@ -87,19 +87,21 @@ The log stops early: a crash, a kill, or simply fewer steps than planned.
 
 ## How it is measured
 Tracebacks, out-of-memory errors and kills in the log; else the last step or epoch against the planned one from the
-configuration or from counters such as `iteration 190/1000`. A log that says it finished or stopped early on purpose did.
+configuration or from counters such as `iteration 190/1000`. A log that says it finished or stopped early on purpose
+did.
 
 ## Healthy range
 At least 95 % of the plan, or a deliberate early stop.
 
 ## What it usually means
-Infrastructure (memory, time limit, a worker that died) more often than learning. Out of memory and data-loader crashes are
-not diagnosed here; the page says where to look instead.
+Infrastructure (memory, time limit, a worker that died) more often than learning. Out of memory and data-loader crashes
+are not diagnosed here; the page says where to look instead.
 """,
     detect=detect,
     cases=(
         Case("a fifth of the plan", "present", lambda: {"loss": falling(200, 12, 7)}, {"max_steps": 1000}),
-        Case("out of memory", "present", lambda: {"loss": falling(20, 2, 1)}, {}, (Event("oom", "CUDA out of memory"),)),
+        Case("out of memory", "present", lambda: {"loss": falling(20, 2, 1)}, {},
+             (Event("oom", "CUDA out of memory"),)),
         Case("finished", "absent", lambda: {"loss": falling(1000, 2, 1)}, {"max_steps": 1000}),
         Case("no plan", "unknown", lambda: {"loss": falling(100, 2, 1)}),
     ),

@@ -39,7 +39,8 @@ def detect(signals: Signals) -> Observation:
     if not language and level > HIGH and close and skill < LOW_SKILL and train.reduction > 0.035 and stalled:
         beside = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
         return Observation(
-            ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level {num(chance)}{beside}, "
+            ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level "
+                           f"{num(chance)}{beside}, "
             f"and {'validation is no better: neither is fitted' if signals.val is not None else 'it no longer falls'}.",
             (float(train.x[0]), float(train.x[-1])), train.name, clarity(level, HIGH, 0.8),
         )  # fmt: skip
@@ -58,23 +59,25 @@ SYMPTOM = Symptom(
 Training and validation loss end close to each other and both far too high.
 
 ## How it is measured
-For classifiers with a known number of classes: the training loss ends above 55 % of ln(K), validation is not more than 20 %
-above it, the accuracy has less than 45 % of what is above chance, and the descent has slowed. Without knowing what a good
-value is, a high loss cannot be told from a hard task, and traindx says unknown.
+For classifiers with a known number of classes: the training loss ends above 55 % of ln(K), validation is not more than
+20 % above it, the accuracy has less than 45 % of what is above chance, and the descent has slowed. Without knowing what
+a good value is, a high loss cannot be told from a hard task, and traindx says unknown.
 
 ## Healthy range
 Depends on the task. Language models over large vocabularies end at 25 to 45 % of ln(vocabulary) and are left out.
 
 ## What it usually means
-Too small a model, too few epochs, too much regularisation, a learning rate that is too low, or inputs that do not contain
-what the labels ask for. Overfit one batch first: a model that cannot is not too small but wired wrong.
+Too small a model, too few epochs, too much regularisation, a learning rate that is too low, or inputs that do not
+contain what the labels ask for. Overfit one batch first: a model that cannot is not too small but wired wrong.
 """,
     detect=detect,
     cases=(
         Case("stays near chance", "present",
-             lambda: {"train_loss": then(falling(30, 3.1, 1.75, 0.01), flat(40, 1.74, 0.005)), "val_loss": then(falling(30, 2.4, 1.72, 0.01), flat(40, 1.7, 0.005)),
+             lambda: {"train_loss": then(falling(30, 3.1, 1.75, 0.01), flat(40, 1.74, 0.005)),
+                      "val_loss": then(falling(30, 2.4, 1.72, 0.01), flat(40, 1.7, 0.005)),
                       "val_acc": np.minimum(0.386, np.linspace(0.1, 0.6, 70))}, {"num_classes": 10}),
-        Case("fitted", "absent", lambda: {"train_loss": falling(70, 2.3, 0.3), "val_loss": falling(70, 2.3, 0.5)}, {"num_classes": 10}),
+        Case("fitted", "absent", lambda: {"train_loss": falling(70, 2.3, 0.3), "val_loss": falling(70, 2.3, 0.5)},
+             {"num_classes": 10}),
         Case("classes unknown", "unknown", lambda: {"train_loss": falling(70, 2.3, 1.7)}),
     ),
 )  # fmt: skip

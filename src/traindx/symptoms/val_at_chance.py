@@ -40,13 +40,15 @@ def detect(signals: Signals) -> Observation:
         text = f"the best {score.name} is {num(value)}; guessing gives {num(base)}"
         if skill < 0.06:
             return Observation(ID, "present", f"Training learns ({train.name} {num(train.now)}), but {text}.",
-                               (float(score.x[0]), float(score.x[-1])), score.name, clarity(-skill, -0.06, -0.02))  # fmt: skip
+                               (float(score.x[0]), float(score.x[-1])), score.name,
+                               clarity(-skill, -0.06, -0.02))  # fmt: skip
         return Observation(ID, "absent", f"Validation beats chance: {text}.")
     if val is not None and len(val) >= MIN_POINTS and val.series.meaning.kind == "loss":
         goal = float(np.log(count))
         if val.best > 0.97 * goal and train.now < 0.6 * goal:
             return Observation(
-                ID, "present", f"Training is at {num(train.now)}, {val.name} never got below {num(val.best)}; chance is {num(goal)}.",
+                ID, "present", f"Training is at {num(train.now)}, {val.name} never got below {num(val.best)}; chance "
+                               f"is {num(goal)}.",
                 (float(val.x[0]), float(val.x[-1])), val.name, 0.8,
             )  # fmt: skip
         return Observation(ID, "absent", f"The best {val.name} is {num(val.best)}; chance is {num(goal)}.")
@@ -85,7 +87,8 @@ def _never_improved(signals: Signals) -> Observation | None:
             return None
         beside = f" and {score.name} stayed at {num(score.logged(score.now))}"
     return Observation(
-        ID, "present", f"{train.name} fell to {num(train.now)}, but {val.name} never got better than at its first evaluation "
+        ID, "present", f"{train.name} fell to {num(train.now)}, but {val.name} never got better than at its first "
+                       f"evaluation "
         f"({num(float(val.y[0]))}, now {num(val.now)}){beside}.",
         (float(val.x[0]), float(val.x[-1])), val.name, 0.9 if beside else 0.5,
     )  # fmt: skip
@@ -103,10 +106,11 @@ SYMPTOM = Symptom(
 The training loss falls by a third or more; validation never beats guessing.
 
 ## How it is measured
-With K classes known: the best validation score has less than 6 % of what lies above 1/K, or the validation loss never fell
-below ln(K) while the training loss is at 60 % of it or less. Without K: the training loss lost 60 % or more, the validation
-loss never gained 7 % on its first value and is twice the training loss, and no validation score moved. Training that
-learns slowly (12 % of its first loss) is enough where loss and score of eight evaluations or more stay at chance.
+With K classes known: the best validation score has less than 6 % of what lies above 1/K, or the validation loss never
+fell below ln(K) while the training loss is at 60 % of it or less. Without K: the training loss lost 60 % or more, the
+validation loss never gained 7 % on its first value and is twice the training loss, and no validation score moved.
+Training that learns slowly (12 % of its first loss) is enough where loss and score of eight evaluations or more stay at
+chance.
 
 ## Healthy range
 Whatever is learnt in training should show in validation within the first epochs, if less of it.
@@ -118,12 +122,17 @@ random labels.
 """,
     detect=detect,
     cases=(
-        Case("validation guesses", "present", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": flat(20, 0.1, 0.02)}, {"num_classes": 10}),
+        Case("validation guesses", "present", lambda: {"train_loss": falling(50, 2.3, 0.2),
+                                                       "val_acc": flat(20, 0.1, 0.02)}, {"num_classes": 10}),
         Case("validation never moves, classes unknown", "present",
-             lambda: {"train_loss": falling(8, 0.9, 0.02), "val_loss": flat(8, 4.2, 0.05), "val_acc": flat(8, 0.09, 0.02)}),
+             lambda: {"train_loss": falling(8, 0.9, 0.02), "val_loss": flat(8, 4.2, 0.05),
+                      "val_acc": flat(8, 0.09, 0.02)}),
         Case("slow memorising, validation guesses", "present",
-             lambda: {"train_loss": ramp(50, 0.71, 0.54), "val_loss": ramp(20, 0.70, 0.79), "val_acc": flat(20, 0.49, 0.01)}, {"num_classes": 2}),
-        Case("validation learns", "absent", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": ramp(20, 0.1, 0.8)}, {"num_classes": 10}),
-        Case("classes unknown", "unknown", lambda: {"train_loss": falling(50, 2.3, 0.2), "val_acc": flat(20, 0.1, 0.02)}),
+             lambda: {"train_loss": ramp(50, 0.71, 0.54), "val_loss": ramp(20, 0.70, 0.79),
+                      "val_acc": flat(20, 0.49, 0.01)}, {"num_classes": 2}),
+        Case("validation learns", "absent", lambda: {"train_loss": falling(50, 2.3, 0.2),
+                                                     "val_acc": ramp(20, 0.1, 0.8)}, {"num_classes": 10}),
+        Case("classes unknown", "unknown", lambda: {"train_loss": falling(50, 2.3, 0.2),
+                                                    "val_acc": flat(20, 0.1, 0.02)}),
     ),
 )  # fmt: skip

@@ -13,9 +13,9 @@ MIN_POINTS = 4
 SOLVED = 0.9  # of the first training loss gone
 BEHIND = 0.3  # of the first validation loss gone at most; small data sets with ordinary overfitting lose half
 PLAIN = 0.1
-# Ends far apart: in points of the scale of a score, or as a multiple of the training loss where validation kept more than
-# a fifth of its own first value. None of the 28 open logs labelled healthy (benchmarks/logs) is beyond either; what people
-# asked about were 30 points and 85-fold.
+# Ends far apart: in points of the scale of a score, or as a multiple of the training loss where validation kept more
+# than a fifth of its own first value. None of the 28 open logs labelled healthy (benchmarks/logs) is beyond either;
+# what people asked about were 30 points and 85-fold.
 POINTS, POINTS_PLAIN = 0.25, 0.6
 TIMES, CARRIED = 20.0, 0.8
 APART_CLEAR = 0.4
@@ -63,7 +63,10 @@ def _apart(signals: Signals, train: Curve, val: Curve, gained: float) -> Observa
         fit, now = trained.logged(trained.now), score.logged(score.now)
         top = 100.0 if fit > 1.5 else 1.0
         if 0 <= now <= fit <= top and fit - now >= POINTS * top:
-            text = f"{trained.name} ends at {num(fit)}, {score.name} at {num(now)}, {percent((fit - now) / top)} of the scale apart."
+            text = (
+                f"{trained.name} ends at {num(fit)}, {score.name} at {num(now)}, {percent((fit - now) / top)} of "
+                f"the scale apart."
+            )
             return Observation(ID, "present", text, span, score.name, clarity((fit - now) / top, POINTS, POINTS_PLAIN))
     ratio = val.now / train.now
     if ratio < TIMES or gained > CARRIED or _score_learnt(score):
@@ -106,40 +109,46 @@ SYMPTOM = Symptom(
     needs=("training loss", "validation loss"),
     doc="""
 ## What is observed
-The training loss falls to next to nothing while the validation loss stays near its beginning, whether it rises, rests or still
-creeps down.
+The training loss falls to next to nothing while the validation loss stays near its beginning, whether it rises, rests
+or still creeps down.
 
 ## How it is measured
 The share of its first value that each loss has lost by the end. Present when training lost nine tenths of its own and
 validation less than three tenths, plain below one tenth. The higher of the first values of the two losses is taken as
-validation's beginning, since the first evaluation comes after some learning. A validation score that lost three tenths of
-its mistakes, gets more than half of all answers right and is still at its best speaks against it: the predictions carry over, only
-their confidence does not. Present with less weight where both got better and end far apart: the same score 25 points
-of its scale lower on validation, or a validation loss of 20 times the training loss that kept a fifth of its first value.
+validation's beginning, since the first evaluation comes after some learning. A validation score that lost three tenths
+of its mistakes, gets more than half of all answers right and is still at its best speaks against it: the predictions
+carry over, only their confidence does not. Present with less weight where both got better and end far apart: the same
+score 25 points of its scale lower on validation, or a validation loss of 20 times the training loss that kept a fifth
+of its first value.
 
 ## Healthy range
-Both fall together. Over a small data set validation stops earlier than training, usually after half of its first value has
-gone.
+Both fall together. Over a small data set validation stops earlier than training, usually after half of its first value
+has gone.
 
 ## What it usually means
-Memorised training data, or validation that is another task: other preprocessing, other labels, another mode of the model, or
-weights that are not those in training (an average that is too slow).
+Memorised training data, or validation that is another task: other preprocessing, other labels, another mode of the
+model, or weights that are not those in training (an average that is too slow).
 """,
     detect=detect,
     cases=(
         Case("memorised, validation rests", "present",
              lambda: {"train_loss": falling(60, 2.3, 0.04), "val_loss": falling(60, 2.3, 2.0)}),
         Case("thirty points apart", "present",
-             lambda: {"train_loss": falling(30, 2.2, 0.05), "val_loss": falling(30, 2.2, 1.05), "train_acc": 1 - falling(30, 0.7, 0.01),
+             lambda: {"train_loss": falling(30, 2.2, 0.05), "val_loss": falling(30, 2.2, 1.05),
+                      "train_acc": 1 - falling(30, 0.7, 0.01),
                       "val_acc": 0.7 - falling(30, 0.4, 0.01)}),
-        Case("85 times the training loss", "present", lambda: {"train_loss": falling(30, 2.2, 0.0101), "val_loss": falling(30, 2.2, 0.86)}),
-        Case("a hundred times next to nothing", "absent", lambda: {"train_loss": falling(30, 2.2, 0.0003), "val_loss": falling(30, 2.2, 0.03)}),
+        Case("85 times the training loss", "present",
+             lambda: {"train_loss": falling(30, 2.2, 0.0101), "val_loss": falling(30, 2.2, 0.86)}),
+        Case("a hundred times next to nothing", "absent",
+             lambda: {"train_loss": falling(30, 2.2, 0.0003), "val_loss": falling(30, 2.2, 0.03)}),
         Case("both fall", "absent", lambda: {"train_loss": falling(60, 2.3, 0.04), "val_loss": falling(60, 2.3, 0.4)}),
         Case("neither falls", "absent", lambda: {"train_loss": flat(60, 2.3, 0.01), "val_loss": flat(60, 2.3, 0.01)}),
         Case("the score carries over", "absent",
-             lambda: {"train_loss": falling(60, 0.5, 0.02), "val_loss": flat(12, 0.28, 0.02), "val_accuracy": 1 - falling(12, 0.11, 0.05, 0.01)}),
+             lambda: {"train_loss": falling(60, 0.5, 0.02), "val_loss": flat(12, 0.28, 0.02),
+                      "val_accuracy": 1 - falling(12, 0.11, 0.05, 0.01)}),
         Case("half of the answers are wrong all the same", "present",
-             lambda: {"train_loss": falling(60, 2.3, 0.01), "val_loss": falling(12, 2.4, 1.75), "val_accuracy": 1 - falling(12, 0.9, 0.52, 0.01)}),
+             lambda: {"train_loss": falling(60, 2.3, 0.01), "val_loss": falling(12, 2.4, 1.75),
+                      "val_accuracy": 1 - falling(12, 0.9, 0.52, 0.01)}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.04)}),
     ),
 )  # fmt: skip

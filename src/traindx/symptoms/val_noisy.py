@@ -49,20 +49,21 @@ SYMPTOM = Symptom(
 Every evaluation gives another value; the trend drowns in it.
 
 ## How it is measured
-The robust point-to-point noise of the validation loss as a share of its level: present above 25 % when that is four times
-the scatter of the training loss and a tenth of the whole progress. A validation score that scatters by less than 1 % of its
-level speaks against it: some scripts log the loss of one validation batch beside the score of all of them.
+The robust point-to-point noise of the validation loss as a share of its level: present above 25 % when that is four
+times the scatter of the training loss and a tenth of the whole progress. A validation score that scatters by less than
+1 % of its level speaks against it: some scripts log the loss of one validation batch beside the score of all of them.
 
 ## Healthy range
 A few per cent, falling with the square root of the size of the validation set.
 
 ## What it usually means
-A validation set that is too small, BatchNorm running statistics that lag, evaluation with dropout or augmentation left on,
-or a learning rate that still throws the weights about between evaluations.
+A validation set that is too small, BatchNorm running statistics that lag, evaluation with dropout or augmentation left
+on, or a learning rate that still throws the weights about between evaluations.
 """,
     detect=detect,
     cases=(
-        Case("scatters", "present", lambda: {"train_loss": falling(60, 2.3, 0.3, 0.01), "val_loss": falling(60, 2.2, 0.6, 0.6)}),
+        Case("scatters", "present", lambda: {"train_loss": falling(60, 2.3, 0.3, 0.01),
+                                             "val_loss": falling(60, 2.2, 0.6, 0.6)}),
         Case("calm", "absent", lambda: {"train_loss": falling(60, 2.3, 0.3), "val_loss": falling(60, 2.2, 0.6, 0.05)}),
         Case("one batch beside the accuracy of all", "absent",
              lambda: {"train_loss": falling(60, 2.3, 0.3, 0.01), "val_loss": falling(60, 2.2, 0.6, 0.6),

@@ -34,7 +34,8 @@ def detect(signals: Signals) -> Observation:
             return Observation(ID, "absent", f"{val.name} jumps to {num(worst.height)} once and is at its best since.")
         clear = min(clear, PASSING_ONCE if len(spikes) == 1 and val.best_at > worst.step else PASSING)
     return Observation(
-        ID, "present", f"{val.name} jumps from {num(worst.base)} to {num(worst.height)} at {val.at(worst.step)} and back "
+        ID, "present", f"{val.name} jumps from {num(worst.base)} to {num(worst.height)} at {val.at(worst.step)} and "
+                       f"back "
         "while the training loss is calm.",
         (spikes[0].step, spikes[-1].step), val.name, clear,
     )  # fmt: skip
@@ -53,15 +54,15 @@ Single evaluations are far off while the training loss runs smoothly through the
 
 ## How it is measured
 The spike search of loss-spike on the validation loss; jumps that come back count, and only when the training loss has
-none of its own. Where few evaluations jump and the run ends at its best, a jump by less than half is left out and a higher one is reported with little weight, less
-still where it was the only one and the best evaluation came after it.
+none of its own. Where few evaluations jump and the run ends at its best, a jump by less than half is left out and a
+higher one is reported with little weight, less still where it was the only one and the best evaluation came after it.
 
 ## Healthy range
 Small validation sets scatter; see val-noisy for that.
 
 ## What it usually means
-BatchNorm statistics that do not fit (tiny batches, evaluation in training mode, a momentum that is too high), a learning
-rate at the edge, or a validation set so small that single examples decide.
+BatchNorm statistics that do not fit (tiny batches, evaluation in training mode, a momentum that is too high), a
+learning rate at the edge, or a validation set so small that single examples decide.
 """,
     detect=detect,
     cases=(
@@ -69,7 +70,8 @@ rate at the edge, or a validation set so small that single examples decide.
              lambda: {"train_loss": falling(60, 2.3, 0.3), "val_loss": put(falling(60, 2.2, 0.5, 0.01), 40, 6.0)}),
         Case("calm", "absent", lambda: {"train_loss": falling(60, 2.3, 0.3), "val_loss": falling(60, 2.2, 0.5)}),
         Case("both jump", "absent",
-             lambda: {"train_loss": put(falling(60, 2.3, 0.3), 40, 5.0), "val_loss": put(falling(60, 2.2, 0.5), 40, 6.0)}),
+             lambda: {"train_loss": put(falling(60, 2.3, 0.3), 40, 5.0),
+                      "val_loss": put(falling(60, 2.2, 0.5), 40, 6.0)}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(60, 2.3, 0.3)}),
     ),
 )  # fmt: skip

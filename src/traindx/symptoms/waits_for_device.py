@@ -60,8 +60,8 @@ SYMPTOM = Symptom(
     needs=("a recording on a GPU (traindx run)",),
     doc="""
 ## What is observed
-In every step lines of the training script stop until the GPU has finished all it was given: `.item()`, `.cpu()`, `print(loss)`,
-a condition on a tensor. The GPU then idles until Python has queued the next kernels.
+In every step lines of the training script stop until the GPU has finished all it was given: `.item()`, `.cpu()`,
+`print(loss)`, a condition on a tensor. The GPU then idles until Python has queued the next kernels.
 
 ## How it is measured
 On the few steps that a recording looks at closely, torch's sync debug mode names every operation that waits; they are

@@ -24,8 +24,8 @@ initialised with.
 `traindx checkpoint` compares every weight matrix with the uniform starts of the libraries (torch's ±1/√fan-in, Xavier,
 He). Such a start has sharp edges: of n weights the largest lies within about 1/n of the bound, and any training pushes
 some of them across. Present when a quarter of all weights in matrices still ends exactly at its bound and fits the
-distribution (Kolmogorov-Smirnov), plain from nine tenths. That the model was trained must be known: from the step count,
-the optimiser's state, or gains of normalisation layers that have moved. Normal starts have no edges and are only
+distribution (Kolmogorov-Smirnov), plain from nine tenths. That the model was trained must be known: from the step
+count, the optimiser's state, or gains of normalisation layers that have moved. Normal starts have no edges and are only
 remarked in the table; embeddings, biases and adapters do not count.
 
 ## Healthy range
@@ -39,9 +39,11 @@ another object than the one that was trained.
     detect=from_fact(ID),
     cases=(
         Case("the encoder never moved", "present",
-             facts=(Fact(ID, True, "6 of 8 weight matrices (92 % of their weights) are not distinguishable from initialisation after 5000 updates."),)),
+             facts=(Fact(ID, True, "6 of 8 weight matrices (92 % of their weights) are not distinguishable from "
+                                   "initialisation after 5000 updates."),)),
         Case("all moved", "absent",
-             facts=(Fact(ID, False, "None of 8 weight matrices lies within the edges of a uniform start after 5000 updates."),)),
+             facts=(Fact(ID, False, "None of 8 weight matrices lies within the edges of a uniform start after 5000 "
+                                    "updates."),)),
         Case("a log alone", "unknown"),
     ),
 )  # fmt: skip

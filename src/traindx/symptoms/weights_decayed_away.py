@@ -11,7 +11,8 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import fitted
 
 ID = "weights-decayed-away"
-# without norm layers the output shrinks with every matrix; where a norm layer follows, the size of the weights does not matter
+# without norm layers the output shrinks with every matrix; where a norm layer follows, the size of the weights does not
+# matter
 SHRUNK = fitted(f"{ID}.shrunk", 0.3, unit="of the initial norm, median matrix", strong=0.1, side="below")
 SHRUNK_NORMALISED = fitted(
     f"{ID}.shrunk-normalised", 0.03, unit="of the initial norm, median matrix of a model with norm layers", side="below"
@@ -27,7 +28,10 @@ def judge(measured: Measured) -> Observation | None:
     shrunk = [one for one in looks if _has_shrunk(one)]
     worst = min(shrunk, key=lambda one: median(one.ratios)) if shrunk else looks[-1]
     ratio = median(worst.ratios)
-    sentence = f"Under a weight decay of {worst.decay:g} the median of {len(worst.ratios)} weight matrices is at {percent(ratio)} of its initial norm."
+    sentence = (
+        f"Under a weight decay of {worst.decay:g} the median of {len(worst.ratios)} weight matrices is at "
+        f"{percent(ratio)} of its initial norm."
+    )
     return seen(
         ID, bool(shrunk), sentence, at=shrunk[0] if shrunk else worst, clarity=max(CLEAR, SHRUNK.clarity(ratio))
     )
@@ -63,13 +67,19 @@ A weight decay hundreds of times too large for this rate, often a value meant fo
 """,
     detect=from_measurements(ID, judge),
     cases=(
-        Case("decay of 5", "present", measured=(DecayedWeights(decay=5.0, ratios=(0.03, 0.04, 0.2), normalised=False, step=40),)),
+        Case("decay of 5", "present", measured=(DecayedWeights(decay=5.0, ratios=(0.03, 0.04, 0.2), normalised=False,
+                                                               step=40),)),
         Case("decay of 5 that the loss undoes later", "present",
-             measured=(DecayedWeights(decay=5.0, ratios=(0.04,), normalised=False), DecayedWeights(decay=5.0, ratios=(0.5,), normalised=False))),
-        Case("decay of 1e-4", "absent", measured=(DecayedWeights(decay=1e-4, ratios=(0.9, 1.1, 1.3), normalised=False),)),
-        Case("a fifth left before a norm layer", "absent", measured=(DecayedWeights(decay=0.5, ratios=(0.2, 0.2), normalised=True),)),
-        Case("next to nothing left before a norm layer", "present", measured=(DecayedWeights(decay=0.5, ratios=(0.02, 0.02), normalised=True),)),
-        Case("shrinks under a tiny decay: not the decay's doing", "absent", measured=(DecayedWeights(decay=1e-4, ratios=(0.05,), normalised=False),)),
+             measured=(DecayedWeights(decay=5.0, ratios=(0.04,), normalised=False),
+                       DecayedWeights(decay=5.0, ratios=(0.5,), normalised=False))),
+        Case("decay of 1e-4", "absent", measured=(DecayedWeights(decay=1e-4, ratios=(0.9, 1.1, 1.3), normalised=False),
+                                                  )),
+        Case("a fifth left before a norm layer", "absent",
+             measured=(DecayedWeights(decay=0.5, ratios=(0.2, 0.2), normalised=True),)),
+        Case("next to nothing left before a norm layer", "present",
+             measured=(DecayedWeights(decay=0.5, ratios=(0.02, 0.02), normalised=True),)),
+        Case("shrinks under a tiny decay: not the decay's doing", "absent",
+             measured=(DecayedWeights(decay=1e-4, ratios=(0.05,), normalised=False),)),
         Case("a log alone", "unknown"),
     ),
 )  # fmt: skip

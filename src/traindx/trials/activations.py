@@ -1,7 +1,7 @@
 """Remembers what went into the last activation, so that a treatment can do without it.
 
 A view of an activation's result shares its memory: whatever reshapes the script does afterwards, the two are
-recognised. """
+recognised."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Changes of the source itself: the script's own text with the least changed, or nothing where that would be a guess.
 
 One module an edit in `edits/`, named after the setting it makes true; it defines `edit(module, setting, evidence)`,
-which gives the changed module, or None where it finds no place that it is sure of. """
+which gives the changed module, or None where it finds no place that it is sure of."""
 
 from __future__ import annotations
 

@@ -310,8 +310,10 @@ def _still_wrong(session: Session, best: Trial) -> str:
 
 def _about_the_start(session: Session, page: Diagnosis) -> list[str]:
     """What holds for trials that began in the middle."""
-    told = ("Trials began with the state of a later update: seeds differ in the order of the data and in random "
-            "numbers after it, not in the start.")
+    told = (
+        "Trials began with the state of a later update: seeds differ in the order of the data and in random "
+        "numbers after it, not in the start."
+    )
     arm = session.baseline()
     if arm.measured is not None and not arm.measured.aligned:
         told += (

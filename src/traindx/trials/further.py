@@ -3,7 +3,7 @@ it.
 
 It stays one change at a time. Each is compared with the training that has those before it, so that what it adds is
 known by itself; and all of them together are compared with the unchanged script, which is what their owner wants to
-know. """
+know."""
 
 from __future__ import annotations
 

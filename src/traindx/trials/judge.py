@@ -7,7 +7,7 @@ interval is Student's over pairs. A single pair is never called 'helped'.
 Something helped if the error became smaller beyond doubt; or if a fault that was seen itself is gone and the error has
 not grown, neither beyond doubt nor by a twentieth on average: a softmax too many on an easy task costs little, and is a
 fault all the same. The two are not the same claim, so `basis_of` tells them apart wherever a verdict is shown. Which
-symptoms went is said beside it, and decides between changes that help alike. """
+symptoms went is said beside it, and decides between changes that help alike."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `main` is the whole program of that process. It reads one request a line (JSON: words, folder, environment, output) and
 answers each with the process that runs it. That process writes its exit code beside the output. Requests come from our
-own parent only. """
+own parent only."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ A loop cannot be entered in its middle, and the order of the data follows from a
 runs from its beginning, with everything left out that no later step needs: forward passes run (they draw random
 numbers, and the script may look at their results), `backward` and the updates do not. Its weights are those of the kept
 state as soon as all optimisers are known, so that what the script sees meanwhile (losses, early stopping) is what it
-saw then. At the update that was kept everything is set, and the arm begins. """
+saw then. At the update that was kept everything is set, and the arm begins."""
 
 from __future__ import annotations
 

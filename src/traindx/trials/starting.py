@@ -124,8 +124,10 @@ def _begun() -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(paths)}
     # not by PYTHONPATH: an arm replaces that by its own, and what lies beside an installed traindx is everything else
     # that is installed
-    code = (f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.nursery import "
-            f"main; main()")
+    code = (
+        f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.nursery import "
+        f"main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True, start_new_session=True,

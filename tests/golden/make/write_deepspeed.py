@@ -3,7 +3,7 @@
 Run in an environment with torch 2.13.0 and deepspeed 0.19.8 (DS_BUILD_OPS=0 pip install --no-build-isolation deepspeed):
     python tests/golden/make/write_deepspeed.py
 Three trainings: the engine, the engine with fp16 whose loss scale starts far too high, and the pipeline engine.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def settings(kind: str) -> dict[str, Any]:
         "steps_per_print": 5,
         "gradient_clipping": 1.0,
         "optimizer": {"type": "AdamW", "params": {"lr": 0.02, "weight_decay": 0.01, "torch_adam": True}},
-        "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_max_lr": 0.02, "warmup_num_steps": 10, "total_num_steps": STEPS}},
+        "scheduler": {"type": "WarmupDecayLR", "params": {"warmup_max_lr": 0.02, "warmup_num_steps": 10, "total_num_steps": STEPS}},  # noqa: E501
         "csv_monitor": {"enabled": True, "output_path": "monitor", "job_name": kind},
     }  # fmt: skip
     if kind == "overflow":
@@ -85,7 +85,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         for kind in KINDS:
             output = subprocess.run(
-                [sys.executable, __file__, kind], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, cwd=temporary,
+                [sys.executable, __file__, kind], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, cwd=temporary,  # noqa: E501
                 env={**os.environ, **alone},
             ).stdout.decode()  # fmt: skip
             output = _PRIVATE.sub("", re.sub(r"(?:/[\w.+-]+)+/site-packages", "/site-packages", output))

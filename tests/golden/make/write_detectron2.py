@@ -3,7 +3,7 @@
 Run in an environment with torch 2.13.0, fvcore, iopath, yacs, omegaconf, tabulate, termcolor, cloudpickle, pycocotools and
 torchvision, with a checkout of facebookresearch/detectron2 at 02b5c4e (its compiled operators are not needed for this):
     python tests/golden/make/write_detectron2.py PATH_OF_THE_CHECKOUT
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def main() -> None:
             return results
 
         trainer.register_hooks([
-            hooks.IterationTimer(), hooks.LRScheduler(optimizer, build_lr_scheduler(config, optimizer)), ValidationLoss(),
+            hooks.IterationTimer(), hooks.LRScheduler(optimizer, build_lr_scheduler(config, optimizer)), ValidationLoss(),  # noqa: E501
             hooks.EvalHook(50, evaluate),
-            hooks.PeriodicWriter([CommonMetricPrinter(ITERATIONS), JSONWriter(str(folder / "metrics.json"))], period=20),
+            hooks.PeriodicWriter([CommonMetricPrinter(ITERATIONS), JSONWriter(str(folder / "metrics.json"))], period=20),  # noqa: E501
         ])  # fmt: skip
         trainer.train(0, ITERATIONS)
         for name in ("metrics.json", "log.txt", "config.yaml"):

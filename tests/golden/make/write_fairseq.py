@@ -2,7 +2,7 @@
 
 Run in an environment with Python 3.8, torch 1.12.1 and fairseq 0.12.2 (the last release; it does not import under 3.11):
     python tests/golden/make/write_fairseq.py
-"""
+"""  # noqa: E501
 
 import re
 import subprocess
@@ -52,10 +52,10 @@ def main() -> None:
         for name in FORMATS:
             output = call(
                 [
-                    str(tools / "fairseq-train"), "bin", "--task", "language_modeling", "--arch", "transformer_lm", "--cpu", "--num-workers", "0",
-                    "--decoder-layers", "1", "--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-attention-heads", "2",
-                    "--optimizer", "adam", "--lr", "0.01", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "8", "--clip-norm", "1.0",
-                    "--tokens-per-sample", "13", "--max-tokens", "130", "--max-epoch", "4", "--log-interval", "5", "--log-format", name,
+                    str(tools / "fairseq-train"), "bin", "--task", "language_modeling", "--arch", "transformer_lm", "--cpu", "--num-workers", "0",  # noqa: E501
+                    "--decoder-layers", "1", "--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-attention-heads", "2",  # noqa: E501
+                    "--optimizer", "adam", "--lr", "0.01", "--lr-scheduler", "inverse_sqrt", "--warmup-updates", "8", "--clip-norm", "1.0",  # noqa: E501
+                    "--tokens-per-sample", "13", "--max-tokens", "130", "--max-epoch", "4", "--log-interval", "5", "--log-format", name,  # noqa: E501
                     "--no-save", "--seed", "1",
                 ],
                 folder,

@@ -60,7 +60,7 @@ def main() -> None:
         model = Regression()
         logger = CSVLogger(folder)
         trainer = L.Trainer(
-            max_epochs=4, logger=logger, log_every_n_steps=3, callbacks=[LearningRateMonitor()], enable_progress_bar=False,
+            max_epochs=4, logger=logger, log_every_n_steps=3, callbacks=[LearningRateMonitor()], enable_progress_bar=False,  # noqa: E501
             enable_model_summary=False, default_root_dir=folder, accelerator="cpu", enable_checkpointing=False,
         )  # fmt: skip
         trainer.fit(model, DataLoader(data, 12, shuffle=True), DataLoader(data, 48))

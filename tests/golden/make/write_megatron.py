@@ -3,7 +3,7 @@ training on the CPU; its models need a GPU, its logging does not.
 
 Run in an environment with torch 2.13.0, triton, einops and transformers, with a checkout of NVIDIA/Megatron-LM at d98e8a6:
     python tests/golden/make/write_megatron.py PATH_OF_THE_CHECKOUT
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ from megatron.training.arguments import _print_args, parse_args  # noqa: E402
 HERE = Path(__file__).resolve().parent.parent / "megatron"
 ITERATIONS = 200
 OPTIONS = [
-    "--num-layers", "2", "--hidden-size", "16", "--num-attention-heads", "2", "--seq-length", "8", "--max-position-embeddings", "8",
-    "--micro-batch-size", "8", "--global-batch-size", "8", "--train-iters", str(ITERATIONS), "--lr", "0.02", "--min-lr", "0.002",
-    "--lr-decay-style", "cosine", "--lr-warmup-iters", "10", "--clip-grad", "1.0", "--log-interval", "10", "--eval-interval", "50",
+    "--num-layers", "2", "--hidden-size", "16", "--num-attention-heads", "2", "--seq-length", "8", "--max-position-embeddings", "8",  # noqa: E501
+    "--micro-batch-size", "8", "--global-batch-size", "8", "--train-iters", str(ITERATIONS), "--lr", "0.02", "--min-lr", "0.002",  # noqa: E501
+    "--lr-decay-style", "cosine", "--lr-warmup-iters", "10", "--clip-grad", "1.0", "--log-interval", "10", "--eval-interval", "50",  # noqa: E501
     "--eval-iters", "1", "--weight-decay", "0.01", "--no-one-logger",
 ]  # fmt: skip
 
 PRINTED = (  # of about six hundred
-    "clip_grad", "eval_interval", "fp16", "bf16", "global_batch_size", "hidden_size", "lr", "lr_decay_style", "lr_warmup_iters",
-    "micro_batch_size", "min_lr", "num_layers", "optimizer", "padded_vocab_size", "pipeline_model_parallel_size", "seq_length",
+    "clip_grad", "eval_interval", "fp16", "bf16", "global_batch_size", "hidden_size", "lr", "lr_decay_style", "lr_warmup_iters",  # noqa: E501
+    "micro_batch_size", "min_lr", "num_layers", "optimizer", "padded_vocab_size", "pipeline_model_parallel_size", "seq_length",  # noqa: E501
     "tensor_model_parallel_size", "train_iters", "weight_decay", "world_size",
 )  # fmt: skip
 

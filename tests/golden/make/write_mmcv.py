@@ -2,7 +2,7 @@
 
 Run in an environment with Python 3.8, torch 1.12.1 and mmcv 1.7.2 (MMCV_WITH_OPS=0 pip install --no-build-isolation mmcv):
     python tests/golden/make/write_mmcv.py
-"""
+"""  # noqa: E501
 
 import logging
 import re
@@ -68,7 +68,7 @@ def train(folder: Path, by_epoch: bool) -> None:
     size = {"max_epochs": 6} if by_epoch else {"max_iters": 120}
     runner = (EpochBasedRunner if by_epoch else IterBasedRunner)(
         model, optimizer=torch.optim.Adam(model.parameters(), lr=0.001), work_dir=str(folder), logger=logger,
-        meta=dict(env_info="sys.platform: linux\nPyTorch: 1.12.1", config=config.pretty_text, seed=0, exp_name="classifier.py"), **size,
+        meta=dict(env_info="sys.platform: linux\nPyTorch: 1.12.1", config=config.pretty_text, seed=0, exp_name="classifier.py"), **size,  # noqa: E501
     )  # fmt: skip
     runner.timestamp = "20230605_200942"
     runner.register_training_hooks(

@@ -2,7 +2,7 @@
 
 Run in an environment with torch 2.13.0 and numpy, with a checkout of karpathy/nanoGPT at 3adf61e:
     python tests/golden/make/write_nanogpt.py PATH_OF_THE_CHECKOUT
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def transformers_trainer() -> dict[str, list[float]]:
     rows = [{"x": torch.randn(4), "labels": torch.randn(())} for _ in range(40)]
     with tempfile.TemporaryDirectory() as folder:
         arguments = TrainingArguments(
-            folder, num_train_epochs=3, per_device_train_batch_size=4, logging_steps=5, eval_strategy="epoch", learning_rate=0.05,
+            folder, num_train_epochs=3, per_device_train_batch_size=4, logging_steps=5, eval_strategy="epoch", learning_rate=0.05,  # noqa: E501
             report_to=[], save_strategy="no", use_cpu=True, seed=0,
         )  # fmt: skip
         trainer = Trainer(Model(), arguments, train_dataset=rows, eval_dataset=rows[:8])
@@ -191,7 +191,7 @@ def sklearn_mlp() -> dict[str, list[float]]:
 PROGRAMS = {
     f.__name__: f
     for f in (
-        tqdm_bars, keras_bars, keras_lines, transformers_trainer, lightning_bar, sb3_tables, xgboost_lines, lightgbm_lines, sklearn_mlp,
+        tqdm_bars, keras_bars, keras_lines, transformers_trainer, lightning_bar, sb3_tables, xgboost_lines, lightgbm_lines, sklearn_mlp,  # noqa: E501
     )
 }  # fmt: skip
 

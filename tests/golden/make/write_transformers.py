@@ -37,8 +37,8 @@ def train(folder: Path, *, poisoned: bool) -> None:
     """`poisoned`: one sample is NaN, which the Trainer's log hides: the loss reads 0 from then on."""
     torch.manual_seed(0)
     arguments = TrainingArguments(
-        str(folder), num_train_epochs=3, per_device_train_batch_size=8, learning_rate=0.05, logging_steps=2, eval_strategy="steps",
-        eval_steps=4, save_steps=4, report_to=[], disable_tqdm=True, use_cpu=True, save_total_limit=3, weight_decay=0.01,
+        str(folder), num_train_epochs=3, per_device_train_batch_size=8, learning_rate=0.05, logging_steps=2, eval_strategy="steps",  # noqa: E501
+        eval_steps=4, save_steps=4, report_to=[], disable_tqdm=True, use_cpu=True, save_total_limit=3, weight_decay=0.01,  # noqa: E501
     )  # fmt: skip
     evals = {"near": rows(16), "far": rows(16)}
     samples = rows(32)

@@ -49,7 +49,7 @@ def train(folder: Path) -> None:
 
     torchvision.ops.nms = TorchNMS.nms  # the same in Python, by ultralytics itself
     YOLO("yolo11n.yaml").train(
-        data=str(folder / "squares.yaml"), epochs=EPOCHS, imgsz=64, batch=8, nbs=8, device="cpu", workers=0, project=str(folder), name="train",
+        data=str(folder / "squares.yaml"), epochs=EPOCHS, imgsz=64, batch=8, nbs=8, device="cpu", workers=0, project=str(folder), name="train",  # noqa: E501
         plots=False, seed=0, optimizer="AdamW", lr0=0.002, warmup_epochs=1, mosaic=0.0, amp=False, save=False,
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def main() -> None:
         names = "\n".join(f"  {i}: {name}" for i, name in enumerate(("red", "blue", "green")))
         (folder / "squares.yaml").write_text(f"path: {folder}\ntrain: images/train\nval: images/val\nnames:\n{names}\n")
         output = subprocess.run(
-            [sys.executable, __file__, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, cwd=folder,
+            [sys.executable, __file__, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True, cwd=folder,  # noqa: E501
             env={**os.environ, "YOLO_CONFIG_DIR": str(folder), "YOLO_OFFLINE": "true"},
         ).stdout.decode()  # fmt: skip
         shutil.copy(folder / "train" / "results.csv", HERE)

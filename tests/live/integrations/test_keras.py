@@ -25,8 +25,8 @@ keras = _keras()
 
 
 class Losses(keras.callbacks.Callback):  # type: ignore[misc,name-defined]
-    """The loss of every batch, by another way: worked out by hand. That it wants to hear of the end of batches makes Keras
-    tell all of them in their order."""
+    """The loss of every batch, by another way: worked out by hand. That it wants to hear of the end of batches makes
+    Keras tell all of them in their order."""
 
     def __init__(self, x: Any, y: Any) -> None:
         super().__init__()
@@ -82,7 +82,8 @@ def test_losses_and_gradients_are_worked_out_right(tmp_path: Path, name: str) ->
     if name == "SGD":  # the step is the rate times the gradient, whatever the backend
         ratios, sizes = (run.series[f"{kind}/hidden.kernel"].values for kind in ("update_ratio", "weight_norm"))
         assert run.series["grad_norm/hidden.kernel"].values == pytest.approx(ratios * sizes / 0.01, rel=1e-3)
-    else:  # Adam's first step is the rate along the sign of each gradient: it cannot tell, but the sizes are those of SGD
+    # Adam's first step is the rate along the sign of each gradient: it cannot tell, but the sizes are those of SGD
+    else:
         norms = run.series["grad_norm"].values
         assert 1e-3 < np.median(norms) < 10
 

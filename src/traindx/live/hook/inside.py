@@ -1,5 +1,5 @@
-"""Runs a script, module or command in this very process with the recorder in it, for interpreters that ignore PYTHONPATH or
-sitecustomize: `python -I …/inside.py train.py`. The program sees itself as `__main__`, as ever."""
+"""Runs a script, module or command in this very process with the recorder in it, for interpreters that ignore
+PYTHONPATH or sitecustomize: `python -I …/inside.py train.py`. The program sees itself as `__main__`, as ever."""
 
 import os
 import runpy

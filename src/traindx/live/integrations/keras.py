@@ -3,7 +3,7 @@
 Keras tells a callback the mean of the epoch so far, from which the loss of each batch is worked out. Weights are read
 before and after a step as often as the budget allows, the first steps always; nothing is added to the compiled step, so
 that its numbers cannot change. Keras hands no gradients out: they are read where the torch backend leaves them, and
-elsewhere they are worked out of what the optimiser made of them. """
+elsewhere they are worked out of what the optimiser made of them."""
 
 from __future__ import annotations
 

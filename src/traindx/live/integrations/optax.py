@@ -4,7 +4,7 @@ the loop.
 Inside the compiled step norms are computed and put into a small table in the optimiser's state, nothing else; `collect`
 copies the table every few dozen steps and reads the copy when it has arrived, so that nothing waits for the device. A
 callback from inside the step would save the call of `collect`, but takes the whole step off JAX's fast path: a
-millisecond a step, five times the time of a small one (docs/frameworks.md has the figures). """
+millisecond a step, five times the time of a small one (docs/frameworks.md has the figures)."""
 
 from __future__ import annotations
 

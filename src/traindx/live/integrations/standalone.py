@@ -1,7 +1,7 @@
 """The recording of a training that torch does not run: rows of numbers, settings and the end, straight into a store.
 
 Under `traindx run` it takes the place of the recorder that waits for torch there, so that the status line, the alerts
-and the page come from where they always do. """
+and the page come from where they always do."""
 
 from __future__ import annotations
 

@@ -132,7 +132,8 @@ class Batches(Observer):
             )
         )  # fmt: skip
 
-    # --- targets, size and order ----------------------------------------------------------------------------------------
+    # --- targets, size and order
+    # ----------------------------------------------------------------------------------------
 
     def on_criterion(self, call: Criterion) -> None:
         early = self.hub.step < FIRST_STEPS and not self._target_known

@@ -1,5 +1,5 @@
-"""Measures whether gradients are cleared between updates, whether they are there when an update uses them, and how many backward passes add
-up before one."""
+"""Measures whether gradients are cleared between updates, whether they are there when an update uses them, and how many
+backward passes add up before one."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Measures the first loss or gradient that is NaN or Inf: the data, the operations before it and what they were
 given, the weights, and the losses before.
 
-In host memory the loss is looked at before its backward pass, while the graph still holds what every operation was given, and
-the gradients of a few parameters far from the loss after it. On a GPU the news comes a step later; what was held of the last
-steps must then do.
-"""
+In host memory the loss is looked at before its backward pass, while the graph still holds what every operation was
+given, and the gradients of a few parameters far from the loss after it. On a GPU the news comes a step later; what was
+held of the last steps must then do."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Measures the loss of every step, the learning rate, the time a step takes, the validation loss, and how the training
 ended.
 
-The training loss is whatever `backward` is called on. The validation loss is the mean of what the same loss function returns
-while gradients are off, between two training steps.
-"""
+The training loss is whatever `backward` is called on. The validation loss is the mean of what the same loss function
+returns while gradients are off, between two training steps."""
 
 from __future__ import annotations
 
@@ -80,8 +79,8 @@ class Objective(Observer):
         self._last = now
 
     def _add_loss(self, step: int, losses: Sequence[Number]) -> None:
-        """Several backward calls before one step accumulate; what the step saw is their sum or their mean: the mean is what a log
-        would show."""
+        """Several backward calls before one step accumulate; what the step saw is their sum or their mean: the mean is
+        what a log would show."""
         name = f"train_loss{self._suffix}"
         if len(losses) == 1:
             self.hub.values.add(step, name, losses[0])

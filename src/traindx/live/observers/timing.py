@@ -1,10 +1,9 @@
 """Measures where the time of a step goes: forward, backward and optimiser, and what an evaluation takes. The wait for
 data and the way to the GPU are measured where they happen (`batches.py`, `waiting.py`).
 
-Every few steps that are not looked at closely are timed, by the clock on a CPU and by events in the stream on a GPU, which
-nobody waits for. On Linux the share of the time that the training stood in line for a CPU is noted as well: on a crowded
-machine the clock says little about the script.
-"""
+Every few steps that are not looked at closely are timed, by the clock on a CPU and by events in the stream on a GPU,
+which nobody waits for. On Linux the share of the time that the training stood in line for a CPU is noted as well: on a
+crowded machine the clock says little about the script."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def make(desk: Desk) -> Function:
             list[str] | None,
             Field(
                 description="What to change, such as lr=x0.1 or clip=1.0; without it the fixes of the diagnosis are "
-                            "tried."
+                "tried."
             ),
         ] = None,
         steps: Annotated[int, Field(ge=10, description="Optimiser steps of one run at most.")] = 1000,

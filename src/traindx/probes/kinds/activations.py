@@ -1,5 +1,4 @@
-"""Show what each layer puts out: dead and saturated units, dead filters, rank, and whether the signal survives the
-depth."""
+"""Show what each layer puts out: dead and saturated units, dead filters, rank, and whether the signal survives."""
 
 from __future__ import annotations
 

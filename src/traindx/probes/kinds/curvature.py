@@ -3,7 +3,7 @@
 The largest and the smallest eigenvalue of the Hessian come from Lanczos iterations that only need products of the
 Hessian with vectors. What matters for stability is the curvature per step of the optimiser, against the limit of that
 optimiser; training hovers at that limit by itself, so only a multiple of it with a loss that rises says that the rate
-is too high. """
+is too high."""
 
 from __future__ import annotations
 
@@ -135,8 +135,10 @@ def _summary(subject: Subject, found: _Found) -> str:
     text = f"The loss curves by at most {num(ends.largest)} and has {shape}."
     if found.stability is not None and math.isfinite(found.sharpness):
         share = found.sharpness / found.stability.limit
-        text += (f" Learning rate times sharpness is {num(found.sharpness)}, {num(share)} of the limit "
-                 f"({found.stability.rule}).")
+        text += (
+            f" Learning rate times sharpness is {num(found.sharpness)}, {num(share)} of the limit "
+            f"({found.stability.rule})."
+        )
     if found.noise is not None:
         text += f" Gradient noise scale: {_interval(found.noise)} samples; batches have {subject.steps[0].size}."
     return text

@@ -163,8 +163,10 @@ def _summary(
     if rate is None:
         return text
     word = "fades" if rate.per_layer > 1 else "grows"
-    return (f"{text} Towards the input it {word} by {1 / rate.per_layer:.3g} ± {rate.error / rate.per_layer:.1g} a "
-            f"layer ({rate.layers} layers).")
+    return (
+        f"{text} Towards the input it {word} by {1 / rate.per_layer:.3g} ± {rate.error / rate.per_layer:.1g} a "
+        f"layer ({rate.layers} layers)."
+    )
 
 
 def _tables(totals: dict[str, _Total], sizes: dict[str, float]) -> tuple[Table, ...]:

@@ -3,7 +3,7 @@
 A coarse sweep finds the order of magnitude, a fine one the shape: where the loss begins to fall, where it falls
 fastest, where it turns up for good. Short trainings at constant rates, all from the same state, then decide; the sweep
 alone only guesses, because a rate that rises all the time is never the rate that acts. Where no rate works, none is
-suggested. """
+suggested."""
 
 from __future__ import annotations
 

@@ -277,8 +277,10 @@ def _summary(subject: Subject, found: Found) -> str:
         text += f", and data arrives in time with {now} workers."
     else:
         better = gain(found.fed[now], found.fed[knee])
-        text += (f"; with loading by {now} workers {num(found.fed[now].median)} s, {percent(found.waiting(now))} of it "
-                 f"waiting for data.")
+        text += (
+            f"; with loading by {now} workers {num(found.fed[now].median)} s, {percent(found.waiting(now))} of it "
+            f"waiting for data."
+        )
         text += (
             f" {knee} workers: {better} as fast."
             if knee != now and better.low > 1

@@ -22,7 +22,7 @@ _STYLE = """
 .traindx-compare td,.traindx-compare th{padding:.2rem .6rem;border-bottom:1px solid #e4e7eb;text-align:left}
 .traindx-compare th{color:#5a6068;font-weight:600}.traindx-compare h1{font-size:1.15rem}.traindx-compare h2{font-size:1rem}
 .traindx-compare .helped{color:#1e8449}.traindx-compare .worse{color:#c0392b}.traindx-compare svg{max-width:100%}
-"""
+"""  # noqa: E501
 
 
 def as_html(comparison: Comparison, *, whole: bool = True) -> str:

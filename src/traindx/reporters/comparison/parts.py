@@ -23,8 +23,10 @@ def title(comparison: Comparison) -> str:
     runs = amount(len(comparison.rows), "run")
     seeds = f" ({amount(len(comparison.groups), 'setting')})" if comparison.groups else ""
     best = "lower is better" if comparison.goal == "min" else "higher is better"
-    return (f"{runs}{seeds} by {clean(comparison.metric)} ({comparison.role}, {best}; {comparison.outcome} level held "
-            f"over a tenth of a run)")
+    return (
+        f"{runs}{seeds} by {clean(comparison.metric)} ({comparison.role}, {best}; {comparison.outcome} level held "
+        f"over a tenth of a run)"
+    )
 
 
 def aligned(comparison: Comparison) -> str:

@@ -128,8 +128,10 @@ def told(series: Series) -> str:
     best = int(np.argmax(values) if series.meaning.goal == "max" else np.argmin(values))
     at = series.steps[finite[best]]
     word = "best" if series.meaning.goal else "lowest"
-    text = (f"{name}: first {number(values[0])}, {word} {number(values[best])} at {series.axis} {count(at)}, last "
-            f"{number(series.values[-1])}")
+    text = (
+        f"{name}: first {number(values[0])}, {word} {number(values[best])} at {series.axis} {count(at)}, last "
+        f"{number(series.values[-1])}"
+    )
     broken = len(series) - len(finite)
     return f"{text}; {count(broken)} not finite" if broken else text
 
