@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     known = [one for one in specimens([arguments.results]) if one.kind in ("healthy", "fault")]
-    paths = [arguments.kept / f"{one.name}.traindx" for one in known]
+    paths = [arguments.kept / f"{one.spec['name']}.traindx" for one in known]
     with ProcessPoolExecutor(arguments.jobs) as pool:
         seen = list(pool.map(_judged, paths, chunksize=10))
     runs = [(one.kind, *found) for one, found in zip(known, seen, strict=True) if found is not None]
