@@ -40,7 +40,7 @@ def judge(measured: Measured) -> Observation | None:
 
 def _falls_steadily(thirds: tuple[float, ...]) -> bool:
     """The loss fell over the last third of the updates nearly as much as before."""
-    if len(thirds) < 3:
+    if not thirds:
         return False
     start, middle, end = thirds
     return start > middle > end and STEADY.reached((middle - end) / (start - middle))

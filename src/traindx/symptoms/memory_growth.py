@@ -16,6 +16,7 @@ GROWN = fitted(f"{ID}.grown", 64 << 20, unit="bytes more than after the warm-up"
 GROWN_SHARE = fitted(f"{ID}.grown-share", 0.1, unit="of the memory after the warm-up")
 STRAIGHT = fitted(f"{ID}.straight", 0.95, unit="of the variance on a straight line over the updates")
 GRAPHS = Threshold(3, "graphs of earlier losses, all alive", "one or two may be held by a loop that compares losses")
+SMALLEST_MB = 1e5  # bytes from which a size is written in MB
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -52,7 +53,7 @@ def _growing(look: MemoryUse) -> MemoryTrend | None:
 
 
 def _amount(size: float) -> str:
-    return f"{size / 1e6:.3g} MB" if size >= 1e5 else f"{size / 1e3:.2g} kB"
+    return f"{size / 1e6:.3g} MB" if size >= SMALLEST_MB else f"{size / 1e3:.2g} kB"
 
 
 def _case(

@@ -20,10 +20,11 @@ from traindx.symptoms.newest import in_order, newest
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.predicted import LOOKS, RECENT, class_predictions, is_settled, shows_predictions
 from traindx.symptoms.recipes import falling, flat
-from traindx.thresholds import fitted
+from traindx.thresholds import Threshold, fitted
 
 ID = "prediction-collapse"
 MIN_EVALS = 5
+MANY = Threshold(10, "evaluations", "as many equal ones are no coincidence of a coarse score")
 FALLING = 0.1  # of the first loss gone: the model learns something
 GOOD = 0.9  # a score this high may stand still
 SPREAD_LEFT = 1e-3  # of the early spread of the outputs
@@ -135,7 +136,7 @@ def _nothing_found(signals: Signals, scores: list[Series], curve: Curve) -> Obse
     return Observation(
         ID, "present", f"{names} is exactly 0 in all {len(found[0])} evaluations, {fell}: nothing, or one class, is "
                        f"predicted.",
-        (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name, 1.0 if len(found[0]) >= 10 else 0.7,
+        (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name, 1.0 if MANY.reached(len(found[0])) else 0.7,
     )  # fmt: skip
 
 
@@ -184,7 +185,7 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
     return Observation(
         ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} does "
                        f"not fall.",
-        (float(series.steps[0]), float(series.steps[-1])), series.name, 0.8 if len(series) >= 10 else 0.5,
+        (float(series.steps[0]), float(series.steps[-1])), series.name, 0.8 if MANY.reached(len(series)) else 0.5,
     )  # fmt: skip
 
 

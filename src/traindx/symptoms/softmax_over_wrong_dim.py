@@ -69,7 +69,7 @@ def _judge_operation(one: LossOperation) -> Observation | None:
 def _weighs_samples(one: LossOperation) -> bool:
     """Weights between positions whose first dimension counts the samples, and nothing else does: in data that has time
     first, the weights of a sequence are not square behind it."""
-    square = len(one.shape) >= 3 and one.shape[-1] == one.shape[-2] > 1
+    square = len(one.shape) > 2 and one.shape[-1] == one.shape[-2] > 1
     return square and SAMPLES.reached(one.samples) and one.samples not in one.shape[1:]
 
 
