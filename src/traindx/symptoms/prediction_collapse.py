@@ -136,7 +136,8 @@ def _nothing_found(signals: Signals, scores: list[Series], curve: Curve) -> Obse
     return Observation(
         ID, "present", f"{names} is exactly 0 in all {len(found[0])} evaluations, {fell}: nothing, or one class, is "
                        f"predicted.",
-        (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name, 1.0 if MANY.reached(len(found[0])) else 0.7,
+        (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name,
+        1.0 if MANY.reached(len(found[0])) else 0.7,
     )  # fmt: skip
 
 
