@@ -126,25 +126,13 @@ def train_loop(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, l
                 optimizer = make_optimizer(setup, model)
             if setup.clear and number % setup.accumulate == 0:
                 optimizer.zero_grad()
-            if setup.feed:
-                inputs = setup.feed(inputs)
-            if setup.precision and inputs.is_floating_point():
-                inputs = inputs.to(setup.precision)
+            inputs = in_precision(setup, setup.feed(inputs) if setup.feed else inputs)
             output = model(inputs)
-            loss = setup.loss(
-                output, targets.to(setup.precision) if setup.precision and targets.is_floating_point() else targets
-            )
-            if setup.accumulate > 1 and setup.scaled:
-                (loss / setup.accumulate).backward()
-            else:
-                loss.backward()
+            loss = setup.loss(output, in_precision(setup, targets))
+            (loss / setup.accumulate if setup.accumulate > 1 and setup.scaled else loss).backward()
             if number % setup.accumulate == setup.accumulate - 1:
-                if setup.clip:
-                    torch.nn.utils.clip_grad_norm_(model.parameters(), setup.clip)
-                optimizer.step()
+                update(setup, model, optimizer, scheduler if per == "batch" else None)
                 outcome.updates += 1
-                if scheduler is not None and per == "batch":
-                    scheduler.step()
             value = loss.item()
             total, count = total + value, count + 1
             log.look(model, output, targets)
@@ -167,6 +155,18 @@ def train_loop(setup: Setup, folder: Path, model: nn.Module) -> tuple[Outcome, l
     return outcome, states
 
 
+def in_precision(setup: Setup, tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.to(setup.precision) if setup.precision and tensor.is_floating_point() else tensor
+
+
+def update(setup: Setup, model: nn.Module, optimizer: torch.optim.Optimizer, scheduler: Any) -> None:
+    if setup.clip:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), setup.clip)
+    optimizer.step()
+    if scheduler is not None:
+        scheduler.step()
+
+
 @torch.no_grad()
 def evaluate(setup: Setup, model: nn.Module) -> tuple[float, float]:
     """The loss, and the share of right answers where the log keeps it."""
@@ -176,16 +176,9 @@ def evaluate(setup: Setup, model: nn.Module) -> tuple[float, float]:
     losses, sizes, hits = [], [], []
     for start in range(0, len(inputs), 128):
         piece, wanted = inputs[start : start + 128], targets[start : start + 128]
-        if feed:
-            piece = feed(piece)
-        if setup.precision and piece.is_floating_point():
-            piece = piece.to(setup.precision)
+        piece = in_precision(setup, feed(piece) if feed else piece)
         output = model(piece)
-        losses.append(
-            setup.loss(
-                output, wanted.to(setup.precision) if setup.precision and wanted.is_floating_point() else wanted
-            ).item()
-        )
+        losses.append(setup.loss(output, in_precision(setup, wanted)).item())
         sizes.append(len(piece))
         if "val_accuracy" in setup.log_metrics:
             hits.append(_hits(output, wanted))

@@ -20,6 +20,7 @@ Kind = Literal[
 OBJECTIVES: tuple[Kind, ...] = ("loss", "score", "error", "perplexity", "reward", "likelihood")  # what training is for
 Split = Literal["train", "val", "test", ""]
 Goal = Literal["min", "max", ""]
+Scale = Literal["step", "epoch", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Meaning:
     part: str = ""
     where: str = ""
     stat: str = "mean"
-    scale: Literal["step", "epoch", ""] = ""
+    scale: Scale = ""
 
 
 _TRAIN = frozenset({"train", "training", "trn", "tr", "fit"})
@@ -148,21 +149,9 @@ def meaning_of(name: str) -> Meaning:
         return Meaning("other")
     bag = set(words)
     joined = "".join(words)
-    split: Split = ""
-    if bag & _VAL:
-        split = "val"
-    elif bag & _TEST:
-        split = "test"
-    elif bag & _TRAIN:
-        split = "train"
+    split = _split(bag)
     stat = next((_STATS[word] for word in words if _STATS.get(word, "mean") != "mean"), "mean")
-    suffix = _SUFFIX.match(name.lower())
-    scale: Literal["step", "epoch", ""] = ""
-    if suffix and len(words) > 1:
-        scale = "epoch" if suffix.group(2) == "epoch" else "step"
-    elif "phase" in bag:  # 'Validation Phase Loss' is the mean of the phase beside the losses of its batches
-        scale = "epoch"
-
+    scale = _scale(name, words)
     bare = "".join(word for word in words if word not in _SPLITS)
     if (joined in _STEP_NAMES and words != ["time", "step"]) or (bare in _STEP_NAMES and bare != "ep"):
         return Meaning("step", split)
@@ -176,6 +165,23 @@ def meaning_of(name: str) -> Meaning:
     return _objective(name, words, bag, bare, split, scale, stat)
 
 
+def _split(bag: set[str]) -> Split:
+    if bag & _VAL:
+        return "val"
+    if bag & _TEST:
+        return "test"
+    return "train" if bag & _TRAIN else ""
+
+
+def _scale(name: str, words: list[str]) -> Scale:
+    """Whether the name says that its values are of a step or of an epoch."""
+    suffix = _SUFFIX.match(name.lower())
+    if suffix and len(words) > 1:
+        return "epoch" if suffix.group(2) == "epoch" else "step"
+    # 'Validation Phase Loss' is the mean of the phase beside the losses of its batches
+    return "epoch" if "phase" in words else ""
+
+
 @lru_cache(maxsize=8192)
 def step_rank(name: str) -> int:
     """How good a step counter this name is; 0 when it is none."""
@@ -185,9 +191,7 @@ def step_rank(name: str) -> int:
     return _STEP_NAMES.get(joined, _STEP_NAMES.get(bare, 0))
 
 
-def _resource(
-    words: list[str], bag: set[str], joined: str, split: Split, scale: Literal["step", "epoch", ""], stat: str
-) -> Meaning | None:
+def _resource(words: list[str], bag: set[str], joined: str, split: Split, scale: Scale, stat: str) -> Meaning | None:
     """Learning rate, norms, times and other quantities that are not objectives."""
     if "lr" in bag or {"learning", "rate"} <= bag or "learningrate" in bag or re.match(r"^lr\d*$", words[-1]):
         return Meaning("lr", "", "", part="/".join(w for w in words if w not in {"lr", "learning", "rate", "train"}))
@@ -210,9 +214,7 @@ def _resource(
     return None
 
 
-def _inside(
-    words: list[str], bag: set[str], joined: str, scale: Literal["step", "epoch", ""], stat: str
-) -> Meaning | None:
+def _inside(words: list[str], bag: set[str], joined: str, scale: Scale, stat: str) -> Meaning | None:
     """What shows the inside of the training: the loss scaler, gradients, weights, updates and units."""
     # 'fc1.weight_norm', 'fc1.weight.grad' and 'grad.fc1.weight' say at an end of a dotted name what they are
     ends = bag | {word.rpartition(".")[2] for word in words}
@@ -270,7 +272,7 @@ def _waits_for_data(bag: set[str]) -> bool:
     return bool(bag & {"data", "input", "dataloader"} and bag & {"wait", "waiting"}) or {"batch", "generator"} <= bag
 
 
-def _timing(words: list[str], bag: set[str], split: Split, scale: Literal["step", "epoch", ""]) -> Meaning:
+def _timing(words: list[str], bag: set[str], split: Split, scale: Scale) -> Meaning:
     if (bag & _FETCHING and not bag & {"checkpoint", "ckpt", "model"}) or _waits_for_data(bag):
         return Meaning("data_time", split, part="ms" if "ms" in bag else "")
     whole = {"elapsed", "total", "wall", "runtime", "epoch", "duration", "training", "left", "finish", "remaining"}
@@ -283,39 +285,67 @@ def _timing(words: list[str], bag: set[str], split: Split, scale: Literal["step"
     return Meaning("time", split)
 
 
-def _objective(
-    name: str, words: list[str], bag: set[str], bare: str, split: Split, scale: Literal["step", "epoch", ""], stat: str
-) -> Meaning:
+def _objective(name: str, words: list[str], bag: set[str], bare: str, split: Split, scale: Scale, stat: str) -> Meaning:
     if words[-1] in {"threshold", "thresholds", "thresh", "thr"}:  # a setting of a score, not the score
         return Meaning("other", split)
     part = "/".join(w for w in words if w not in _SPLITS and w not in _TOTAL and w not in _STATS and not w.isdigit())
-    rewarded = bag & _REWARD or "eprewmean" in bare or bare == "ret"
-    if rewarded and bag & {"accuracy", "accuracies"}:  # how often the chosen answer has the higher reward
-        return Meaning("score", split, "max", part, stat=stat, scale=scale)
-    if rewarded and bag & _PREFERENCE:
-        return Meaning("other", split, stat=stat)
-    if rewarded and not bag & {"loss", "losses"}:  # the loss of a reward model is a loss
-        return Meaning("reward", split, "max", part, stat=stat, scale=scale)
+    rewarded = _rewarded(bag, bare, part, split, scale, stat)
+    if rewarded is not None:
+        return rewarded
     if bag & _PERPLEXITY:
         return Meaning("perplexity", split, "min", stat=stat, scale=scale)
     is_loss = bool(bag & _LOSS_WORDS) or any(w.endswith("loss") or w.startswith("loss") for w in words)
     if is_loss or {"cross", "entropy"} <= bag:
-        if bag & {"acc", "accuracy"}:
-            return Meaning("score", split, "max", part, stat=stat, scale=scale)
-        part = "/".join(_loss_part(w) for w in part.split("/") if _loss_part(w))
-        if not part and "cross" not in bag:  # a policy's value and entropy losses are parts; 'loss value' is the whole
-            pairs = pairwise(words)
-            part = next(
-                (first for first, second in pairs if first in {"value", "entropy"} and second.startswith("loss")), ""
-            )
-        return Meaning("loss", split, "min", part, stat=stat, scale=scale)
-    if bag & {"entropy"}:
+        return _loss(words, bag, part, split, scale, stat)
+    probable = _probability(bag, part, split, scale, stat)
+    if probable is not None:
+        return probable
+    judged = _score_or_error(words, bag, bare, part, split, scale, stat)
+    if judged is not None:
+        return judged
+    return _unsaid_loss(name, words, bag, bare, part, split) or _statistic(words, bag, split, stat)
+
+
+def _rewarded(bag: set[str], bare: str, part: str, split: Split, scale: Scale, stat: str) -> Meaning | None:
+    """What is said of rewards and returns."""
+    if not (bag & _REWARD or "eprewmean" in bare or bare == "ret"):
+        return None
+    if bag & {"accuracy", "accuracies"}:  # how often the chosen answer has the higher reward
+        return Meaning("score", split, "max", part, stat=stat, scale=scale)
+    if bag & _PREFERENCE:
+        return Meaning("other", split, stat=stat)
+    if bag & {"loss", "losses"}:  # the loss of a reward model is a loss
+        return None
+    return Meaning("reward", split, "max", part, stat=stat, scale=scale)
+
+
+def _loss(words: list[str], bag: set[str], part: str, split: Split, scale: Scale, stat: str) -> Meaning:
+    if bag & {"acc", "accuracy"}:
+        return Meaning("score", split, "max", part, stat=stat, scale=scale)
+    part = "/".join(_loss_part(w) for w in part.split("/") if _loss_part(w))
+    if not part and "cross" not in bag:  # a policy's value and entropy losses are parts; 'loss value' is the whole
+        pairs = pairwise(words)
+        part = next(
+            (first for first, second in pairs if first in {"value", "entropy"} and second.startswith("loss")), ""
+        )
+    return Meaning("loss", split, "min", part, stat=stat, scale=scale)
+
+
+def _probability(bag: set[str], part: str, split: Split, scale: Scale, stat: str) -> Meaning | None:
+    """Entropies, divergences and likelihoods."""
+    if "entropy" in bag:
         return Meaning("entropy", split)
-    if bag & {"kl", "kld", "approxkl"} or "kl" in words:
+    if bag & {"kl", "kld", "approxkl"}:
         return Meaning("kl", split, part=part)
     if bag & _LIKELIHOOD or {"log", "likelihood"} <= bag:
         goal: Goal = "min" if bag & {"neg", "negative", "nll"} else "max"
         return Meaning("loss" if goal == "min" else "likelihood", split, goal, part, stat=stat, scale=scale)
+    return None
+
+
+def _score_or_error(
+    words: list[str], bag: set[str], bare: str, part: str, split: Split, scale: Scale, stat: str
+) -> Meaning | None:
     if bag & {"err", "error"} and bag & {"top1", "top5", "top", "class"}:
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
     reconstructed = "rec" in bag and bag & {"gan", "adv", "kl", "l1", "l2", "cycle"}  # not a recall
@@ -327,6 +357,11 @@ def _objective(
         return Meaning("score", split, "max", part, stat=stat, scale=scale)
     if _errs(words, bag) or bare.endswith("error"):
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
+    return None
+
+
+def _unsaid_loss(name: str, words: list[str], bag: set[str], bare: str, part: str, split: Split) -> Meaning | None:
+    """Losses whose names do not say so."""
     if words[0] == "l" and len(words) > 1 and words[1].isalpha():  # BasicSR: 'l_pix', 'l_g_total'
         return Meaning("loss", split, "min", part="/".join(w for w in words[1:] if w not in _TOTAL))
     if not bare and split:  # nanoGPT: 'train 3.2', 'val 3.3'
@@ -335,7 +370,7 @@ def _objective(
         return Meaning("loss", split, "min", part=part or bare)
     if {"gradient", "penalty"} <= bag:
         return Meaning("loss", split, "min", part=part)
-    return _statistic(words, bag, split, stat)
+    return None
 
 
 def _errs(words: list[str], bag: set[str]) -> bool:

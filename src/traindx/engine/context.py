@@ -139,13 +139,23 @@ def _given_back(signals: Signals) -> Iterator[Hint]:
 
 
 def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    config = signals.run.config
+    yield from _strengths(signals)
+    yield from _batch_size(signals, seen)
+    yield from _clipping(signals)
+    yield from _warmup(signals)
+    accumulation = lookup.number(signals.run.config, "accumulation")
+    if accumulation is not None and accumulation <= 1:
+        yield Hint("accumulation-not-scaled", -2.0, "gradients are not accumulated")
+
+
+def _strengths(signals: Signals) -> Iterator[Hint]:
+    """Weight decay, dropout and momentum, which are harmless below a value and suspicious above another."""
     for name, cause, low, high in (
         ("weight_decay", "weight-decay-too-high", 0.02, 0.3 if _decoupled(signals) else 0.05),
         ("dropout", "dropout-too-high", 0.3, 0.6),
         ("momentum", "momentum-too-high", 0.95, 0.985),
     ):
-        value = lookup.number(config, name)
+        value = lookup.number(signals.run.config, name)
         if value is None:
             continue
         label = name.replace("_", " ")
@@ -157,27 +167,34 @@ def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
                 _excess(name, value if name != "weight_decay" or _decoupled(signals) else 6 * value),
                 f"{label} is {value:g}",
             )
-    batch = lookup.number(config, "batch_size")
-    if batch is not None and batch >= 1:
-        if batch <= TINY_BATCH and NOISY & seen.keys():
-            yield Hint("batch-too-small", 2.0, f"batches hold {batch:.0f} sample{'s' if batch > 1 else ''}")
-        elif batch >= 64:
-            yield Hint("batch-too-small", -1.5, f"batches hold {batch:.0f} samples")
-    clip = lookup.number(config, "clip")
+
+
+def _batch_size(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    batch = lookup.number(signals.run.config, "batch_size")
+    if batch is None or batch < 1:
+        return
+    if batch <= TINY_BATCH and NOISY & seen.keys():
+        yield Hint("batch-too-small", 2.0, f"batches hold {batch:.0f} sample{'s' if batch > 1 else ''}")
+    elif batch >= 64:
+        yield Hint("batch-too-small", -1.5, f"batches hold {batch:.0f} samples")
+
+
+def _clipping(signals: Signals) -> Iterator[Hint]:
+    clip = lookup.number(signals.run.config, "clip")
     if clip is not None and clip > 0:
         yield Hint("grad-clip-missing", -2.5, f"gradients are clipped at {clip:g}")
         if clip < 0.05:
             yield Hint("grad-clip-too-tight", 1.0, f"gradients are clipped at {clip:g}")
-    warmup = lookup.number(config, "warmup")
+
+
+def _warmup(signals: Signals) -> Iterator[Hint]:
+    warmup = lookup.number(signals.run.config, "warmup")
     if warmup is not None and warmup > 0:
         yield Hint("warmup-missing", -2.0, f"a warm-up of {warmup:g} is configured")
     elif signals.lr is not None and len(signals.lr) >= 10:
         values = signals.lr.values[np.isfinite(signals.lr.values)]
         if len(values) and values[0] < 0.5 * values.max() and int(np.argmax(values)) < 0.3 * len(values):
             yield Hint("warmup-missing", -2.0, "the learning rate warms up in the log")
-    accumulation = lookup.number(config, "accumulation")
-    if accumulation is not None and accumulation <= 1:
-        yield Hint("accumulation-not-scaled", -2.0, "gradients are not accumulated")
 
 
 def _architecture(signals: Signals) -> Iterator[Hint]:

@@ -117,21 +117,26 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
             f"single batch."
         )
     if any(o.id == SHORT and o.state == "present" for o in observations):
-        values = 0 if signals.main is None else len(signals.main.series)
-        if not values:
-            return (
-                f"Log the training loss and diagnose again; `{command(WAYS[0], signals)}` (PyTorch) records it "
-                f"without a change of code."
-            )
-        if values < POINTS:
-            return f"Let it run on (at least {POINTS} values of the loss, better a few epochs) and diagnose again."
-        return "Let it run on for a few epochs and diagnose again."
+        return _longer(signals)
     if found:
         return settle(found[0], signals, well=True)
     return (
         f"`traindx plot {shlex.quote(run.source)}` shows its curves; nothing else that could be measured would "
         f"settle it."
     )
+
+
+def _longer(signals: Signals) -> str:
+    """What to do about a log that is too short to judge."""
+    values = 0 if signals.main is None else len(signals.main.series)
+    if not values:
+        return (
+            f"Log the training loss and diagnose again; `{command(WAYS[0], signals)}` (PyTorch) records it "
+            f"without a change of code."
+        )
+    if values < POINTS:
+        return f"Let it run on (at least {POINTS} values of the loss, better a few epochs) and diagnose again."
+    return "Let it run on for a few epochs and diagnose again."
 
 
 def _at_rest(observations: Sequence[Observation]) -> bool:

@@ -201,30 +201,9 @@ def settings_of(facts: Facts) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for call in facts.optimizers():
         found.setdefault("optimizer", OPTIMIZERS[call.name.lower()].lower())
-        for name, value in (
-            ("lr", facts.argument(call, *_LR_NAMES, place=1)),
-            ("momentum", facts.argument(call, "momentum", place=2)),
-            ("weight_decay", facts.argument(call, "weight_decay")),
-        ):
-            if _is_number(value):
-                found.setdefault(name, value)
-    for call in facts.named("DataLoader"):
-        if not call.evaluates:
-            for name, value in (
-                ("batch_size", facts.argument(call, "batch_size", place=1)),
-                ("num_workers", facts.argument(call, "num_workers")),
-            ):
-                if _is_number(value):
-                    found.setdefault(name, value)
-    for call in facts.named("fit"):
-        for name in ("batch_size", "epochs"):
-            value = facts.argument(call, name)
-            if _is_number(value):
-                found.setdefault(name, value)
-    for call in facts.named("clip_grad_norm_", "clip_grad_value_"):
-        value = facts.argument(call, "max_norm", "clip_value", place=1)
+    for name, value in _arguments(facts):
         if _is_number(value):
-            found.setdefault("clip", value)
+            found.setdefault(name, value)
     dropouts = [
         value
         for call in facts.named("Dropout", "Dropout2d", "dropout")
@@ -233,15 +212,38 @@ def settings_of(facts: Facts) -> dict[str, Any]:
     if dropouts:
         found["dropout"] = max(dropouts)
     found.update(_precision(facts))
+    for name, value in _by_variable(facts):
+        found.setdefault(name, value)
+    return found
+
+
+def _arguments(facts: Facts) -> Iterator[tuple[str, Any]]:
+    """The settings that stand in the calls of a training; the first number for each counts."""
+    for call in facts.optimizers():
+        yield "lr", facts.argument(call, *_LR_NAMES, place=1)
+        yield "momentum", facts.argument(call, "momentum", place=2)
+        yield "weight_decay", facts.argument(call, "weight_decay")
+    for call in facts.named("DataLoader"):
+        if not call.evaluates:
+            yield "batch_size", facts.argument(call, "batch_size", place=1)
+            yield "num_workers", facts.argument(call, "num_workers")
+    for call in facts.named("fit"):
+        yield "batch_size", facts.argument(call, "batch_size")
+        yield "epochs", facts.argument(call, "epochs")
+    for call in facts.named("clip_grad_norm_", "clip_grad_value_"):
+        yield "clip", facts.argument(call, "max_norm", "clip_value", place=1)
+
+
+def _by_variable(facts: Facts) -> Iterator[tuple[str, Any]]:
+    """The settings that options and constants of the script name."""
+    known = {name.lower(): value for name, value in {**facts.options, **facts.constants}.items()}
     for target, names in (
         ("epochs", ("epochs", "num_epochs", "n_epochs", "max_epochs")),
         ("num_classes", ("num_classes", "n_classes")),
     ):
-        known = {name.lower(): value for name, value in {**facts.options, **facts.constants}.items()}
         value = next((known[name] for name in names if _is_number(known.get(name))), None)
         if value is not None:
-            found.setdefault(target, value)
-    return found
+            yield target, value
 
 
 def _precision(facts: Facts) -> Iterator[tuple[str, Any]]:

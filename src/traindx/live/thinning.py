@@ -29,10 +29,7 @@ class Thinning:
 
     def keep(self, step: int, values: dict[str, float]) -> dict[str, float]:
         """Those of a step's values that are written."""
-        spike = False
-        for name in SPIKY:
-            if name in values and self._is_far(name, values[name]):
-                spike = self._spikes <= SPIKES * self._kept
+        spike = self._is_spike(values)
         seen, whole, kept = self._seen, self._whole, values
         for name in values:
             count = seen.get(name, 0)
@@ -70,6 +67,14 @@ class Thinning:
             self._whole.update(dict.fromkeys(family, whole))
         else:
             self._whole[name] = whole
+
+    def _is_spike(self, values: dict[str, float]) -> bool:
+        """Whether a value is far out of the usual range, and such values have not yet had their share of the room."""
+        far = False
+        for name in SPIKY:
+            if name in values and self._is_far(name, values[name]):  # asked of each, since it learns the range
+                far = True
+        return far and self._spikes <= SPIKES * self._kept
 
     def _is_far(self, name: str, value: float) -> bool:
         if not math.isfinite(value):

@@ -230,26 +230,31 @@ def _settings(
         if name.lower() not in measured:
             builder.config.setdefault(name, value)
     for each in rows:
-        if each.plan.told or each.progress or not (each in accepted or each.plan.header):
-            continue
-        epochs, steps, batches = (_last(total) for total in (each.epoch_total, each.step_total, each.batch_total))
-        if epochs is not None:
-            builder.config["planned_epochs"] = epochs
-        within = each.unrolled or (epochs is not None and _epoch_first(each))
-        training = each.plan.objective or (not each.plan.columns and distinct(each.step) > 1)
-        if steps is not None and not within and training and each.plan.split not in ("val", "test"):
-            builder.config["planned_steps"] = steps
-        elif steps is not None and each.own_epoch:
-            builder.config["steps_per_epoch"] = steps
-        if batches is not None and each.own_epoch:
-            builder.config["steps_per_epoch"] = batches
+        if not each.plan.told and not each.progress and (each in accepted or each.plan.header):
+            _planned_beside(each, builder)
     builder.config.update(scanner.planned)
     for key, names in (("planned_epochs", _EPOCH_SETTINGS), ("planned_steps", _STEP_SETTINGS)):
-        for name, value in scanner.settings.items():
-            if key not in builder.config and name.lower() in names and isinstance(value, int | float) and value > 0:
-                builder.config[key] = float(value)
+        told = [value for name, value in scanner.settings.items() if name.lower() in names]
+        planned = next((value for value in told if isinstance(value, int | float) and value > 0), None)
+        if key not in builder.config and planned is not None:
+            builder.config[key] = float(planned)
     if "planned_steps" not in builder.config and "planned_epochs" not in builder.config:
         _plan_from_eta(accepted, builder)
+
+
+def _planned_beside(rows: Rows, builder: RunBuilder) -> None:
+    """The totals that stand beside counters: 'Epoch 1/10', 'step 100/5000'."""
+    epochs, steps, batches = (_last(total) for total in (rows.epoch_total, rows.step_total, rows.batch_total))
+    if epochs is not None:
+        builder.config["planned_epochs"] = epochs
+    within = rows.unrolled or (epochs is not None and _epoch_first(rows))
+    training = rows.plan.objective or (not rows.plan.columns and distinct(rows.step) > 1)
+    if steps is not None and not within and training and rows.plan.split not in ("val", "test"):
+        builder.config["planned_steps"] = steps
+    elif steps is not None and rows.own_epoch:
+        builder.config["steps_per_epoch"] = steps
+    if batches is not None and rows.own_epoch:
+        builder.config["steps_per_epoch"] = batches
 
 
 def _epoch_first(rows: Rows) -> bool:

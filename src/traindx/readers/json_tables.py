@@ -103,18 +103,12 @@ def _is_run_name(name: str) -> bool:
 
 
 def _walk(value: Any, path: str, title: str, found: Curves, depth: int) -> None:
-    name = path or title
     if depth > _MAX_DEPTH or len(found.columns) > _MAX_COLUMNS:
         return
     if _is_rows(value):
         found.rows[path] = list(value)
     elif isinstance(value, list):
-        column = _as_column(value)
-        pairs = _as_pairs(value) if column is None else None
-        if column is not None:
-            found.columns[name] = column
-        elif pairs is not None:
-            found.rows[path] = [{"step": step, name.rsplit("/", 1)[-1]: number} for step, number in pairs]
+        _take_list(value, path, path or title, found)
     elif isinstance(value, Mapping):
         indexed = _by_index(value)
         if indexed is not None:
@@ -126,6 +120,16 @@ def _walk(value: Any, path: str, title: str, found: Curves, depth: int) -> None:
                 _walk(item, below, title, found, depth + 1)
             elif not str(key).startswith("_"):
                 found.settings[below.replace("/", ".")] = item
+
+
+def _take_list(value: Sequence[Any], path: str, name: str, found: Curves) -> None:
+    """A list that is not one of rows: a column of numbers, or pairs of a step and a number."""
+    column = _as_column(value)
+    pairs = _as_pairs(value) if column is None else None
+    if column is not None:
+        found.columns[name] = column
+    elif pairs is not None:
+        found.rows[path] = [{"step": step, _leaf(name): number} for step, number in pairs]
 
 
 def _is_rows(value: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any
@@ -167,52 +168,63 @@ class _RowReader:
 
 def frames_of(rows: Iterable[Mapping[str, Any]]) -> Iterator[Frame]:
     """Rows of any shape as frames; a new one begins where rows that share few keys would make it too large."""
-    numbers: dict[str, tuple[list[int], list[float]]] = {}
-    words: dict[str, list[str]] = {}
-    nulls: dict[str, list[int]] = {}
-    length = 0
+    gathered = _Gathered()
     for row in rows:
-        if len(numbers) * length > _MAX_CELLS:
-            yield _filled(length, numbers, words, nulls)
-            numbers, words, nulls, length = {}, {}, {}, 0
+        if gathered.cells > _MAX_CELLS:
+            yield gathered.frame()
+            gathered = _Gathered()
+        gathered.add(row)
+    yield gathered.frame()
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """Rows on their way into one frame, column by column."""
+
+    length: int = 0
+    numbers: dict[str, tuple[list[int], list[float]]] = field(default_factory=dict)  # places and values
+    words: dict[str, list[str]] = field(default_factory=dict)
+    nulls: dict[str, list[int]] = field(default_factory=dict)  # places
+
+    @property
+    def cells(self) -> int:
+        return len(self.numbers) * self.length
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        numbers, words, place = self.numbers, self.words, self.length
         row_numbers, row_words = flat_row(row)
         for name, value in row_numbers.items():
             column = numbers.get(name)
             if column is None:
                 column = numbers[name] = ([], [])
-            column[0].append(length)
+            column[0].append(place)
             column[1].append(value)
         for name, word in row_words.items():
             if role_of(name):
-                words.setdefault(name, [""] * length).append(word)
+                words.setdefault(name, [""] * place).append(word)
         for name, value in row.items():
             if value is None and meaning_of(name).kind == "loss":
-                nulls.setdefault(name, []).append(length)
-        length += 1
+                self.nulls.setdefault(name, []).append(place)
+        self.length = place + 1
         for texts in words.values():
-            if len(texts) < length:
+            if len(texts) < self.length:
                 texts.append("")
-    yield _filled(length, numbers, words, nulls)
 
-
-def _filled(
-    length: int, numbers: Mapping[str, tuple[list[int], list[float]]], words: Mapping[str, list[str]],
-    nulls: Mapping[str, list[int]],
-) -> Frame:  # fmt: skip
-    frame = Frame(length)
-    for name, (places, values) in numbers.items():
-        array = np.full(length, NAN)
-        array[places] = values
-        here = None
-        if len(places) < length:
-            here = np.zeros(length, dtype=np.bool_)
-            here[places] = True
-        frame.numbers[name] = (array, here)
-    frame.labels = {name: Labels.of(texts) for name, texts in words.items()}
-    for name, rows in nulls.items():
-        frame.nulls[name] = np.zeros(length, dtype=np.bool_)
-        frame.nulls[name][rows] = True
-    return frame
+    def frame(self) -> Frame:
+        frame = Frame(self.length)
+        for name, (places, values) in self.numbers.items():
+            array = np.full(self.length, NAN)
+            array[places] = values
+            here = None
+            if len(places) < self.length:
+                here = np.zeros(self.length, dtype=np.bool_)
+                here[places] = True
+            frame.numbers[name] = (array, here)
+        frame.labels = {name: Labels.of(texts) for name, texts in self.words.items()}
+        for name, rows in self.nulls.items():
+            frame.nulls[name] = np.zeros(self.length, dtype=np.bool_)
+            frame.nulls[name][rows] = True
+        return frame
 
 
 def _block_objects(block: bytes) -> Iterator[dict[str, Any] | None]:

@@ -59,32 +59,12 @@ def read(source: Source) -> list[Run]:
     measured = [Measured(rank=first.number)]
     facts = first.facts
     rows = RecordedRows()
-    damaged = 0
-    ended = False
-    for line in source.lines():
-        if not line.strip():
-            continue
-        if line.startswith(ROWS):
-            damaged += not rows.take(line)
-            continue
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            damaged += 1
-            continue
-        if isinstance(entry, dict):
-            first.meta = entry if entry.get("k") == "meta" else first.meta
-            damaged += not _measured(entry, measured[0])
-            _take(entry, builder, facts, rows)
-            ended = ended or entry.get("k") == "end"
+    damaged, ended = _take_lines(source, first, measured[0], builder, rows)
     if not ended and not any(event.kind in CRASHES for event in builder.events):
         builder.events.extend(_without_end(first.meta, source.path))
-    others = []
     for rank, path in [] if number is None else _beside(source.path):
         measured.append(Measured(rank=rank))
-        others.append(_other(path, rank, measured[-1]))
-    for other in others:
-        _add(other, builder, facts)
+        _add(_other(path, rank, measured[-1]), builder, facts)
     world = int(first.meta.get("world", 1))
     if world > 1:
         builder.config["world_size"] = world
@@ -99,6 +79,30 @@ def read(source: Source) -> list[Run]:
         run.series = rows.series()
         run.lost = rows.lost = [*run.lost, *rows.lost]  # what is decoded later may turn out to be damaged
     return runs
+
+
+def _take_lines(
+    source: Source, first: _Rank, measured: Measured, builder: RunBuilder, rows: RecordedRows
+) -> tuple[int, bool]:
+    """Take in all lines of a rank; how many could not be read, and whether there is an end mark."""
+    damaged, ended = 0, False
+    for line in source.lines():
+        if not line.strip():
+            continue
+        if line.startswith(ROWS):
+            damaged += not rows.take(line)
+            continue
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            damaged += 1
+            continue
+        if isinstance(entry, dict):
+            first.meta = entry if entry.get("k") == "meta" else first.meta
+            damaged += not _measured(entry, measured)
+            _take(entry, builder, first.facts, rows)
+            ended = ended or entry.get("k") == "end"
+    return damaged, ended
 
 
 def _measured(entry: dict[str, Any], measured: Measured) -> bool:

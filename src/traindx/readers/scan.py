@@ -200,21 +200,7 @@ class Scanner:
     def _decide(self, line: str) -> tuple[_Append | None, _Act | None]:
         if len(line) > _MAX_LINE or line.startswith("wandb:"):  # W&B's closing summary repeats the last values
             return None, None
-        acts: list[_Act] = []
-        for dialect in self._dialects:
-            handler = dialect.take(line)
-            if handler is not None:
-                acts.append(_bound(handler, self))
-                break
-        if _BEST_AGAIN.search(line):
-            acts.append(lambda _: self.repeats.add(self._place + 1))
-        happening = self.events.spot(line)
-        if happening is not None:
-            acts.append(lambda text: self.events.note(happening, text, self._place))
-            take = None if len(acts) > 1 else self._row_taker(line)
-            if take is not None:  # 'Loss is nan, stopping training' is an event and a measurement
-                shape = take.shape
-                acts.append(lambda text: self._add_single(text, shape))
+        acts = self._acts_on(line)
         if acts:
             return None, acts[0] if len(acts) == 1 else _together(acts)
         start = read_prefix(line).end
@@ -230,6 +216,25 @@ class Scanner:
             self._configure(line)
             return None, None
         return take.hits.append, None
+
+    def _acts_on(self, line: str) -> list[_Act]:
+        """What is done with a line that is more than a row: what a dialect makes of it, what it says that happened."""
+        acts: list[_Act] = []
+        for dialect in self._dialects:
+            handler = dialect.take(line)
+            if handler is not None:
+                acts.append(_bound(handler, self))
+                break
+        if _BEST_AGAIN.search(line):
+            acts.append(lambda _: self.repeats.add(self._place + 1))
+        happening = self.events.spot(line)
+        if happening is not None:
+            acts.append(lambda text: self.events.note(happening, text, self._place))
+            take = None if len(acts) > 1 else self._row_taker(line)
+            if take is not None:  # 'Loss is nan, stopping training' is an event and a measurement
+                shape = take.shape
+                acts.append(lambda text: self._add_single(text, shape))
+        return acts
 
     def _is_interesting(self, line: str) -> bool:
         """Whether a line is worth an analysis. A text with tens of thousands of kinds of line is mostly not a log; then

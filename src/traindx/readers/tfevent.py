@@ -135,16 +135,13 @@ def _parse_tensor(data: bytes, start: int, stop: int) -> tuple[Point | None, lis
             kind = varint(data, begin, end)[0]
         elif number == 2 and wire == BYTES:
             size = _elements(data, begin, end)
+        elif number == 8:
+            if wire == BYTES and len(texts) < 1000:
+                texts.append(text(data, begin, end))
         elif number == 4 and wire == BYTES:
             found.extend(_raw(kind, data, begin, end))
-        elif number in _REPEATED_FIXED and wire in (BYTES, FIXED32, FIXED64):
-            found.extend(_numbers(_REPEATED_FIXED[number], begin, end))
-        elif (number in _REPEATED_VARINTS or number == _HALF_VAL) and wire in (BYTES, VARINT):
-            while begin < end and len(found) < 2:
-                value, begin = varint(data, begin, end)
-                found.append(Point(0, 0, value=_half(kind, value) if number == _HALF_VAL else float(signed(value))))
-        elif number == 8 and wire == BYTES and len(texts) < 1000:
-            texts.append(text(data, begin, end))
+        else:
+            found.extend(_listed(number, wire, kind, data, begin, end, 2 - len(found)))
         if len(found) > 1 or (size > 1 and kind != _STRING):
             return None, None
     if kind == _STRING:
@@ -152,6 +149,18 @@ def _parse_tensor(data: bytes, start: int, stop: int) -> tuple[Point | None, lis
     if not found and size == 1 and kind in _DTYPES:
         found = [Point(0, 0, value=0.0)]  # a tensor of zeros may leave its content out
     return (found[0] if found else None), None
+
+
+def _listed(number: int, wire: int, kind: int, data: bytes, begin: int, end: int, most: int) -> list[Point]:
+    """The points in a field that lists a tensor's numbers; where they are of varying length, only the first `most`."""
+    if number in _REPEATED_FIXED and wire in (BYTES, FIXED32, FIXED64):
+        return _numbers(_REPEATED_FIXED[number], begin, end)
+    points: list[Point] = []
+    if (number in _REPEATED_VARINTS or number == _HALF_VAL) and wire in (BYTES, VARINT):
+        while begin < end and len(points) < most:
+            value, begin = varint(data, begin, end)
+            points.append(Point(0, 0, value=_half(kind, value) if number == _HALF_VAL else float(signed(value))))
+    return points
 
 
 def _raw(kind: int, data: bytes, begin: int, end: int) -> list[Point]:

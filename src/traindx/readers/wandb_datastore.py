@@ -16,7 +16,7 @@ from traindx.readers.source import read_up_to
 MAGIC = b":W&B"
 FILE_HEADER = 7  # magic, u16 0xBEE1, u8 version
 _BLOCK = 1 << 15
-_FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
+_DAMAGED, _FULL, _FIRST, _MIDDLE, _LAST = 0, 1, 2, 3, 4  # the first is no kind of the format
 _CHUNK_HEADER = struct.Struct("<IHB")
 _SEARCH_BUDGET = 1 << 22  # bytes summed while searching one block for the next whole chunk
 
@@ -33,40 +33,46 @@ class Datastore:
 
     def __iter__(self) -> Iterator[bytes]:
         pending: list[bytes] | None = None  # the chunks of a record that goes on in the next block
+        for kind, data in self._chunks():
+            if kind == _FULL:
+                pending = None
+                yield data
+            elif kind == _FIRST:
+                pending = [data]
+            elif kind == _DAMAGED:
+                pending = None
+            elif pending is not None:
+                pending.append(data)
+                if kind == _LAST:
+                    yield b"".join(pending)
+                    pending = None
+        self.cut |= pending is not None
+
+    def _chunks(self) -> Iterator[tuple[int, bytes]]:
+        """Kind and data of each chunk; where one is wrong, its kind says so and the next whole one follows."""
         while True:
             block, failed = read_up_to(self._stream, _BLOCK)
             self.unpacking_failed |= failed
             if not block:
-                break
+                return
             at = FILE_HEADER if not self.done else 0
             self.done += len(block)
             while at + _CHUNK_HEADER.size <= len(block):
                 kind, end = right_chunk(block, at)
-                if not kind:
-                    if not any(block[at:]):  # the rest of a block, or of a file set aside in advance, is zeros
-                        break
-                    if len(block) < _BLOCK and _runs_over(block, at):
-                        self.cut = True
-                        break
-                    self.damaged += 1
-                    pending = None
-                    at = _next_right(block, at + 1)
+                if kind:
+                    yield kind, block[at + _CHUNK_HEADER.size : end]
+                    at = end
                     continue
-                data = block[at + _CHUNK_HEADER.size : end]
-                at = end
-                if kind == _FULL:
-                    pending = None
-                    yield data
-                elif kind == _FIRST:
-                    pending = [data]
-                elif pending is not None:
-                    pending.append(data)
-                    if kind == _LAST:
-                        yield b"".join(pending)
-                        pending = None
+                if not any(block[at:]):  # the rest of a block, or of a file set aside in advance, is zeros
+                    break
+                if len(block) < _BLOCK and _runs_over(block, at):
+                    self.cut = True
+                    break
+                self.damaged += 1
+                yield _DAMAGED, b""
+                at = _next_right(block, at + 1)
             else:
                 self.cut |= len(block) < _BLOCK and any(block[at:])
-        self.cut |= pending is not None
 
 
 def right_chunk(block: bytes, at: int) -> tuple[int, int]:

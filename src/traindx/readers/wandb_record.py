@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,24 +55,9 @@ def take_record(data: bytes, facts: RunFacts) -> Row | None:
         if number == _HISTORY:
             facts.rows += 1
             return _row(data, begin, end)
-        if number == _SUMMARY and not facts.rows:  # it repeats the rows, and is wanted only where there are none
-            _take_summary(data, begin, end, facts)
-        elif number == _CONFIG:
-            _take_config(data, begin, end, facts)
-        elif number == _MONITOR:
-            facts.stats.append(_stat(data, begin, end))
-        elif number in (_OUTPUT, _OUTPUT_RAW):
-            _take_output(data, begin, end, facts)
-        elif number == _RUN:
-            _take_run(data, begin, end, facts)
-        elif number == _ALERT:
-            parts = {inner: text(data, at, after) for inner, _, at, after in fields(data, begin, end)}
-            facts.alerts.append(": ".join(parts[part] for part in (1, 2) if parts.get(part)))
-        elif number == _EXIT:
-            facts.exit_code = 0
-            for inner, inner_wire, at, after in fields(data, begin, end):
-                if inner == 1 and inner_wire == VARINT:
-                    facts.exit_code = signed(varint(data, at, after)[0])
+        take = _TAKERS.get(number)
+        if take is not None:
+            take(data, begin, end, facts)
     return None
 
 
@@ -83,13 +68,19 @@ def _row(data: bytes, start: int, stop: int) -> Row:
         if number == 1 and wire == BYTES:
             _take_number(data, begin, end, values)
         elif number == 2 and wire == BYTES:
-            step = 0
-            for inner, inner_wire, at, after in fields(data, begin, end):
-                if inner == 1 and inner_wire == VARINT:
-                    step = signed(varint(data, at, after)[0])
+            step = _first_integer(data, begin, end)
     # wandb writes the items of a row in random order
     logged = {name: values[name] for name in sorted(values) if not name.startswith("_")}
     return Row(logged, values.get("_step", step), values.get("_timestamp"))
+
+
+def _first_integer(data: bytes, start: int, stop: int) -> int:
+    """The integer in field 1 of a message; a zero may be left out."""
+    found = 0
+    for number, wire, begin, end in fields(data, start, stop):
+        if number == 1 and wire == VARINT:
+            found = signed(varint(data, begin, end)[0])
+    return found
 
 
 def _take_number(data: bytes, start: int, stop: int, values: dict[str, float]) -> None:
@@ -142,6 +133,8 @@ def _decoded(found: bytes) -> Any:
 
 
 def _take_summary(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
+    if facts.rows:  # it repeats the rows, and is wanted only where there are none
+        return
     for number, wire, begin, end in fields(data, start, stop):
         if number == 1 and wire == BYTES:
             _take_number(data, begin, end, facts.summary)
@@ -155,7 +148,7 @@ def _take_config(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
                 facts.config[name] = _decoded(found)
 
 
-def _stat(data: bytes, start: int, stop: int) -> Sample:
+def _take_stat(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
     seconds = nanoseconds = 0
     values: dict[str, float] = {}
     for number, wire, begin, end in fields(data, start, stop):
@@ -167,7 +160,7 @@ def _stat(data: bytes, start: int, stop: int) -> Sample:
         elif number == 3 and wire == BYTES:
             _take_number(data, begin, end, values)
     kept = {f"system/{name.replace('.', '/')}": value for name, value in values.items() if _STATS.fullmatch(name)}
-    return Sample(seconds + nanoseconds / 1e9, kept)
+    facts.stats.append(Sample(seconds + nanoseconds / 1e9, kept))
 
 
 def _take_output(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
@@ -189,3 +182,18 @@ def _take_run(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
             _take_config(data, begin, end, facts)
         elif number == 8:
             facts.name = text(data, begin, end)
+
+
+def _take_alert(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
+    parts = {number: text(data, begin, end) for number, _, begin, end in fields(data, start, stop)}
+    facts.alerts.append(": ".join(parts[part] for part in (1, 2) if parts.get(part)))
+
+
+def _take_exit(data: bytes, start: int, stop: int, facts: RunFacts) -> None:
+    facts.exit_code = _first_integer(data, start, stop)
+
+
+_TAKERS: dict[int, Callable[[bytes, int, int, RunFacts], None]] = {
+    _SUMMARY: _take_summary, _CONFIG: _take_config, _MONITOR: _take_stat, _OUTPUT: _take_output,
+    _OUTPUT_RAW: _take_output, _RUN: _take_run, _ALERT: _take_alert, _EXIT: _take_exit,
+}  # fmt: skip

@@ -36,16 +36,9 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
         )
-    for aside in signals.run.series.values():
-        if (
-            aside.meaning.part == "superseded"
-            and aside.meaning.kind == curve.series.meaning.kind
-            and len(aside) >= MIN_POINTS
-        ):
-            found = _judge(Curve(aside, curve.sign))
-            if found is not None:
-                text = f"Before the run was resumed: {found.evidence}"
-                return Observation(ID, "present", text, found.steps, found.where, found.clarity)
+    abandoned = _before_resuming(signals, curve)
+    if abandoned is not None:
+        return abandoned
     found = _judge(curve)
     if found is not None and found.steps is not None and signals.kind == "supervised" and curve is signals.train:
         better = signals.better_after(curve.clock_share(found.steps[0]))
@@ -68,6 +61,21 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}.",
     )
+
+
+def _before_resuming(signals: Signals, curve: Curve) -> Observation | None:
+    """A divergence in what a resumed run has replaced since."""
+    for aside in signals.run.series.values():
+        if (
+            aside.meaning.part == "superseded"
+            and aside.meaning.kind == curve.series.meaning.kind
+            and len(aside) >= MIN_POINTS
+        ):
+            found = _judge(Curve(aside, curve.sign))
+            if found is not None:
+                text = f"Before the run was resumed: {found.evidence}"
+                return Observation(ID, "present", text, found.steps, found.where, found.clarity)
+    return None
 
 
 def _both_left(signals: Signals, curve: Curve) -> Observation | None:

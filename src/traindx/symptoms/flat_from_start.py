@@ -49,13 +49,7 @@ def detect(signals: Signals) -> Observation:
     same = _one_number(curve)
     if same is not None:
         return same
-    if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
-        interval = float(np.median(np.diff(curve.x)))
-        if curve.x[0] > 5 * interval:
-            return Observation(
-                ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it."
-            )
-    before = trained_before(signals) or _good_at_once(signals, curve)
+    before = _begins_late(curve) or trained_before(signals) or _good_at_once(signals, curve)
     if before:
         return Observation(ID, "unknown", before)
     gain = curve.initial - curve.best
@@ -122,6 +116,15 @@ def _rests_since_the_start(curve: Curve, share: float) -> bool:
         return False
     since = float(np.median(settled[: len(settled) // 5])) - curve.best
     return since < LEVELS * max(curve.level_noise, curve.noise) and curve.tail_trend(1.0)[1] > -2.0
+
+
+def _begins_late(curve: Curve) -> str:
+    """Why the start of the run cannot be judged, where the log begins long after it."""
+    if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
+        interval = float(np.median(np.diff(curve.x)))
+        if curve.x[0] > 5 * interval:
+            return f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it."
+    return ""
 
 
 def _good_at_once(signals: Signals, curve: Curve) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from traindx.diagnosis import Observation
@@ -39,67 +41,107 @@ PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """Where validation was best, and where it is now."""
+
+    val: Curve
+    best_at: float
+    best: float
+    now: float
+
+    @property
+    def rise(self) -> float:
+        return self.now - self.best
+
+    @property
+    def relative(self) -> float:
+        return self.rise / max(abs(self.best), 1e-300)
+
+    @property
+    def lowest(self) -> int:
+        """One lucky evaluation decides nothing, but it is the one that was saved."""
+        return int(np.argmin(self.val.y))
+
+    @property
+    def summary(self) -> str:
+        val, lowest = self.val, self.lowest
+        shown = f"{num(val.logged(float(val.y[lowest])))} ({val.at(float(val.x[lowest]))})"
+        return f"{val.name} was best at {shown} and is {num(val.logged(self.now))} now"
+
+    @property
+    def since(self) -> str:
+        """The rise from the lowest evaluation, in percent."""
+        lowest = float(self.val.y[self.lowest])
+        return percent((self.now - lowest) / max(abs(lowest), 1e-300))
+
+    def present(self, evidence: str, clear: float) -> Observation:
+        steps = (float(self.val.x[self.lowest]), float(self.val.x[-1]))
+        return Observation(ID, "present", evidence, steps, self.val.name, clear)
+
+
 def detect(signals: Signals) -> Observation:
     if signals.kind != "supervised":
         return Observation(ID, "unknown", "There is no validation loss in this kind of training.")
     val = signals.val
     if val is None or len(val) < MIN_POINTS:
         return _from_scores(signals)
-    best_at, best = _best(val)
-    now = _now(val)
-    rise = now - best
-    relative = rise / max(abs(best), 1e-300)
-    lowest = int(np.argmin(val.y))  # one lucky evaluation decides nothing, but it is the one that was saved
-    shown = f"{num(val.logged(float(val.y[lowest])))} ({val.at(float(val.x[lowest]))})"
-    summary = f"{val.name} was best at {shown} and is {num(val.logged(now))} now"
-    since = percent((now - float(val.y[lowest])) / max(abs(float(val.y[lowest])), 1e-300))
-    train = signals.train_at(np.array([best_at, val.x[-1]]))
-    if train is None:
-        if relative < RISE or rise < 2.5 * _scatter(val) or val.clock_share(best_at) > 0.93 or len(val) < CLIMB_POINTS:
-            return Observation(ID, "unknown", f"{summary}; no training loss to compare with.")
-        return Observation(
-            ID, "present", f"{summary} (+{since}); no training loss was logged beside it, so both may have risen.",
-            (float(val.x[lowest]), float(val.x[-1])), val.name, ALONE if relative < DOUBLED else ALONE_PLAIN,
-        )  # fmt: skip
-    train_fell = float(train[0] - train[1])
-    memorised = 0 <= float(train[1]) < MEMORISED * now
-    climbs = _climbs(val, best_at)
+    turn = _Turn(val, *_best(val), _now(val))
+    pair = signals.train_at(np.array([turn.best_at, val.x[-1]]))
+    if pair is None:
+        return _alone(turn)
+    train = float(pair[0]), float(pair[1])
+    memorised = 0 <= train[1] < MEMORISED * turn.now
+    climbs = _climbs(val, turn.best_at)
     enough = RISE / 2 if memorised and climbs else RISE
     beyond = (1.5 if climbs else 2.5) * _scatter(val)
-    if relative < enough or rise < beyond or val.clock_share(best_at) > 0.93 or _one_bad_evaluation(val, best_at, rise):
-        if (
-            _creeps(val, best_at, rise, relative)
-            and train_fell > CREEP_LEARNS * abs(float(train[0]))
-            and not _score_at_its_best(signals.score)
-        ):
-            return Observation(
-                ID, "present", f"{summary} (+{since}), evaluation by evaluation, while the training loss went from "
-                f"{num(float(train[0]))} to {num(float(train[1]))}.", (float(val.x[lowest]), float(val.x[-1])),
-                val.name, CREEP_CLEAR,
-            )  # fmt: skip
-        climbs_from_the_first = lowest <= FIRST_BEST and _climbs(val, float(val.x[lowest]), NEVER_Z)
-        if climbs_from_the_first and relative > NEVER_RISE and _fell(signals) and not _score_at_its_best(signals.score):
-            return Observation(
-                ID, "present", f"{summary} (+{since}): it rises from the first evaluations on while training learns.",
-                (float(val.x[lowest]), float(val.x[-1])), val.name, NEVER_CLEAR,
-            )  # fmt: skip
-        return _in_a_part(signals) or Observation(ID, "absent", f"{summary} ({since} off its best).")
-    if relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
+    small = turn.relative < enough or turn.rise < beyond or val.clock_share(turn.best_at) > 0.93
+    if small or _one_bad_evaluation(val, turn.best_at, turn.rise):
+        return _small_rise(signals, turn, train)
+    if turn.relative < SCORE_STILL_RISING and _score_at_its_best(signals.score) and not (memorised and climbs):
         assert signals.score is not None
-        return Observation(ID, "absent", f"{summary}, but {signals.score.name} is still at its best.")
-    if train_fell < -0.02 * abs(float(train[0])):
-        return Observation(ID, "absent", f"{summary}, but the training loss rose too: not a gap but a loss of both.")
-    clear = clarity(relative, RISE, PLAIN_RISE)
-    learns_on = train_fell > LEARNS_ON * abs(float(train[0]))
-    if relative > CLEAR_RISE and (memorised or (climbs and learns_on)):
+        return Observation(ID, "absent", f"{turn.summary}, but {signals.score.name} is still at its best.")
+    train_fell = train[0] - train[1]
+    if train_fell < -0.02 * abs(train[0]):
+        text = f"{turn.summary}, but the training loss rose too: not a gap but a loss of both."
+        return Observation(ID, "absent", text)
+    clear = clarity(turn.relative, RISE, PLAIN_RISE)
+    learns_on = train_fell > LEARNS_ON * abs(train[0])
+    if turn.relative > CLEAR_RISE and (memorised or (climbs and learns_on)):
         clear = max(clear, 0.8)
     elif memorised and climbs:
         clear = max(clear, 0.7)
-    return Observation(
-        ID, "present",
-        f"{summary} (+{since}) while the training loss went from {num(float(train[0]))} to {num(float(train[1]))}.",
-        (float(val.x[lowest]), float(val.x[-1])), val.name, clear,
-    )  # fmt: skip
+    course = f"while the training loss went from {num(train[0])} to {num(train[1])}"
+    return turn.present(f"{turn.summary} (+{turn.since}) {course}.", clear)
+
+
+def _alone(turn: _Turn) -> Observation:
+    """Evaluations without a training loss beside them."""
+    val, relative = turn.val, turn.relative
+    small = relative < RISE or turn.rise < 2.5 * _scatter(val)
+    if small or val.clock_share(turn.best_at) > 0.93 or len(val) < CLIMB_POINTS:
+        return Observation(ID, "unknown", f"{turn.summary}; no training loss to compare with.")
+    return turn.present(
+        f"{turn.summary} (+{turn.since}); no training loss was logged beside it, so both may have risen.",
+        ALONE if relative < DOUBLED else ALONE_PLAIN,
+    )
+
+
+def _small_rise(signals: Signals, turn: _Turn, train: tuple[float, float]) -> Observation:
+    """A rise too small to count by its size: it may still go on and on, or be that of a part."""
+    val, relative = turn.val, turn.relative
+    if (
+        _creeps(val, turn.best_at, turn.rise, relative)
+        and train[0] - train[1] > CREEP_LEARNS * abs(train[0])
+        and not _score_at_its_best(signals.score)
+    ):
+        course = f"while the training loss went from {num(train[0])} to {num(train[1])}"
+        return turn.present(f"{turn.summary} (+{turn.since}), evaluation by evaluation, {course}.", CREEP_CLEAR)
+    climbs_from_the_first = turn.lowest <= FIRST_BEST and _climbs(val, float(val.x[turn.lowest]), NEVER_Z)
+    if climbs_from_the_first and relative > NEVER_RISE and _fell(signals) and not _score_at_its_best(signals.score):
+        text = f"{turn.summary} (+{turn.since}): it rises from the first evaluations on while training learns."
+        return turn.present(text, NEVER_CLEAR)
+    return _in_a_part(signals) or Observation(ID, "absent", f"{turn.summary} ({turn.since} off its best).")
 
 
 def _creeps(val: Curve, best_at: float, rise: float, relative: float) -> bool:

@@ -36,7 +36,8 @@ def detect(signals: Signals) -> Observation:
     stalled = (
         train.tail_trend(0.3)[0] > -0.05 * max(train.progress, 1e-12) or train.clock_share(train.reached(0.9)) < 0.9
     )
-    if not language and level > HIGH and close and skill < LOW_SKILL and train.reduction > 0.035 and stalled:
+    unfitted = level > HIGH and close and skill < LOW_SKILL
+    if not language and unfitted and train.reduction > 0.035 and stalled:
         beside = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
         return Observation(
             ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level "

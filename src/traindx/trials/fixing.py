@@ -258,23 +258,10 @@ def _conclude(
         notes.append("The time budget was spent; --budget gives more.")
     by_command = [] if best is None else [on_the_command_line(one, asked.arguments[1:]) for one in best.candidate.whole]
     told = [f"{new} instead of {old}" for old, new in filter(None, by_command)]
-    if best is not None and told:
-        notes.append(f"The script is given it by its command: {', '.join(told)}.")
-    elif page.verdict != "healthy" and not available():
-        notes.append(f"{MISSING}. {INSTALL}.")
-    elif best is not None and session.state is None and (inside := _not_written(best.candidate)):
-        notes.append(f"It was tried at run time ({inside}); no edit of the script is sure enough to be proposed.")
+    notes += _about_the_edit(session, page, best, told)
     if best is not None and (left := _still_wrong(session, best)):
         notes.append(left)
-    changed = [
-        name
-        for name, content in session.project.fingerprint().items()
-        if files.get(name, content) != content and not _ours(name)
-    ]
-    if changed:
-        notes.append(
-            f"{', '.join(changed[:3])} changed while the trials ran, by another program or by the script itself."
-        )
+    notes += _changed_meanwhile(session, files)
     name = " ".join(asked.arguments)
     report = Report(
         name,
@@ -290,6 +277,29 @@ def _conclude(
         together=together,
     )
     return report, {root: edits} if edits else {}
+
+
+def _about_the_edit(session: Session, page: Diagnosis, best: Trial | None, told: Sequence[str]) -> list[str]:
+    """How the script is given its best change where no diff does it, or why there is no diff."""
+    if best is not None and told:
+        return [f"The script is given it by its command: {', '.join(told)}."]
+    if page.verdict != "healthy" and not available():
+        return [f"{MISSING}. {INSTALL}."]
+    if best is not None and session.state is None and (inside := _not_written(best.candidate)):
+        return [f"It was tried at run time ({inside}); no edit of the script is sure enough to be proposed."]
+    return []
+
+
+def _changed_meanwhile(session: Session, files: dict[str, str]) -> list[str]:
+    """Files of the project that something else than a trial has written."""
+    changed = [
+        name
+        for name, content in session.project.fingerprint().items()
+        if files.get(name, content) != content and not _ours(name)
+    ]
+    if not changed:
+        return []
+    return [f"{', '.join(changed[:3])} changed while the trials ran, by another program or by the script itself."]
 
 
 def _still_wrong(session: Session, best: Trial) -> str:

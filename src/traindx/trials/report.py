@@ -211,22 +211,7 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
     lines: list[str] = []
     best = report.best
     if best is not None:
-        for place, trial in enumerate(report.chain):
-            label = "    then" if place else f"  {ink('Best fix', 'heading')}"
-            lines += hanging(label, [clean(_said(trial))], _LABEL, width)
-        if report.together is not None:
-            told = f"beside the unchanged script: {outcome_of(report.together)}"
-            lines += hanging("    together", [clean(told)], _LABEL, width)
-        if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
-            lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
-        if best.brought:
-            lines += hanging(
-                "    brings", [f"{', '.join(best.brought)}, which the unchanged script does not show"], _LABEL, width
-            )
-        diff = report.diff.splitlines()
-        lines += [f"    {_inked(line, ink)}" for line in map(clean, diff[:_DIFF_LINES])]
-        if len(diff) > _DIFF_LINES:
-            lines.append(f"    … {len(diff) - _DIFF_LINES} more lines")
+        lines += _best_fix(report, best, ink, width)
     elif report.page.verdict == "healthy":
         lines += hanging(
             f"  {ink('Nothing to fix', 'heading')}", ["No change was tried, and none is recommended."], 19, width
@@ -253,6 +238,28 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
             _LABEL,
             width,
         )
+    return lines
+
+
+def _best_fix(report: Report, best: Trial, ink: Ink, width: int) -> list[str]:
+    """The change that helped most, what it costs and brings, and its diff."""
+    lines: list[str] = []
+    for place, trial in enumerate(report.chain):
+        label = "    then" if place else f"  {ink('Best fix', 'heading')}"
+        lines += hanging(label, [clean(_said(trial))], _LABEL, width)
+    if report.together is not None:
+        told = f"beside the unchanged script: {outcome_of(report.together)}"
+        lines += hanging("    together", [clean(told)], _LABEL, width)
+    if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
+        lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
+    if best.brought:
+        lines += hanging(
+            "    brings", [f"{', '.join(best.brought)}, which the unchanged script does not show"], _LABEL, width
+        )
+    diff = report.diff.splitlines()
+    lines += [f"    {_inked(line, ink)}" for line in map(clean, diff[:_DIFF_LINES])]
+    if len(diff) > _DIFF_LINES:
+        lines.append(f"    … {len(diff) - _DIFF_LINES} more lines")
     return lines
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -18,7 +19,7 @@ from traindx.probes.depth import Rate, rate_along
 from traindx.probes.looking import Seen, looking
 from traindx.probes.moments import Moments
 from traindx.probes.recurrence import Memory, memories, time_charts, time_facts, time_tables
-from traindx.probes.subject import Subject
+from traindx.probes.subject import Step, Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
 from traindx.symptoms.base import clarity, num
@@ -56,24 +57,15 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
         if used and deadline.passed:
             break
         used += 1
-        outputs: dict[str, torch.Tensor] = {}
-
-        def keep(seen: Seen, outputs: dict[str, torch.Tensor] = outputs) -> None:
-            if seen.output.requires_grad:
-                outputs[seen.name] = seen.output  # of a shared layer the last call: nearest to the loss
-
-        with looking(subject, keep, functions=False):
-            loss = subject.loss(step)
+        loss, outputs = _forward(subject, step)
         if not loss.requires_grad:
             return _detached(subject)
         wanted = [*parameters.values(), *outputs.values()]
         found = torch.autograd.grad(loss, wanted, allow_unused=True)
-        for name, gradient in zip(parameters, found, strict=False):
-            if gradient is not None:
-                totals[name].add(gradient)
-        for name, gradient in zip(outputs, found[len(parameters) :], strict=True):
-            if gradient is not None:
-                flow[name].append(float(gradient.double().norm()))
+        for name, gradient in _reached(parameters, found[: len(parameters)]):
+            totals[name].add(gradient)
+        for name, gradient in _reached(outputs, found[len(parameters) :]):
+            flow[name].append(float(gradient.double().norm()))
     sizes = {name: _middle(norms) for name, norms in flow.items()}
     rate = rate_along(list(sizes.values()))
     unknown = [] if rate is not None else ["The rate along the depth: fewer than 4 layers follow one another."]
@@ -89,6 +81,26 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
         tables=(*_tables(totals, sizes), *time_tables(recurrent)),
         charts=(*_charts(totals, sizes, rate), *time_charts(recurrent)), unknown=tuple(unknown),
     )  # fmt: skip
+
+
+def _forward(subject: Subject, step: Step) -> tuple[torch.Tensor, dict[str, torch.Tensor]]:
+    """The loss of a step and what each layer gave on the way, where a gradient comes back to it."""
+    outputs: dict[str, torch.Tensor] = {}
+
+    def keep(seen: Seen) -> None:
+        if seen.output.requires_grad:
+            outputs[seen.name] = seen.output  # of a shared layer the last call: nearest to the loss
+
+    with looking(subject, keep, functions=False):
+        loss = subject.loss(step)
+    return loss, outputs
+
+
+def _reached(names: Iterable[str], gradients: Sequence[torch.Tensor | None]) -> Iterator[tuple[str, torch.Tensor]]:
+    """The gradients that there are, by name."""
+    for name, gradient in zip(names, gradients, strict=True):
+        if gradient is not None:
+            yield name, gradient
 
 
 def _facts(

@@ -306,6 +306,24 @@ def _read(found: Found) -> str:
 
 
 def _tables(subject: Subject, found: Found) -> Iterator[Table]:
+    yield Table("Where the time of a step goes", ("part", "ms"), tuple(_parts_of_a_step(found)))
+    if found.fed:
+        fed = tuple(
+            (count, 1e3 * found.fed[count].median, 100 * found.waiting(count),
+             _note(count, found)) for count in sorted(found.fed)
+        )  # fmt: skip
+        yield Table(
+            f"Workers that load data ({available_cores()} cores)", ("workers", "ms a step", "% waiting", ""), fed
+        )
+    if found.samples:
+        rates = tuple((size, 1e3 * t.median, size / t.median) for size, t in found.samples.items())
+        yield Table("Batch size, forward and backward", ("batch", "ms", "samples a second"), rates)
+    ways = _faster_ways(found)
+    if ways:
+        yield Table("Faster ways", ("what", "times as fast, or where"), tuple(ways))
+
+
+def _parts_of_a_step(found: Found) -> list[tuple[Cell, ...]]:
     whole, both, forward = found.step.median, found.parts["forward and backward"].median, found.parts["forward"].median
     rows: list[tuple[Cell, ...]] = [
         ("forward and loss", 1e3 * forward),
@@ -323,31 +341,22 @@ def _tables(subject: Subject, found: Found) -> Iterator[Table]:
             ("of it waiting for data", 1e3 * found.own_wait),
             ("of it elsewhere", None if found.elsewhere is None else 1e3 * found.elsewhere),
         ]
-    yield Table("Where the time of a step goes", ("part", "ms"), tuple(rows))
-    if found.fed:
-        fed = tuple(
-            (count, 1e3 * found.fed[count].median, 100 * found.waiting(count),
-             _note(count, found)) for count in sorted(found.fed)
-        )  # fmt: skip
-        yield Table(
-            f"Workers that load data ({available_cores()} cores)", ("workers", "ms a step", "% waiting", ""), fed
-        )
-    if found.samples:
-        rates = tuple((size, 1e3 * t.median, size / t.median) for size, t in found.samples.items())
-        yield Table("Batch size, forward and backward", ("batch", "ms", "samples a second"), rates)
-    extra: list[tuple[Cell, ...]] = []
+    return rows
+
+
+def _faster_ways(found: Found) -> list[tuple[Cell, ...]]:
+    ways: list[tuple[Cell, ...]] = []
     if found.half is not None:
-        extra.append(("bfloat16 autocast", str(found.half)))
+        ways.append(("bfloat16 autocast", str(found.half)))
     if found.compiled is not None:
-        extra.append(("torch.compile", str(found.compiled)))
+        ways.append(("torch.compile", str(found.compiled)))
     if found.copies is not None:
-        extra.append(("pinned memory, for the copy", str(found.copies[1])))
+        ways.append(("pinned memory, for the copy", str(found.copies[1])))
     if found.waits:
-        extra.append((f"{len(found.waits)} synchronisations", ", ".join(dict.fromkeys(found.waits))[:200]))
+        ways.append((f"{len(found.waits)} synchronisations", ", ".join(dict.fromkeys(found.waits))[:200]))
     if found.reads:
-        extra.append(("numbers read between steps", _read(found)[2:-1]))
-    if extra:
-        yield Table("Faster ways", ("what", "times as fast, or where"), tuple(extra))
+        ways.append(("numbers read between steps", _read(found)[2:-1]))
+    return ways
 
 
 def _note(count: int, found: Found) -> str:
