@@ -207,6 +207,22 @@ class FirstBatches(Measurement, frozen=True, kw_only=True):
     constant_first: tuple[int, ...] = ()  # numbers of the first of them
 
 
+class BatchVariety(Measurement, frozen=True, kw_only=True):
+    """How many different batches the training has seen, told by the indices that a loader drew and by fingerprints of
+    the samples. `where` is the line that draws them from a loader, else the line that calls the model."""
+
+    looks: int  # updates looked at
+    distinct: int  # different batches among them
+    span: int  # updates from the first look to the last
+    rows: int  # samples of a batch, of all batches that one update sees
+    data: int  # samples there are, in the loader's data set or in the table that holds the batch; 0 where not known
+    loader: bool  # the batches come from a DataLoader
+    fresh: int = 0  # looks at which the model was given another tensor than at the look before
+    slice: bool = False  # the batch lies within the memory of that table
+    seeded: int = 0  # times that a random generator got the seed it had got before, after the first update, on one line
+    seeded_at: str = ""  # that line
+
+
 class PassesOverData(Measurement, frozen=True, kw_only=True):
     """Passes over the training data and the loss over the first updates. Taken at the end of a training that was not
     cut short."""
