@@ -830,6 +830,22 @@ class SilentParameters(Measurement, frozen=True, kw_only=True):
     stops: tuple[str, ...] = ()  # operations on the way to a loss that may let no gradient through
 
 
+class OptimizerGradients(Measurement, frozen=True, kw_only=True):
+    """An optimiser none of whose trainable parameters had a gradient at the first of its updates that was looked at.
+    `where` is file:line on which it was made."""
+
+    number: int  # of the optimiser, among those of this kind
+    updates: int  # looked at, with the losses before them followed to the parameters they reach
+    without: int  # of these, those at which none of the trainable parameters had a gradient
+    parameters: int  # trainable ones that it holds
+    weights: int  # elements of these
+    names: tuple[str, ...] = ()  # of these, the first four
+    reached: int = 0  # of these, those that some loss reaches
+    running: int = 0  # of these, those of layers that run with gradients on
+    muted: int = 0  # of these, those of layers that run in training with gradients off only
+    moved: bool = False  # some of them change all the same
+
+
 class OptimizerSettings(Measurement, frozen=True, kw_only=True):
     """The settings of the first group of an optimiser that say how long gradients are remembered."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +153,37 @@ def accumulate(scale: float) -> None:
             loss = F.cross_entropy(model(x), y)
             (loss / scale if scale != 1 else loss).backward()
         optimizer.step()
+
+
+def two_players(
+    cut: bool, every: int = 1, generator_steps: int = 8, wait: int = 0, kind: type[torch.optim.Optimizer] | None = None
+) -> None:
+    """A generator and a critic, with an optimiser each. `cut`: the generator's loss does not reach it."""
+    generator = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8))
+    critic = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
+    of_g, of_d = (kind or torch.optim.Adam)(generator.parameters()), torch.optim.Adam(critic.parameters())
+    for step in range(every * generator_steps):
+        fake = generator(torch.randn(32, 4))
+        of_d.zero_grad()
+        (critic(fake.detach()).sigmoid().mean() - critic(batch()[0]).sigmoid().mean()).backward()
+        of_d.step()
+        if step % every == every - 1:
+            of_g.zero_grad()
+            (-critic(fake.detach() if cut or step < wait else fake).sigmoid().mean()).backward()
+            of_g.step()
+
+
+class Evolution(torch.optim.Optimizer):
+    """Moves its parameters without any gradient."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        super().__init__(parameters, {})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.add_(torch.randn_like(p), alpha=1e-3)
 
 
 def gan() -> None:
@@ -392,6 +423,33 @@ def test_two_mistakes_are_both_named_with_their_lines(tmp_path: Path) -> None:
     (other,) = page.also
     (shown,) = (s for s in page.present() if s.evidence == other.supports[0] and s.id != "unchanged-weights")
     assert f"for {shown.id}, {shown.where}" in " ".join(render([page], color=False, width=400).split())
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_an_optimiser_without_any_gradient_is_found_off_deep_steps(every: int, tmp_path: Path) -> None:
+    """It holds few of the weights and takes few of the steps."""
+    run = watch(tmp_path, lambda: two_players(cut=True, every=every), *ALL, budget=1e-6)
+    found = judged(run)["no-gradient"]
+    assert found.state == "present"
+    assert "test_parameters.py:" in (found.where or "")
+    assert diagnose(run).hypotheses[0].cause == "detached-graph"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda: two_players(cut=False),
+        lambda: two_players(cut=False, every=5),
+        lambda: two_players(cut=False, wait=6, generator_steps=12),
+        lambda: two_players(cut=True, kind=Evolution),
+        lambda: two_players(cut=True, generator_steps=4),
+    ],
+    ids=["in turns", "every fifth", "after a while", "moved without gradients", "too short to say"],
+)
+def test_an_optimiser_that_is_fed_or_needs_no_gradient_is_left_alone(
+    script: Callable[[], None], tmp_path: Path
+) -> None:
+    assert not present(watch(tmp_path, script, *ALL, budget=1e-6))
 
 
 @pytest.mark.parametrize("name", TWINS)

@@ -21,6 +21,7 @@ from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.observers.optimizers import built
 from traindx.live.ranks import is_sharded
 from traindx.live.rows import watchable
+from traindx.live.silent import SilentOptimizers
 from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, SilentParameters, UnheldParameters
 
 MIN_LOOKS = 3  # deep updates before parameters are listed: a model takes some time to walk through
@@ -54,6 +55,7 @@ class Parameters(Observer):
         self._called: set[int] = set()  # parameters of layers that ran with gradients on,
         self._muted: set[int] = set()  # or with gradients off, in training mode
         self._loaded = False
+        self._optimizers = SilentOptimizers(hub)
         self._named: Named = {}  # by id, for when the models themselves are gone
 
     def attach(self) -> None:
@@ -72,17 +74,17 @@ class Parameters(Observer):
             ran = self._called if self.hub.grad else self._muted
             ran.update(id(p) for p in module._parameters.values() if p is not None)
 
-    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self.hub.deep and self.hub.step < 10 * FIRST_DEEP:
+        if (self.hub.deep and self.hub.step < 10 * FIRST_DEEP) or self._optimizers.wants_graph():
             graph = graph_of(loss)
+            self._optimizers.followed()
             self._stops |= graph.stops
             for leaf in graph.leaves:
                 if isinstance(leaf, torch.nn.Parameter):
                     self._reached[id(leaf)] = leaf
 
-    @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        self._optimizers.at_update(optimizer)
         if not self.hub.deep:
             return
         self._looks[id(optimizer)] = self._looks.get(id(optimizer), 0) + 1
@@ -130,6 +132,7 @@ class Parameters(Observer):
             counts.clear()
         for ids in (self._held, self._heard, self._called, self._muted, self._zero):
             ids.clear()
+        self._optimizers.clear()
         self._named = {}
 
     def on_end(self) -> None:
@@ -145,6 +148,7 @@ class Parameters(Observer):
         if not is_sharded(self.hub.models.values()):
             self._measure_unheld(named)
         self._measure_frozen(named)
+        self._optimizers.measure(self._reached, self._called, self._muted)
         if (self._heard or self._silent) and max(self._looks.values(), default=0) >= silent_looks:
             self._measure_silent(named, silent_looks)
 
