@@ -784,9 +784,22 @@ class UnheldParameters(Measurement, frozen=True, kw_only=True):
     built_at: str = ""  # file:line on which the optimisers were made, if it is one
 
 
+class MissedWeights(NamedTuple):
+    """Matrices that a load_state_dict of a module around them brought nothing for: not in what it was given, or in it
+    as they were."""
+
+    matrices: int
+    weights: int  # elements of these
+    names: tuple[str, ...]  # the first four
+    peaks: tuple[float, float]  # as in FrozenParameters
+    spreads: tuple[float, float]
+    call: str  # file:line of the last load_state_dict of that kind
+
+
 class FrozenParameters(Measurement, frozen=True, kw_only=True):
     """Which weight matrices of linear, convolution, recurrent and attention layers have requires_grad=False. Only
-    layers that run in training count, in models of which something is trained."""
+    layers that run in training count, in models of which something is trained, and no matrix that was trained before
+    it was frozen."""
 
     matrices: int  # parameters with two dimensions or more in these layers
     weights: int  # elements of these
@@ -799,6 +812,7 @@ class FrozenParameters(Measurement, frozen=True, kw_only=True):
     trainable: tuple[str, ...] = ()  # trainable parameters of the models, the first four
     trainable_parameters: int = 0  # number of all of them
     adapters: int = 0  # of these, those called lora, adapter, prefix or prompt
+    missed: MissedWeights | None = None  # of the frozen matrices, where weights were loaded
 
 
 class FrozenTable(Measurement, frozen=True, kw_only=True):

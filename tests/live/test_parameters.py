@@ -133,6 +133,43 @@ def fine_tuned() -> None:
     fit(model, sgd(model))
 
 
+def frozen_after_loading(state_of: Callable[[nn.Module, dict[str, torch.Tensor]], dict[str, torch.Tensor]]) -> None:
+    """All but the head is frozen, after a state dict made from trained weights was loaded as far as its names fit."""
+    trained = mlp()
+    with torch.no_grad():
+        for p in trained.parameters():
+            p.mul_(1.6)
+    model = mlp()
+    model.load_state_dict(state_of(model, trained.state_dict()), strict=False)
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    fit(model, torch.optim.Adam(model[4].parameters()))
+
+
+def without_head(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in state.items() if not name.startswith("4.")}
+
+
+def part_loaded_later() -> None:
+    """The body is loaded by itself; the state dict that the whole model is given holds a head alone."""
+    model = mlp()
+    model[0].load_state_dict({name: 1.6 * value for name, value in nn.Linear(8, 16).state_dict().items()})
+    model[2].load_state_dict(nn.Linear(16, 16).state_dict())
+    model.load_state_dict({f"4.{name}": value for name, value in nn.Linear(16, 3).state_dict().items()}, strict=False)
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    fit(model, torch.optim.Adam(model[4].parameters()))
+
+
+def probed() -> None:
+    """Trained, then frozen under a new head."""
+    model = mlp()
+    fit(model, sgd(model))
+    model.requires_grad_(False)
+    model[4] = nn.Linear(16, 3)
+    fit(model, sgd(model[4]))
+
+
 def bf16_weights() -> None:
     model = mlp().to(torch.bfloat16)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-5)
@@ -354,6 +391,11 @@ FAULTS = {
     "early layers frozen": (early_frozen, "frozen-weights"),
     "the first layer frozen": (first_frozen, "frozen-weights"),
     "word vectors frozen as they were dealt out": (lambda: train(Words(False)), "frozen-weights"),
+    "frozen, loaded under other names": (
+        lambda: frozen_after_loading(lambda _, state: {f"net.{name}": value for name, value in state.items()}),
+        "frozen-weights",
+    ),
+    "frozen, loaded from itself": (lambda: frozen_after_loading(lambda model, _: model.state_dict()), "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
     "encoder without gradients": (lambda: muted(False), "no-gradient"),
     "betas swapped": (lambda: betas(0.999, 0.9), "momentum-extreme"),
@@ -378,6 +420,12 @@ TWINS = {
     "steps that let the gradient through": lambda: train(Binary(lambda x: Steps.apply(x, 1.0))),
     "trained again from the start": lambda: resumed(False),
     "frozen with loaded weights": fine_tuned,
+    "frozen with all but the head loaded": lambda: frozen_after_loading(lambda _, state: without_head(state)),
+    "frozen with loaded weights merged in": lambda: frozen_after_loading(
+        lambda model, state: {**model.state_dict(), **without_head(state)}
+    ),
+    "frozen body loaded by itself": part_loaded_later,
+    "frozen after training": probed,
     "frozen at first only": thawed,
     "loaded encoder without gradients": lambda: muted(True),
     "usual betas": lambda: betas(0.9, 0.95),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from traindx.live.budget import FIRST_DEEP
 from traindx.live.graph import graph_of
 from traindx.live.hub import Hub
 from traindx.live.later import Later
+from traindx.live.loads import Loads
 from traindx.live.naming import layer_of, model_parameters, optimized
 from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
@@ -22,7 +23,14 @@ from traindx.live.observers.optimizers import built
 from traindx.live.ranks import is_sharded
 from traindx.live.rows import watchable
 from traindx.live.silent import SilentOptimizers
-from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, SilentParameters, UnheldParameters
+from traindx.measurements import (
+    FrozenParameters,
+    FrozenTable,
+    LoadedWeights,
+    MissedWeights,
+    SilentParameters,
+    UnheldParameters,
+)
 
 MIN_LOOKS = 3  # deep updates before parameters are listed: a model takes some time to walk through
 MIN_SILENT_LOOKS = 5  # the same for gradients, while it trains: a head that is trained in turns may be missed in three
@@ -54,20 +62,12 @@ class Parameters(Observer):
         self._later = Later()
         self._called: set[int] = set()  # parameters of layers that ran with gradients on,
         self._muted: set[int] = set()  # or with gradients off, in training mode
-        self._loaded = False
+        self._loads = Loads(hub)
         self._optimizers = SilentOptimizers(hub)
         self._named: Named = {}  # by id, for when the models themselves are gone
 
     def attach(self) -> None:
-        self.hub.patch(torch.nn.Module, "load_state_dict", self._around_load)
-        self.hub.patch(torch, "load", self._around_load)
-
-    def _around_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def load(*args: Any, **kwargs: Any) -> Any:
-            self._loaded = self._loaded or not self.hub.inside
-            return original(*args, **kwargs)
-
-        return load
+        self._loads.attach(self)
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         if self.hub.step < MAX_CALLS_STEP and (self.hub.grad or module.training):
@@ -144,7 +144,7 @@ class Parameters(Observer):
         self._named = named = model_parameters(self.hub) or self._named
         layers = (layer for model in self.hub.models.values() for layer in model.modules())
         libraries = sorted({type(layer).__module__.partition(".")[0] for layer in layers})
-        self.hub.measure(LoadedWeights(loaded=self._loaded, libraries=tuple(libraries[:MAX_LIBRARIES])))
+        self.hub.measure(LoadedWeights(loaded=self._loads.loaded, libraries=tuple(libraries[:MAX_LIBRARIES])))
         if not is_sharded(self.hub.models.values()):
             self._measure_unheld(named)
         self._measure_frozen(named)
@@ -195,12 +195,12 @@ class Parameters(Observer):
             for layer in layers
             if isinstance(layer, torch.nn.Embedding)
             and id(layer.weight) in self._called
-            and not layer.weight.requires_grad
+            and self._never_learnt(layer.weight)
             and watchable(layer.weight)
         ][:MAX_TABLES]
         if not matrices and not tables:
             return
-        frozen = [p for p in matrices if not p.requires_grad]
+        frozen = [p for p in matrices if self._never_learnt(p)]
         sizes = [_size_by_fan_in(p) for p in frozen]
         trainable = [name for name, p in named.values() if p.requires_grad]
         self.hub.measure(
@@ -216,8 +216,22 @@ class Parameters(Observer):
                 trainable=_first_names(trainable),
                 trainable_parameters=len(trainable),
                 adapters=sum(bool(_ADAPTER.search(name)) for name in trainable),
+                missed=self._missed(frozen, named),
             )
         )
+
+    def _never_learnt(self, parameter: torch.nn.Parameter) -> bool:
+        """Frozen, and not after an earlier part of the training in which it had gradients."""
+        return not parameter.requires_grad and id(parameter) not in self._heard
+
+    def _missed(self, frozen: list[torch.nn.Parameter], named: Named) -> MissedWeights | None:
+        missed = [p for p in frozen if self._loads.missed(p)]
+        sizes = [_size_by_fan_in(p) for p in missed]
+        peaks, spreads = _range([peak for peak, _ in sizes]), _range([spread for _, spread in sizes])
+        if peaks is None or spreads is None:
+            return None
+        names = _first_names(_name(p, named) for p in missed)
+        return MissedWeights(len(missed), _elements(missed), names, peaks, spreads, self._loads.where)
 
     def _layers_in_training(self) -> Iterator[torch.nn.Module]:
         """Layers of models of which something is trained: a teacher or a copy that never is does not count."""
