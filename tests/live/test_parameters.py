@@ -473,6 +473,61 @@ def test_two_mistakes_are_both_named_with_their_lines(tmp_path: Path) -> None:
     assert f"for {shown.id}, {shown.where}" in " ".join(render([page], color=False, width=400).split())
 
 
+def second_part(prepare: Callable[[nn.Sequential], torch.optim.Optimizer]) -> None:
+    """A model that was trained already is trained again, long after the first steps."""
+    model = mlp()
+    fit(model, sgd(model), steps=60)
+    optimizer = prepare(model)
+    fit(model, optimizer, steps=8)
+
+
+def new_head(model: nn.Sequential) -> nn.Sequential:
+    model[4] = nn.Linear(16, 3)
+    return model
+
+
+def optimizer_then_head(model: nn.Sequential) -> torch.optim.Optimizer:
+    optimizer = sgd(model)
+    new_head(model)
+    return optimizer
+
+
+def head_alone(model: nn.Sequential) -> torch.optim.Optimizer:
+    model.requires_grad_(False)
+    return sgd(new_head(model)[4])
+
+
+def test_a_head_replaced_after_a_later_optimiser_is_found(tmp_path: Path) -> None:
+    run = watch(tmp_path, lambda: second_part(optimizer_then_head), *ALL, budget=1e-6)
+    assert present(run) == {"parameters-not-optimized", "unchanged-weights"}
+    found = judged(run)["parameters-not-optimized"]
+    assert "4.weight" in found.evidence
+    assert "test_parameters.py:" in (found.where or "")
+
+
+def unfrozen_in_turn() -> None:
+    """The head first, then one more layer with each new optimiser."""
+    model = mlp().requires_grad_(False)
+    model.load_state_dict({name: 1.6 * value for name, value in mlp().state_dict().items()})
+    for layer in (4, 2, 0):
+        model[layer].requires_grad_(True)
+        fit(model, torch.optim.Adam(p for p in model.parameters() if p.requires_grad), steps=30)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda: second_part(lambda model: sgd(new_head(model))),
+        lambda: second_part(head_alone),
+        lambda: second_part(lambda model: sgd(new_head(model)[4])),
+        unfrozen_in_turn,
+    ],
+    ids=["new head, then optimiser", "probed", "probed without freezing", "unfrozen in turn"],
+)
+def test_later_parts_with_optimisers_of_their_own_are_left_alone(script: Callable[[], None], tmp_path: Path) -> None:
+    assert not present(watch(tmp_path, script, *ALL, budget=1e-6))
+
+
 @pytest.mark.parametrize("every", [1, 5])
 def test_an_optimiser_without_any_gradient_is_found_off_deep_steps(every: int, tmp_path: Path) -> None:
     """It holds few of the weights and takes few of the steps."""

@@ -51,7 +51,8 @@ Named = dict[int, tuple[str, torch.nn.Parameter]]
 class Parameters(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._looks: dict[int, int] = {}  # deep updates by optimiser
+        self._looks: dict[int, int] = {}  # deep updates by optimiser, since the newest of them is there
+        self._newest = 0  # when that was
         self._held: set[int] = set()  # parameters of every optimiser that was ever seen (it may be gone at the end)
         self._reached: dict[int, torch.nn.Parameter] = {}  # parameters some loss has reached
         self._first: dict[int, torch.Tensor] = {}  # a few numbers of those no optimiser holds, when first seen
@@ -75,7 +76,7 @@ class Parameters(Observer):
             ran.update(id(p) for p in module._parameters.values() if p is not None)
 
     def on_backward(self, loss: torch.Tensor) -> None:
-        if (self.hub.deep and self.hub.step < 10 * FIRST_DEEP) or self._optimizers.wants_graph():
+        if (self.hub.deep and self.hub.step < self.hub.newest + 10 * FIRST_DEEP) or self._optimizers.wants_graph():
             graph = graph_of(loss)
             self._optimizers.followed()
             self._stops |= graph.stops
@@ -87,6 +88,9 @@ class Parameters(Observer):
         self._optimizers.at_update(optimizer)
         if not self.hub.deep:
             return
+        if self.hub.newest != self._newest:
+            self._newest = self.hub.newest
+            self._looks.clear()
         self._looks[id(optimizer)] = self._looks.get(id(optimizer), 0) + 1
         if self._stops:
             self._look_for_zeros([p for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
