@@ -63,9 +63,12 @@ def _note_own(module: torch.nn.Module, given: Any, names: list[str]) -> None:
     if isinstance(given, Mapping):
         for name, parameter in module.named_parameters():
             value = given.get(name)
-            plain = isinstance(value, torch.Tensor) and watchable(value) and watchable(parameter)
-            if plain and value.data_ptr() == parameter.data_ptr():
+            if isinstance(value, torch.Tensor) and _same_place(value, parameter):
                 names.append(name)
+
+
+def _same_place(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return watchable(one) and watchable(other) and one.data_ptr() == other.data_ptr()
 
 
 def _holds(held: dict[int, weakref.ref[torch.nn.Parameter]], parameter: torch.nn.Parameter) -> bool:

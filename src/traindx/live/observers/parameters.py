@@ -224,7 +224,7 @@ class Parameters(Observer):
             )
         )
 
-    def _never_learnt(self, parameter: torch.nn.Parameter) -> bool:
+    def _never_learnt(self, parameter: torch.Tensor) -> bool:
         """Frozen, and not after an earlier part of the training in which it had gradients."""
         return not parameter.requires_grad and id(parameter) not in self._heard
 
