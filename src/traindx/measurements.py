@@ -800,9 +800,22 @@ class UnheldParameters(Measurement, frozen=True, kw_only=True):
     built_at: str = ""  # file:line on which the optimisers were made, if it is one
 
 
+class MissedWeights(NamedTuple):
+    """Matrices that a load_state_dict of a module around them brought nothing for: not in what it was given, or in it
+    as they were."""
+
+    matrices: int
+    weights: int  # elements of these
+    names: tuple[str, ...]  # the first four
+    peaks: tuple[float, float]  # as in FrozenParameters
+    spreads: tuple[float, float]
+    call: str  # file:line of the last load_state_dict of that kind
+
+
 class FrozenParameters(Measurement, frozen=True, kw_only=True):
     """Which weight matrices of linear, convolution, recurrent and attention layers have requires_grad=False. Only
-    layers that run in training count, in models of which something is trained."""
+    layers that run in training count, in models of which something is trained, and no matrix that was trained before
+    it was frozen."""
 
     matrices: int  # parameters with two dimensions or more in these layers
     weights: int  # elements of these
@@ -815,6 +828,7 @@ class FrozenParameters(Measurement, frozen=True, kw_only=True):
     trainable: tuple[str, ...] = ()  # trainable parameters of the models, the first four
     trainable_parameters: int = 0  # number of all of them
     adapters: int = 0  # of these, those called lora, adapter, prefix or prompt
+    missed: MissedWeights | None = None  # of the frozen matrices, where weights were loaded
 
 
 class FrozenTable(Measurement, frozen=True, kw_only=True):
@@ -844,6 +858,22 @@ class SilentParameters(Measurement, frozen=True, kw_only=True):
     first_matrix: str = ""  # 'silent' or 'muted' where the first matrix of the model is one of them
     zero: int = 0  # silent parameters whose gradient is there and exactly zero
     stops: tuple[str, ...] = ()  # operations on the way to a loss that may let no gradient through
+
+
+class OptimizerGradients(Measurement, frozen=True, kw_only=True):
+    """An optimiser none of whose trainable parameters had a gradient at the first of its updates that was looked at.
+    `where` is file:line on which it was made."""
+
+    number: int  # of the optimiser, among those of this kind
+    updates: int  # looked at, with the losses before them followed to the parameters they reach
+    without: int  # of these, those at which none of the trainable parameters had a gradient
+    parameters: int  # trainable ones that it holds
+    weights: int  # elements of these
+    names: tuple[str, ...] = ()  # of these, the first four
+    reached: int = 0  # of these, those that some loss reaches
+    running: int = 0  # of these, those of layers that run with gradients on
+    muted: int = 0  # of these, those of layers that run in training with gradients off only
+    moved: bool = False  # some of them change all the same
 
 
 class OptimizerSettings(Measurement, frozen=True, kw_only=True):

@@ -12,7 +12,7 @@ import torch
 from torch.nn import functional
 
 from traindx.live.autopsy import risky
-from traindx.live.budget import FEWEST_LIGHT, FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, Budget
+from traindx.live.budget import FEWEST_LIGHT, FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, MOST_BEGINNINGS, Budget
 from traindx.live.hub import Hub
 from traindx.live.observer import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation, on_every_step
 from traindx.live.observers import observers
@@ -79,6 +79,19 @@ def test_without_a_budget_to_spend_only_the_loss_is_seen_in_every_step(tmp_path:
         assert 0 < len(later) < 0.3 * 10 * FIRST_LIGHT  # a look now and then
         assert counts.evaluated == [FIRST_LIGHT + 60]  # no evaluation is missed,
         assert FIRST_LIGHT + 60 in counts.light  # and the step after it is told to everybody
+    finally:
+        hub.detach()
+
+
+def test_the_first_steps_of_a_new_optimiser_are_looked_at_and_not_those_of_one_in_every_epoch(tmp_path: Path) -> None:
+    hub = watched(tmp_path, 1e-9, Counts)
+    try:
+        for _ in range(2 * MOST_BEGINNINGS):
+            train(30)
+        (counts,) = hub._observers
+        assert isinstance(counts, Counts)
+        later = [30 * part + step for part in range(1, MOST_BEGINNINGS) for step in range(1, FIRST_DEEP)]
+        assert counts.deep == [*range(FIRST_DEEP), *later]
     finally:
         hub.detach()
 

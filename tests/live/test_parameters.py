@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,43 @@ def fine_tuned() -> None:
     fit(model, sgd(model))
 
 
+def frozen_after_loading(state_of: Callable[[nn.Module, dict[str, torch.Tensor]], dict[str, torch.Tensor]]) -> None:
+    """All but the head is frozen, after a state dict made from trained weights was loaded as far as its names fit."""
+    trained = mlp()
+    with torch.no_grad():
+        for p in trained.parameters():
+            p.mul_(1.6)
+    model = mlp()
+    model.load_state_dict(state_of(model, trained.state_dict()), strict=False)
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    fit(model, torch.optim.Adam(model[4].parameters()))
+
+
+def without_head(state: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in state.items() if not name.startswith("4.")}
+
+
+def part_loaded_later() -> None:
+    """The body is loaded by itself; the state dict that the whole model is given holds a head alone."""
+    model = mlp()
+    model[0].load_state_dict({name: 1.6 * value for name, value in nn.Linear(8, 16).state_dict().items()})
+    model[2].load_state_dict(nn.Linear(16, 16).state_dict())
+    model.load_state_dict({f"4.{name}": value for name, value in nn.Linear(16, 3).state_dict().items()}, strict=False)
+    for p in list(model.parameters())[:-2]:
+        p.requires_grad_(False)
+    fit(model, torch.optim.Adam(model[4].parameters()))
+
+
+def probed() -> None:
+    """Trained, then frozen under a new head."""
+    model = mlp()
+    fit(model, sgd(model))
+    model.requires_grad_(False)
+    model[4] = nn.Linear(16, 3)
+    fit(model, sgd(model[4]))
+
+
 def bf16_weights() -> None:
     model = mlp().to(torch.bfloat16)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-5)
@@ -153,6 +190,37 @@ def accumulate(scale: float) -> None:
             loss = F.cross_entropy(model(x), y)
             (loss / scale if scale != 1 else loss).backward()
         optimizer.step()
+
+
+def two_players(
+    cut: bool, every: int = 1, generator_steps: int = 8, wait: int = 0, kind: type[torch.optim.Optimizer] | None = None
+) -> None:
+    """A generator and a critic, with an optimiser each. `cut`: the generator's loss does not reach it."""
+    generator = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 8))
+    critic = nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 1))
+    of_g, of_d = (kind or torch.optim.Adam)(generator.parameters()), torch.optim.Adam(critic.parameters())
+    for step in range(every * generator_steps):
+        fake = generator(torch.randn(32, 4))
+        of_d.zero_grad()
+        (critic(fake.detach()).sigmoid().mean() - critic(batch()[0]).sigmoid().mean()).backward()
+        of_d.step()
+        if step % every == every - 1:
+            of_g.zero_grad()
+            (-critic(fake.detach() if cut or step < wait else fake).sigmoid().mean()).backward()
+            of_g.step()
+
+
+class Evolution(torch.optim.Optimizer):
+    """Moves its parameters without any gradient."""
+
+    def __init__(self, parameters: Iterable[nn.Parameter]) -> None:
+        super().__init__(parameters, {})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.add_(torch.randn_like(p), alpha=1e-3)
 
 
 def gan() -> None:
@@ -323,6 +391,11 @@ FAULTS = {
     "early layers frozen": (early_frozen, "frozen-weights"),
     "the first layer frozen": (first_frozen, "frozen-weights"),
     "word vectors frozen as they were dealt out": (lambda: train(Words(False)), "frozen-weights"),
+    "frozen, loaded under other names": (
+        lambda: frozen_after_loading(lambda _, state: {f"net.{name}": value for name, value in state.items()}),
+        "frozen-weights",
+    ),
+    "frozen, loaded from itself": (lambda: frozen_after_loading(lambda model, _: model.state_dict()), "frozen-weights"),
     "encoder detached": (lambda: train(Parts(detach=True)), "no-gradient"),
     "encoder without gradients": (lambda: muted(False), "no-gradient"),
     "betas swapped": (lambda: betas(0.999, 0.9), "momentum-extreme"),
@@ -347,6 +420,12 @@ TWINS = {
     "steps that let the gradient through": lambda: train(Binary(lambda x: Steps.apply(x, 1.0))),
     "trained again from the start": lambda: resumed(False),
     "frozen with loaded weights": fine_tuned,
+    "frozen with all but the head loaded": lambda: frozen_after_loading(lambda _, state: without_head(state)),
+    "frozen with loaded weights merged in": lambda: frozen_after_loading(
+        lambda model, state: {**model.state_dict(), **without_head(state)}
+    ),
+    "frozen body loaded by itself": part_loaded_later,
+    "frozen after training": probed,
     "frozen at first only": thawed,
     "loaded encoder without gradients": lambda: muted(True),
     "usual betas": lambda: betas(0.9, 0.95),
@@ -392,6 +471,88 @@ def test_two_mistakes_are_both_named_with_their_lines(tmp_path: Path) -> None:
     (other,) = page.also
     (shown,) = (s for s in page.present() if s.evidence == other.supports[0] and s.id != "unchanged-weights")
     assert f"for {shown.id}, {shown.where}" in " ".join(render([page], color=False, width=400).split())
+
+
+def second_part(prepare: Callable[[nn.Sequential], torch.optim.Optimizer]) -> None:
+    """A model that was trained already is trained again, long after the first steps."""
+    model = mlp()
+    fit(model, sgd(model), steps=60)
+    optimizer = prepare(model)
+    fit(model, optimizer, steps=8)
+
+
+def new_head(model: nn.Sequential) -> nn.Sequential:
+    model[4] = nn.Linear(16, 3)
+    return model
+
+
+def optimizer_then_head(model: nn.Sequential) -> torch.optim.Optimizer:
+    optimizer = sgd(model)
+    new_head(model)
+    return optimizer
+
+
+def head_alone(model: nn.Sequential) -> torch.optim.Optimizer:
+    model.requires_grad_(False)
+    return sgd(new_head(model)[4])
+
+
+def test_a_head_replaced_after_a_later_optimiser_is_found(tmp_path: Path) -> None:
+    run = watch(tmp_path, lambda: second_part(optimizer_then_head), *ALL, budget=1e-6)
+    assert present(run) == {"parameters-not-optimized", "unchanged-weights"}
+    found = judged(run)["parameters-not-optimized"]
+    assert "4.weight" in found.evidence
+    assert "test_parameters.py:" in (found.where or "")
+
+
+def unfrozen_in_turn() -> None:
+    """The head first, then one more layer with each new optimiser."""
+    model = mlp().requires_grad_(False)
+    model.load_state_dict({name: 1.6 * value for name, value in mlp().state_dict().items()})
+    for layer in (4, 2, 0):
+        model[layer].requires_grad_(True)
+        fit(model, torch.optim.Adam(p for p in model.parameters() if p.requires_grad), steps=30)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda: second_part(lambda model: sgd(new_head(model))),
+        lambda: second_part(head_alone),
+        lambda: second_part(lambda model: sgd(new_head(model)[4])),
+        unfrozen_in_turn,
+    ],
+    ids=["new head, then optimiser", "probed", "probed without freezing", "unfrozen in turn"],
+)
+def test_later_parts_with_optimisers_of_their_own_are_left_alone(script: Callable[[], None], tmp_path: Path) -> None:
+    assert not present(watch(tmp_path, script, *ALL, budget=1e-6))
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_an_optimiser_without_any_gradient_is_found_off_deep_steps(every: int, tmp_path: Path) -> None:
+    """It holds few of the weights and takes few of the steps."""
+    run = watch(tmp_path, lambda: two_players(cut=True, every=every), *ALL, budget=1e-6)
+    found = judged(run)["no-gradient"]
+    assert found.state == "present"
+    assert "test_parameters.py:" in (found.where or "")
+    assert diagnose(run).hypotheses[0].cause == "detached-graph"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        lambda: two_players(cut=False),
+        lambda: two_players(cut=False, every=5),
+        lambda: two_players(cut=False, wait=6, generator_steps=12),
+        lambda: two_players(cut=True, kind=Evolution),
+        lambda: two_players(cut=True, generator_steps=4),
+    ],
+    ids=["in turns", "every fifth", "after a while", "moved without gradients", "too short to say"],
+)
+def test_an_optimiser_that_is_fed_or_needs_no_gradient_is_left_alone(
+    script: Callable[[], None], tmp_path: Path
+) -> None:
+    assert not present(watch(tmp_path, script, *ALL, budget=1e-6))
 
 
 @pytest.mark.parametrize("name", TWINS)

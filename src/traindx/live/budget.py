@@ -9,6 +9,7 @@ DEEP_SHARE = 0.3  # of the budget for deep steps,
 GLANCE_SHARE = 0.1  # for glances,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
+MOST_BEGINNINGS = 6  # optimisers whose first steps count as such: some trainings build one in every epoch
 HELD = 0.9  # of the budget: beyond this, whatever it went for, looks wait until it is paid back
 ALL = 1.0  # of the time: whoever allows this much wants every step looked at
 # steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
@@ -44,6 +45,8 @@ class Budget:
         self._by_kind: dict[Kind, float] = {"deep": 0.0, "glance": 0.0, "light": 0.0}
         self._glances = {True: 0, False: 0}  # at evaluations, and at training steps
         self._tries = 0  # glances that an evaluation was hoped for
+        self._beginnings = 0
+        self._first_until = FIRST_DEEP
         self._next_full = 0  # the step at which a rest is broken off; none was had yet
 
     @property
@@ -60,8 +63,17 @@ class Budget:
         self.spent += seconds
         self._by_kind[kind] += seconds
 
+    def begin_again(self, step: int) -> bool:
+        """An optimiser makes its first update. Whether the steps that follow are looked at like those of the
+        beginning: parts of a training may be wired differently."""
+        if self._beginnings >= MOST_BEGINNINGS:
+            return False
+        self._beginnings += 1
+        self._first_until = step + FIRST_DEEP
+        return True
+
     def allows_deep(self, step: int, now: float) -> bool:
-        if step < FIRST_DEEP:
+        if step < self._first_until:
             return True
         plain = self.share < ALL and step % PLAIN_EVERY == 0
         allowed = self.share * (now - self.began)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, cast, get_args
@@ -74,7 +75,8 @@ class Hub(Records):
         self.between = False  # after an update and before the next `backward`
         self._loader = 0  # that handed out a batch since the last `backward`
         self._training_loaders: set[int] = set()
-        self._updated_by: set[int] = set()  # optimisers that have made an update
+        self._updated_by: dict[int, weakref.ref[torch.optim.Optimizer]] = {}  # optimisers that have made an update
+        self.newest = 0  # the step of the first update of the latest optimiser that begins a part of the training
         self.by_hand = HandLoop(self)
         self.ended = False  # or this is a child that forked off the training
         leave_children_alone(self)
@@ -416,9 +418,12 @@ class Hub(Records):
             return
         began = time.perf_counter()
         self.between = True
-        if id(optimizer) not in self._updated_by:
-            self._updated_by.add(id(optimizer))
+        known = self._updated_by.get(id(optimizer))
+        if known is None or known() is not optimizer:
+            self._updated_by[id(optimizer)] = weakref.ref(optimizer)
             self.wake()
+            if self._clock.begin_again(self.step):
+                self.newest = self.step
         if self._briefly and self._brief.updated(self.step, optimizer):
             if (self.step + 1) % REST_STEPS:
                 self.step += 1

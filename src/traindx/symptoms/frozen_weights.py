@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
-from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, Measured
+from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, Measured, MissedWeights
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.learning import listed, pretrained, since
+from traindx.symptoms.learning import from_library, listed, pretrained, since
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
@@ -59,26 +59,44 @@ def judge(measured: Measured) -> Observation | None:
     looks = [frozen for look in measured.all(FrozenParameters) if (frozen := _count(look, tables)) is not None]
     if not looks:
         return None
-    known = pretrained(measured)
+    library, loaded = from_library(measured), pretrained(measured)
+    suspects = [_missed(frozen) for frozen in looks] if loaded else looks
 
     def is_fault(frozen: _Frozen) -> bool:
-        return frozen.much and not known and not frozen.look.adapters
+        return frozen.much and not library and not frozen.look.adapters
 
-    last = looks[-1]
+    last = suspects[-1]
     present = is_fault(last)
-    at = since(looks, lambda frozen: is_fault(frozen) is present).look
+    at = since(suspects, lambda frozen: is_fault(frozen) is present).look
     if not present:
-        why = " (weights were loaded: fine-tuning)" if last.much else ""
-        return seen(ID, False, f"{last.effective * 100:.0f} % of the weights in layers are frozen{why}.", at=at)
+        why = " (weights were loaded: fine-tuning)" if looks[-1].much else ""
+        return seen(ID, False, f"{looks[-1].effective * 100:.0f} % of the weights in layers are frozen{why}.", at=at)
+    call = last.look.missed.call if loaded and last.look.missed is not None else ""
+    why = f"load_state_dict ({call}) brought nothing for them" if loaded else "no weights were loaded"
     return seen(
         ID,
         True,
         f"{last.share * 100:.0f} % of the weights in layers have requires_grad=False "
-        f"({listed(last.names, last.count)}), and no weights were loaded: they stay at their random start. "
+        f"({listed(last.names, last.count)}), and {why}: they stay at their random start. "
         f"Trainable: {listed(last.look.trainable, last.look.trainable_parameters)}.",
         at=at,
-        where=last.names[0],
+        where=call or last.names[0],
         clarity=_clarity(last),
+    )
+
+
+def _missed(frozen: _Frozen) -> _Frozen:
+    """What counts where weights were loaded: those that were not among them and are as torch initialises them."""
+    look, missed = frozen.look, frozen.look.missed
+    if missed is None or not _is_initial(missed.peaks, missed.spreads):
+        return _Frozen(look, share=0.0, of_matrices=0.0, random=False, names=(), count=0)
+    return _Frozen(
+        look,
+        share=missed.weights / max(look.weights, 1),
+        of_matrices=missed.matrices / max(look.matrices, 1),
+        random=True,
+        names=missed.names,
+        count=missed.matrices,
     )
 
 
@@ -99,19 +117,18 @@ def _count(look: FrozenParameters, tables: dict[str, FrozenTable]) -> _Frozen | 
         look=look,
         share=(look.frozen_weights + of_tables) / total,
         of_matrices=count / (look.matrices + len(random)),
-        random=_is_initial(look),
+        random=_is_initial(look.peaks, look.spreads),
         names=(*random, *look.names)[: max(len(look.names), 4)],
         count=count,
     )
 
 
-def _is_initial(look: FrozenParameters) -> bool:
-    """Whether all frozen matrices are uniform up to the limit of torch's default initialisation: training leaves none
-    so."""
-    if look.peaks is None or look.spreads is None:
+def _is_initial(peaks: tuple[float, float] | None, spreads: tuple[float, float] | None) -> bool:
+    """Whether all matrices are uniform up to the limit of torch's default initialisation: training leaves none so."""
+    if peaks is None or spreads is None:
         return True
-    peaks = LOWEST_PEAK.reached(look.peaks[0]) and HIGHEST_PEAK.reached(look.peaks[1])
-    return peaks and UNIFORM.reached(max(1 - look.spreads[0], look.spreads[1] - 1))
+    within = LOWEST_PEAK.reached(peaks[0]) and HIGHEST_PEAK.reached(peaks[1])
+    return within and UNIFORM.reached(max(1 - spreads[0], spreads[1] - 1))
 
 
 def _sigmas_from_noise(table: FrozenTable) -> float:
@@ -137,6 +154,8 @@ FROZEN = FrozenParameters(
     trainable=("4.bias",),
     trainable_parameters=1,
 )
+MISSED = MissedWeights(3, 432, FROZEN.names, (0.99, 1.0), (0.97, 1.02), "train.py:12")
+NOT_FOUND = replace(FROZEN, missed=MISSED)
 PART = FrozenParameters(
     matrices=12,
     weights=1000,
@@ -170,10 +189,12 @@ Weights of layers have requires_grad=False although no trained weights were load
 ## How it is measured
 The weights of linear, convolution, recurrent and attention layers that run in training, by number, and frozen
 embeddings that hold plain noise. Loading a state dict or a checkpoint, adapters, and libraries that bring trained
-weights are taken as fine-tuning; models that are not trained at all (teachers, copies) do not count. Present from half
-of the weights on, plain from 90 %. Where all that is frozen still has the numbers that torch initialises layers with
-(uniform up to one by the square root of the fan-in), 15 % of the weights or half of the matrices are enough. The last
-look counts: what is unfrozen later is no fault.
+weights are taken as fine-tuning, except for matrices that a state dict given to their model did not bring
+(`strict=False` and other names) and that still have torch's initial numbers. Models that are not trained at all
+(teachers, copies) do not count, nor do weights that were trained before they were frozen. Present from half of the
+weights on, plain from 90 %. Where all that is frozen still has the numbers that torch initialises layers with (uniform
+up to one by the square root of the fan-in), 15 % of the weights or half of the matrices are enough. The last look
+counts: what is unfrozen later is no fault.
 
 ## Healthy range
 A frozen backbone with trained weights under a new head. Fixed random features are rare and made on purpose.
@@ -191,6 +212,22 @@ weights that should have been loaded and were not.
         Case("a new embedding", "present", measured=(NEW_TABLE, EMBEDDED)),
         Case("word vectors learnt elsewhere", "absent", measured=(LEARNT_TABLE, EMBEDDED)),
         Case("fine-tuning", "absent", measured=(LoadedWeights(loaded=True), FROZEN)),
+        Case("loaded, but none of these", "present", measured=(LoadedWeights(loaded=True), NOT_FOUND)),
+        Case(
+            "one small layer not loaded",
+            "absent",
+            measured=(LoadedWeights(loaded=True), replace(FROZEN, missed=MISSED._replace(matrices=1, weights=40))),
+        ),
+        Case(
+            "brought in another way",
+            "absent",
+            measured=(LoadedWeights(loaded=True), replace(FROZEN, missed=MISSED._replace(peaks=(2.1, 3.0)))),
+        ),
+        Case(
+            "brought by a library",
+            "absent",
+            measured=(LoadedWeights(loaded=True, libraries=("transformers", "torch")), NOT_FOUND),
+        ),
         Case(
             "a model of a library",
             "absent",

@@ -25,7 +25,12 @@ def since(looks: Sequence[Look], holds: Callable[[Look], bool]) -> Look:
 
 def pretrained(measured: Measured) -> bool:
     """Weights were loaded, or the model is of a library that loads them in its own way."""
-    return any(one.loaded or PRETRAINED.intersection(one.libraries) for one in measured.all(LoadedWeights))
+    return from_library(measured) or any(one.loaded for one in measured.all(LoadedWeights))
+
+
+def from_library(measured: Measured) -> bool:
+    """The model is of a library that loads weights in its own way."""
+    return any(PRETRAINED.intersection(one.libraries) for one in measured.all(LoadedWeights))
 
 
 def listed(names: Sequence[str], count: int) -> str:

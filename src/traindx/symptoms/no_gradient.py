@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
-from traindx.measurements import LoadedWeights, Measured, SilentParameters, UnheldParameters
+from traindx.measurements import LoadedWeights, Measured, OptimizerGradients, SilentParameters, UnheldParameters
 from traindx.signals import Signals
 from traindx.signals.inside import layers, level, printed_step
 from traindx.symptoms import parameters_not_optimized
@@ -28,6 +28,10 @@ UPDATES = Threshold(
 )
 SHARE = fitted(f"{ID}.share", 0.2, unit="of the trainable weights; less is a head that nobody uses", strong=0.5)
 CLEAR = 0.8  # clarity of a finding that is not strong
+WHOLE_UPDATES = Threshold(
+    5, "updates of one optimiser, none with a gradient", "two models that take turns are each fed at their own updates"
+)
+RUNNING = Threshold(0.5, "of the parameters that it holds", "what never runs waits for a later part of the training")
 _BIAS = re.compile(r"(^|\W)bias$")
 _MESSAGE = re.compile(
     r"does not require grad and does not have a grad_fn"  # torch: nothing in the graph is trainable
@@ -42,13 +46,44 @@ _MESSAGE = re.compile(
 def judge(measured: Measured) -> Observation | None:
     looks = [look for look in measured.all(SilentParameters) if UPDATES.reached(look.looks)]
     unheld = parameters_not_optimized.judge(measured)
-    if not looks or (unheld is not None and unheld.state == "present"):
+    if unheld is not None and unheld.state == "present":
         return None  # what no optimiser holds is told there
     loaded = pretrained(measured)
+    in_vain = _updates_in_vain(measured, loaded)
+    if in_vain is not None:
+        return in_vain
+    if not looks:
+        return None
     last = looks[-1]
     present = SHARE.reached(_share(last, loaded))
     at = since(looks, lambda look: SHARE.reached(_share(look, loaded)) is present)
     return _told(last, loaded, at) if present else _calm(last, loaded, at)
+
+
+def _updates_in_vain(measured: Measured, loaded: bool) -> Observation | None:
+    """An optimiser none of whose parameters had a gradient at any update, whatever share of the weights it holds."""
+    last = {one.number: one for one in measured.all(OptimizerGradients)}
+    one = next((one for one in last.values() if _is_in_vain(one, loaded)), None)
+    if one is None:
+        return None
+    place = f" (the optimiser made at {one.where})" if one.where else ""
+    looks = [look for look in measured.all(OptimizerGradients) if look.number == one.number]
+    return seen(
+        ID,
+        True,
+        f"All {one.parameters} parameters of one optimiser had no gradient at any of {one.updates} updates, although "
+        f"their layers run: {listed(one.names, one.parameters)}{place}.",
+        at=since(looks, lambda look: _is_in_vain(look, loaded)),
+        where=one.where or one.names[0],
+    )
+
+
+def _is_in_vain(one: OptimizerGradients, loaded: bool) -> bool:
+    running = one.running + (0 if loaded else one.muted)
+    silent = one.without == one.updates and WHOLE_UPDATES.reached(one.updates)
+    return (
+        silent and not one.reached and not one.moved and bool(one.names) and RUNNING.reached(running / one.parameters)
+    )
 
 
 def _told(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
@@ -156,6 +191,9 @@ CUT = SilentParameters(
     first_matrix="silent",
 )
 MUTED = replace(CUT, silent=(0, 0, 0), names=(), muted=CUT.silent, muted_names=CUT.names, first_matrix="muted")
+IN_VAIN = OptimizerGradients(
+    number=0, updates=10, without=10, parameters=4, weights=226, names=("0.weight", "0.bias"), running=4
+)
 UNUSED = replace(CUT, silent=(2, 60, 1), names=("pooler.weight", "pooler.bias"), first_matrix="")
 
 SYMPTOM = Symptom(
@@ -178,7 +216,9 @@ distributed training about parameters not used in the loss, Keras' "Gradients do
 sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation without a
 slope (`sign`, `round`) or a function whose backward pass you wrote. There it is present from 20 % of the trainable
 weights on, plain from 50 %, where the first layer is among them also by the number of weight matrices. Layers that run
-with gradients turned off count unless weights were loaded. Where parameters belong to no optimiser, that is told
+with gradients turned off count unless weights were loaded. An optimiser none of whose parameters has a gradient at any
+of its updates, five at least, counts whatever share of the weights it holds, if its layers run, no loss reaches them
+and nothing else moves them. Where parameters belong to no optimiser, that is told
 instead.
 
 ## Healthy range
@@ -201,6 +241,17 @@ model (the adapter then never learns).
         Case("one with a fifth of the weights", "present", measured=(replace(UNUSED, silent=(2, 78, 1)),)),
         Case("gradients turned off", "present", measured=(MUTED,)),
         Case("gradients turned off, weights loaded", "absent", measured=(MUTED, LoadedWeights(loaded=True))),
+        Case("an optimiser in vain", "present", measured=(IN_VAIN,)),
+        Case("one in vain at first", "unknown", measured=(IN_VAIN, replace(IN_VAIN, updates=11, step=30))),
+        Case("one whose layers do not run yet", "unknown", measured=(replace(IN_VAIN, running=1),)),
+        Case("one whose gradients were cleared", "unknown", measured=(replace(IN_VAIN, reached=4),)),
+        Case("one that moves weights in its own way", "unknown", measured=(replace(IN_VAIN, moved=True),)),
+        Case("one seen too rarely", "unknown", measured=(replace(IN_VAIN, updates=4, without=4),)),
+        Case(
+            "one of loaded layers with gradients turned off",
+            "unknown",
+            measured=(replace(IN_VAIN, running=0, muted=4), LoadedWeights(loaded=True)),
+        ),
         Case("at first only", "absent", measured=(CUT, replace(UNUSED, silent=(0, 0, 0), names=(), step=7))),
         Case("too few looks", "unknown", measured=(replace(CUT, looks=2),)),
         Case(

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -15,13 +15,22 @@ from traindx.live.budget import FIRST_DEEP
 from traindx.live.graph import graph_of
 from traindx.live.hub import Hub
 from traindx.live.later import Later
+from traindx.live.loads import Loads
 from traindx.live.naming import layer_of, model_parameters, optimized
 from traindx.live.norms import norms_of
 from traindx.live.observer import Observer, on_deep_steps
 from traindx.live.observers.optimizers import built
 from traindx.live.ranks import is_sharded
 from traindx.live.rows import watchable
-from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, SilentParameters, UnheldParameters
+from traindx.live.silent import SilentOptimizers
+from traindx.measurements import (
+    FrozenParameters,
+    FrozenTable,
+    LoadedWeights,
+    MissedWeights,
+    SilentParameters,
+    UnheldParameters,
+)
 
 MIN_LOOKS = 3  # deep updates before parameters are listed: a model takes some time to walk through
 MIN_SILENT_LOOKS = 5  # the same for gradients, while it trains: a head that is trained in turns may be missed in three
@@ -42,7 +51,8 @@ Named = dict[int, tuple[str, torch.nn.Parameter]]
 class Parameters(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._looks: dict[int, int] = {}  # deep updates by optimiser
+        self._looks: dict[int, int] = {}  # deep updates by optimiser, since the newest of them is there
+        self._newest = 0  # when that was
         self._held: set[int] = set()  # parameters of every optimiser that was ever seen (it may be gone at the end)
         self._reached: dict[int, torch.nn.Parameter] = {}  # parameters some loss has reached
         self._first: dict[int, torch.Tensor] = {}  # a few numbers of those no optimiser holds, when first seen
@@ -53,38 +63,34 @@ class Parameters(Observer):
         self._later = Later()
         self._called: set[int] = set()  # parameters of layers that ran with gradients on,
         self._muted: set[int] = set()  # or with gradients off, in training mode
-        self._loaded = False
+        self._loads = Loads(hub)
+        self._optimizers = SilentOptimizers(hub)
         self._named: Named = {}  # by id, for when the models themselves are gone
 
     def attach(self) -> None:
-        self.hub.patch(torch.nn.Module, "load_state_dict", self._around_load)
-        self.hub.patch(torch, "load", self._around_load)
-
-    def _around_load(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def load(*args: Any, **kwargs: Any) -> Any:
-            self._loaded = self._loaded or not self.hub.inside
-            return original(*args, **kwargs)
-
-        return load
+        self._loads.attach(self)
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         if self.hub.step < MAX_CALLS_STEP and (self.hub.grad or module.training):
             ran = self._called if self.hub.grad else self._muted
             ran.update(id(p) for p in module._parameters.values() if p is not None)
 
-    @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self.hub.deep and self.hub.step < 10 * FIRST_DEEP:
+        if (self.hub.deep and self.hub.step < self.hub.newest + 10 * FIRST_DEEP) or self._optimizers.wants_graph():
             graph = graph_of(loss)
+            self._optimizers.followed()
             self._stops |= graph.stops
             for leaf in graph.leaves:
                 if isinstance(leaf, torch.nn.Parameter):
                     self._reached[id(leaf)] = leaf
 
-    @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        self._optimizers.at_update(optimizer)
         if not self.hub.deep:
             return
+        if self.hub.newest != self._newest:
+            self._newest = self.hub.newest
+            self._looks.clear()
         self._looks[id(optimizer)] = self._looks.get(id(optimizer), 0) + 1
         if self._stops:
             self._look_for_zeros([p for group in optimizer.param_groups for p in group["params"] if p.grad is not None])
@@ -130,6 +136,7 @@ class Parameters(Observer):
             counts.clear()
         for ids in (self._held, self._heard, self._called, self._muted, self._zero):
             ids.clear()
+        self._optimizers.clear()
         self._named = {}
 
     def on_end(self) -> None:
@@ -141,10 +148,11 @@ class Parameters(Observer):
         self._named = named = model_parameters(self.hub) or self._named
         layers = (layer for model in self.hub.models.values() for layer in model.modules())
         libraries = sorted({type(layer).__module__.partition(".")[0] for layer in layers})
-        self.hub.measure(LoadedWeights(loaded=self._loaded, libraries=tuple(libraries[:MAX_LIBRARIES])))
+        self.hub.measure(LoadedWeights(loaded=self._loads.loaded, libraries=tuple(libraries[:MAX_LIBRARIES])))
         if not is_sharded(self.hub.models.values()):
             self._measure_unheld(named)
         self._measure_frozen(named)
+        self._optimizers.measure(self._reached, self._called, self._muted)
         if (self._heard or self._silent) and max(self._looks.values(), default=0) >= silent_looks:
             self._measure_silent(named, silent_looks)
 
@@ -191,12 +199,12 @@ class Parameters(Observer):
             for layer in layers
             if isinstance(layer, torch.nn.Embedding)
             and id(layer.weight) in self._called
-            and not layer.weight.requires_grad
+            and self._never_learnt(layer.weight)
             and watchable(layer.weight)
         ][:MAX_TABLES]
         if not matrices and not tables:
             return
-        frozen = [p for p in matrices if not p.requires_grad]
+        frozen = [p for p in matrices if self._never_learnt(p)]
         sizes = [_size_by_fan_in(p) for p in frozen]
         trainable = [name for name, p in named.values() if p.requires_grad]
         self.hub.measure(
@@ -212,8 +220,22 @@ class Parameters(Observer):
                 trainable=_first_names(trainable),
                 trainable_parameters=len(trainable),
                 adapters=sum(bool(_ADAPTER.search(name)) for name in trainable),
+                missed=self._missed(frozen, named),
             )
         )
+
+    def _never_learnt(self, parameter: torch.Tensor) -> bool:
+        """Frozen, and not after an earlier part of the training in which it had gradients."""
+        return not parameter.requires_grad and id(parameter) not in self._heard
+
+    def _missed(self, frozen: list[torch.nn.Parameter], named: Named) -> MissedWeights | None:
+        missed = [p for p in frozen if self._loads.missed(p)]
+        sizes = [_size_by_fan_in(p) for p in missed]
+        peaks, spreads = _range([peak for peak, _ in sizes]), _range([spread for _, spread in sizes])
+        if peaks is None or spreads is None:
+            return None
+        names = _first_names(_name(p, named) for p in missed)
+        return MissedWeights(len(missed), _elements(missed), names, peaks, spreads, self._loads.where)
 
     def _layers_in_training(self) -> Iterator[torch.nn.Module]:
         """Layers of models of which something is trained: a teacher or a copy that never is does not count."""
