@@ -1,5 +1,5 @@
-"""Takes the pictures of the documentation anew: trains a network that has a fault under `traindx run`, opens the report and the
-dashboard in Chromium and saves what they show.
+"""Takes the pictures of the documentation anew: trains a network that has a fault under `traindx run`, opens the report
+and the dashboard in Chromium and saves what they show.
 
     python docs/images/take.py [report|dashboard]
 """

@@ -116,11 +116,15 @@ class Samples(Observer):
             self._repeated.append(1 - len(distinct(rows.float())) / len(rows))
             self._distinct.append(len(rows[0].float().unique()))  # type: ignore[no-untyped-call]
         if data.dim() == 2 and data.shape[1] <= MAX_COLUMNS:
-            low, high = data.amin(0), data.amax(0)
-            if self._low is None or self._high is None or self._low.shape != low.shape:
-                self._low, self._high, self._rows = low, high, 0
+            self._look_at_columns(data.amin(0), data.amax(0), len(data))
+
+    def _look_at_columns(self, low: torch.Tensor, high: torch.Tensor, rows: int) -> None:
+        """A table of another width is no data: a later model is given what a trained one puts out."""
+        if self._low is None or self._high is None:
+            self._low, self._high = low, high
+        if self._low.shape == low.shape:
             self._low, self._high = torch.minimum(self._low, low), torch.maximum(self._high, high)
-            self._rows += len(data)
+            self._rows += rows
 
     @on_deep_steps
     def on_criterion(self, call: Criterion) -> None:

@@ -238,7 +238,8 @@ class Variety(Observer):
 
 
 def _plain(tensor: torch.Tensor) -> bool:
-    return watchable(tensor) and tensor.layout == torch.strided
+    """Whether its numbers can be read here: inside a transform of torch.func whatever is made of a tensor has none."""
+    return tensor.layout == torch.strided and watchable(tensor) and watchable(tensor.detach())
 
 
 def _sample(tensor: torch.Tensor) -> torch.Tensor:
