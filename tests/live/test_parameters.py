@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from live_watch import batch, fit, judged, mlp, present, watch
 from traindx.engine import diagnose
+from traindx.live.observers import parameters
 from traindx.live.observers.clearing import Clearing
 from traindx.live.observers.decay import Decay
 from traindx.live.observers.gradients import Gradients
@@ -503,6 +504,26 @@ def test_a_head_replaced_after_a_later_optimiser_is_found(tmp_path: Path) -> Non
     found = judged(run)["parameters-not-optimized"]
     assert "4.weight" in found.evidence
     assert "test_parameters.py:" in (found.where or "")
+
+
+def replaced_under_one_optimizer(optimised: bool) -> None:
+    """The first optimiser goes on after the head was replaced, with the new one or without it."""
+    model = mlp()
+    optimizer = sgd(model)
+    fit(model, optimizer, steps=60)
+    new_head(model)
+    if optimised:
+        optimizer.add_param_group({"params": model[4].parameters()})
+    fit(model, optimizer, steps=8)
+
+
+@pytest.mark.parametrize("optimised", [False, True])
+def test_a_layer_replaced_under_the_same_optimiser(
+    optimised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parameters, "WALK_SECONDS", 0.0)  # this training is over in a fraction of the usual time
+    run = watch(tmp_path, lambda: replaced_under_one_optimizer(optimised), *ALL, budget=1e-6)
+    assert ("parameters-not-optimized" in present(run)) is not optimised
 
 
 def unfrozen_in_turn() -> None:

@@ -76,7 +76,7 @@ class Hub(Records):
         self._loader = 0  # that handed out a batch since the last `backward`
         self._training_loaders: set[int] = set()
         self._updated_by: dict[int, weakref.ref[torch.optim.Optimizer]] = {}  # optimisers that have made an update
-        self.newest = 0  # the step of the first update of the latest optimiser that begins a part of the training
+        self.newest = 0  # the step at which the latest part of the training begins
         self.by_hand = HandLoop(self)
         self.ended = False  # or this is a child that forked off the training
         leave_children_alone(self)
@@ -122,6 +122,11 @@ class Hub(Records):
         """From now on no step is looked at closely."""
         self._hushed = True
         self.look_closely(False)
+
+    def look_again(self) -> None:
+        """Another part of the training begins: its first steps are looked at closely, as those of the first were."""
+        if self._clock.begin_again(self.step):
+            self.newest = self.step
 
     def patch(self, owner: Any, name: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
         self.patches.wrap(owner, name, around)
@@ -422,8 +427,7 @@ class Hub(Records):
         if known is None or known() is not optimizer:
             self._updated_by[id(optimizer)] = weakref.ref(optimizer)
             self.wake()
-            if self._clock.begin_again(self.step):
-                self.newest = self.step
+            self.look_again()
         if self._briefly and self._brief.updated(self.step, optimizer):
             if (self.step + 1) % REST_STEPS:
                 self.step += 1

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -35,6 +36,7 @@ from traindx.measurements import (
 MIN_LOOKS = 3  # deep updates before parameters are listed: a model takes some time to walk through
 MIN_SILENT_LOOKS = 5  # the same for gradients, while it trains: a head that is trained in turns may be missed in three
 MAX_LOOKS = 20  # deep updates after which parameters are listed once more only, in the end
+WALK_SECONDS = 0.5  # between two walks through the parameters, a microsecond each
 MAX_CALLS_STEP = 50  # the step until which it is noted which layers run
 MAX_NAMES = 4  # of parameters that are written down
 MAX_LIBRARIES = 16
@@ -53,6 +55,8 @@ class Parameters(Observer):
         super().__init__(hub)
         self._looks: dict[int, int] = {}  # deep updates by optimiser, since the newest of them is there
         self._newest = 0  # when that was
+        self._parts: dict[int, frozenset[int]] = {}  # the parameters of each model at the last walk
+        self._next_walk = 0.0
         self._held: set[int] = set()  # parameters of every optimiser that was ever seen (it may be gone at the end)
         self._reached: dict[int, torch.nn.Parameter] = {}  # parameters some loss has reached
         self._first: dict[int, torch.Tensor] = {}  # a few numbers of those no optimiser holds, when first seen
@@ -86,6 +90,8 @@ class Parameters(Observer):
 
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         self._optimizers.at_update(optimizer)
+        if time.monotonic() > self._next_walk:
+            self._look_for_new_layers()
         if not self.hub.deep:
             return
         if self.hub.newest != self._newest:
@@ -101,6 +107,14 @@ class Parameters(Observer):
                         self._heard_from(parameter)
                 elif parameter.requires_grad and id(parameter) not in self._heard:
                     self._silent[id(parameter)] = self._silent.get(id(parameter), 0) + 1
+
+    def _look_for_new_layers(self) -> None:
+        """A layer that was replaced or added after the training began may be in no optimiser."""
+        parts = {key: frozenset(map(id, model.parameters())) for key, model in self.hub.models.items()}
+        if any(ids - self._parts[key] for key, ids in parts.items() if key in self._parts):
+            self.hub.look_again()
+        self._parts = parts
+        self._next_walk = time.monotonic() + WALK_SECONDS
 
     def _heard_from(self, parameter: torch.Tensor) -> None:
         self._heard.add(id(parameter))
@@ -137,7 +151,7 @@ class Parameters(Observer):
         for ids in (self._held, self._heard, self._called, self._muted, self._zero):
             ids.clear()
         self._optimizers.clear()
-        self._named = {}
+        self._named, self._parts = {}, {}
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
