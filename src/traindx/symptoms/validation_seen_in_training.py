@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+import msgspec
+
 from traindx.diagnosis import Observation
-from traindx.measurements import CallsAlike, EvaluatedRows, Measured
+from traindx.measurements import CallsAlike, EvaluatedRows, FirstBatches, Measured
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -32,6 +34,8 @@ BEFORE_SHARE = fitted(f"{ID}.before-share", 1 / 3, unit="of the training rows ex
 SCATTER = fitted(f"{ID}.scatter", 0.4, unit="of a call's rows, by chance", side="below")
 CERTAIN = fitted(f"{ID}.certain", 0.5, unit="of the rows are in calls large enough to be judged one by one")
 SIGMAS = Threshold(2.5, "standard deviations", "chance goes beyond in one of a hundred cases", side="below")
+COARSE = fitted(f"{ID}.coarse", 4, unit="different numbers in a sample", side="below")
+BY_CHANCE = fitted(f"{ID}.by-chance", 0.5, unit="training rows that repeat others, by evaluated rows that repeat them")
 SURE, PERHAPS_MEANT = 0.95, 0.8  # clarity: of a set partly trained on, and of one that was taken from the training set
 
 
@@ -41,11 +45,29 @@ def judge(measured: Measured) -> Observation | None:
     for look in measured.all(EvaluatedRows):
         if look.later and (clean is not None or not _also_before(look)):
             continue
-        found = _by_table(look) or _by_rows(look)
+        found = _repeats_itself(measured, look) or _by_table(look) or _by_rows(look)
         if found is not None and found.state == "present":
             return found
         clean = clean or found
     return clean
+
+
+def _repeats_itself(measured: Measured, look: EvaluatedRows) -> Observation | None:
+    """Rows of a few different numbers, such as small black-and-white images, are equal by chance: where the training
+    rows repeat each other about as often as the evaluated ones repeat them, no row was copied."""
+    first = measured.last(FirstBatches)
+    count, found = _rows(look.calls), sum(group.in_table for group in look.calls)
+    coarse = first is not None and COARSE.reached(max(first.distinct, default=math.inf))
+    if not coarse or not look.table_distinct or not found:
+        return None
+    repeated = 1 - look.table_distinct / look.table_rows
+    if not BY_CHANCE.reached(repeated / (found / count)):
+        return None
+    text = (
+        f"{found} of {count} evaluated samples equal training samples, about as many as the training samples that "
+        f"equal each other: samples of so few different numbers are equal by chance."
+    )
+    return _said(look, False, text)
 
 
 def _also_before(look: EvaluatedRows) -> bool:
@@ -173,6 +195,12 @@ def _look(
     )  # fmt: skip
 
 
+def _repeating() -> EvaluatedRows:
+    """Three of ten evaluated rows are in a table of whose rows nearly as many repeat others."""
+    look = _look((2, 900, 130, 270, 130), training_rows=800, table_rows=5000)
+    return msgspec.structs.replace(look, table_distinct=3600)
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="validation samples in the training data",
@@ -194,7 +222,9 @@ ruled out where a leak would have shown five training rows and none is there, or
 is.
 
 At the end the last evaluation that was seen is compared with what was trained on after it, too; rows that are trained
-on only after their evaluation, as those of folds and streams, do not count. The batch just trained on and an evaluation
+on only after their evaluation, as those of folds and streams, do not count. Samples of at most four different numbers
+(black and white) are equal by chance: where training rows repeat each other at least half as often as evaluated rows
+repeat them, there is no leak. The batch just trained on and an evaluation
 of the whole training set are training metrics and do not count, nor do inputs with few distinct rows. If all evaluated
 samples come from the training data, that may be meant, and the clarity is lower.
 
@@ -222,6 +252,16 @@ anew at every start. """,
             "rows of the table, trained on",
             "present",
             measured=(_look((4, 160, 20, 80, 20), training_rows=160, table_rows=640),),
+        ),
+        Case(
+            "small black-and-white images that are equal by chance",
+            "absent",
+            measured=(FirstBatches(repeated=(0.1,), distinct=(2,)), _repeating()),
+        ),
+        Case(
+            "measured numbers that are equal as often: oversampled before the split",
+            "present",
+            measured=(FirstBatches(repeated=(0.1,), distinct=(30,)), _repeating()),
         ),
         Case(
             "rows of the table that are held out",

@@ -22,6 +22,7 @@ from traindx.live.values import Number
 from traindx.measurements import FirstBatches, PassesOverData, SampleExtremes
 
 MAX_BATCHES = 8  # looked at
+MIN_BATCHES = 3  # before they are recorded while the training runs
 MAX_ROWS = 1024  # of a batch
 MIN_ROWS = 8  # in fewer there is no usual sample
 MAX_FEATURES = 1024  # of a sample that are compared, spread over it
@@ -160,6 +161,8 @@ class Samples(Observer):
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:
             self._later.poll()
+            if self._looks >= MIN_BATCHES:
+                self._measure_first_batches()
 
     def on_end(self) -> None:
         self._later.poll(wait=True)
