@@ -22,6 +22,11 @@ QUESTION = Question(
         Choice("targets-unscaled", "targets (numbers) are far from mean 0 and std 1", present=("targets-unscaled",)),
         Choice("outliers", "single samples are corrupt or hundreds of times larger", present=("outlier-batch",)),
         Choice("ordered", "the training data is not shuffled, or sorted by class or time", present=("data-in-order",)),
+        Choice(
+            "same-batch",
+            "every update sees the same batch: a seed set in the loop, next(iter(loader)), a fixed index",
+            present=("same-batch-repeated",),
+        ),
         Choice("few-updates", "an epoch is only a handful of batches", present=("few-updates",)),
         Choice(
             "misaligned",

@@ -12,16 +12,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from traindx import measurements
 from traindx.reporters import fresh
 from traindx.reporters.markdown import row
 from traindx.reporters.pages import MADE_BY
 
-SOURCE = Path(measurements.__file__)
+SOURCE = Path(__file__).parents[1] / "measurements.py"
 SECTION = "# --- "  # begins a group of kinds in the schema's file
-INTRODUCTION = f"""# What a recording holds
+INTRODUCTION = """# What a recording holds
 
-`traindx run` writes a directory `NAME.traindx` with one file of JSON lines for each rank (schema `{measurements.SCHEMA}`). Every line
+`traindx run` writes a directory `NAME.traindx` with one file of JSON lines for each rank (schema `{schema}`). Every line
 stands for itself, so that a training that is killed loses its last line at most. The field `k` says what a line is:
 
 | k | what it holds |
@@ -41,18 +40,20 @@ judgement of an old recording."""  # noqa: E501
 
 
 def files() -> dict[str, str]:
-    return {"recording.md": "\n\n".join([f"{MADE_BY}\n{INTRODUCTION}", *_kinds()]) + "\n"}
+    from traindx.measurements import SCHEMA, kinds  # here: every reporter is loaded when the commands are
+
+    introduction = INTRODUCTION.format(schema=SCHEMA)
+    return {"recording.md": "\n\n".join([f"{MADE_BY}\n{introduction}", *_kinds(set(kinds()))]) + "\n"}
 
 
 def main(arguments: Sequence[str]) -> int:
     return fresh.run(arguments, "traindx.reporters.recording", files, ())
 
 
-def _kinds() -> Iterator[str]:
+def _kinds(known: set[str]) -> Iterator[str]:
     text = SOURCE.read_text("utf-8")
     lines = text.split("\n")
     headings = {number: line for number, line in enumerate(lines, 1) if line.startswith(SECTION)}
-    known = measurements.kinds()
     heading = ""
     for node in ast.parse(text).body:
         if not isinstance(node, ast.ClassDef) or not (node.name in known or _is_record(node)):

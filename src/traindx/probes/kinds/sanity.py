@@ -1,5 +1,4 @@
-"""Ask the questions one asks before training: can it learn one batch, does it use its inputs, does it start at
-chance?"""
+"""Ask what one asks before training: can it learn one batch, does it use its inputs, does it start at chance?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Measure where the time of a step goes: loading data with more or fewer workers, forward, backward, update, larger
-batches.
+"""Measure where the time of a step goes: loading with more or fewer workers, forward, backward, update, larger batches.
 
 Training steps run on captured batches, once alone and once beside the script's own data set, so that loading and
 computing compete as they do in the training. Gains come with an interval; what is not clearly faster is not called so.
