@@ -1,7 +1,8 @@
 # make          the command line, in .venv/bin/traindx
-# make demo     set up and diagnose two embedded runs, one sick and one healthy
+# make demo     set up and diagnose three embedded runs: a recorded script with mistakes, a sick log, a healthy one
 # make test     set up and run the tests
 # make test-frameworks   the tests of callbacks with JAX, optax and Hugging Face Transformers installed as well (750 MB more)
+# make test-torch        the recorder's manners under several versions of torch
 # make lint     ruff, mypy --strict and the layers
 # make docs     write the catalogue's pages into docs/ and the skill for agents
 # make site     the docs as web pages, in build/site
@@ -12,7 +13,7 @@ export PYTHON
 PYTHON_IN := $(VENV)/bin/python
 PIP := $(PYTHON_IN) -m pip --disable-pip-version-check --quiet
 
-.PHONY: setup dev demo test test-frameworks lint docs site clean
+.PHONY: setup dev demo test test-frameworks test-torch lint docs site clean
 
 setup: $(VENV)/.installed
 
@@ -34,6 +35,9 @@ $(VENV)/.installed-dev: pyproject.toml | $(PYTHON_IN)
 	@touch $@ $(VENV)/.installed
 
 demo: setup
+	@echo '$$ traindx diagnose examples/mistake/train.traindx      (what traindx run examples/mistake/train.py recorded)'
+	@$(VENV)/bin/traindx diagnose examples/mistake/train.traindx || test $$? -eq 1
+	@echo
 	@echo '$$ traindx diagnose examples/sick'
 	@$(VENV)/bin/traindx diagnose examples/sick || test $$? -eq 1
 	@echo
@@ -47,6 +51,9 @@ test: dev
 test-frameworks: dev
 	@$(PIP) install --group frameworks
 	@$(PYTHON_IN) -m pytest tests/live/integrations tests/checkpoints
+
+test-torch: dev
+	@$(PYTHON_IN) .ci/torch-minors
 
 lint: dev
 	@$(PYTHON_IN) -m ruff check

@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 
 from traindx.diagnosis import Observation
-from traindx.live.hub import Hub
-from traindx.live.observer import Observer
-from traindx.live.observers.objective import Objective
-from traindx.live.store import Store
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Observer
+from traindx.live.instruments.objective import Objective
+from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 from traindx.run import Run
 from traindx.signals import Signals

@@ -141,7 +141,7 @@ def verl(nan: bool = True) -> str:
         loss = "nan" if broken else f"{0.012 - 0.0001 * n:.3f}"
         lines.append(
             f"step:{n} - actor/entropy_loss:{0.9 - 0.01 * n:.3f} - actor/pg_loss:{loss} - "
-            f"actor/grad_norm:{'nan' if broken else '0.214'} - "
+            f"actor/grad_norm:{'nan' if broken else f'{0.214 + 0.02 * np.sin(n):.3f}'} - "
             f"actor/lr:0.000 - critic/score/mean:{reward:.3f} - response_length/mean:{400 + 6 * n:.3f} - "
             f"response_length/clip_ratio:0.100"
         )

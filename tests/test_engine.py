@@ -16,7 +16,6 @@ from traindx.engine import diagnose, picture
 from traindx.engine.advise import facts
 from traindx.engine.context import hints
 from traindx.engine.rank import rank
-from traindx.engine.words import DIRECT
 from traindx.errors import TraindxError
 from traindx.run import Event, Fact
 from traindx.signals import Settings, Signals
@@ -98,7 +97,7 @@ def test_out_of_scope_is_said() -> None:
     assert page.verdict == "inconclusive"
     assert any("memory" in note for note in page.notes)
     page = diagnose(run_of({"ep_rew_mean": then(ramp(100, 2, 8, 0.05), ramp(100, 8, 1, 0.05))}))
-    assert any("Reinforcement" in note for note in page.notes)
+    assert any("Judged by ep_rew_mean, higher is better" in note for note in page.notes)
     assert page.verdict == "unhealthy"
 
 
@@ -241,7 +240,7 @@ def test_a_score_alone_is_read(name: str) -> None:
 
 def test_stopping_a_recording_does_not_make_it_ill() -> None:
     """The zoo lets every training end; people press Ctrl-C."""
-    direct = [symptom for symptom in symptoms().values() if symptom.background <= DIRECT]
+    direct = [symptom for symptom in symptoms().values() if symptom.direct]
     facts = [Fact(symptom.id, False, "Not so.") for symptom in direct]
     series = {"train_loss": falling(400, 2.3, 0.1), "val_loss": falling(20, 2.2, 0.15)}
     page = diagnose(run_of(series, events=[Event("killed", "KeyboardInterrupt: ", 399.0)], facts=facts))
@@ -270,7 +269,7 @@ def test_what_to_do_next_is_about_the_cause_the_page_names() -> None:
     page = diagnose(run_of(waits))
     assert page.hypotheses[0].cause in ("too-few-workers", "slow-data-loading")
     assert page.hypotheses[0].confidence < UNSURE
-    assert page.next.startswith("Change nothing yet. `traindx speed train.py`")
+    assert page.next.startswith("Don't change anything yet. Run `traindx speed train.py`")
     assert page.missing[0].how == "traindx speed train.py"
 
 

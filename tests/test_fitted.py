@@ -13,8 +13,8 @@ from traindx.diagnosis import Observation
 from traindx.engine.evidence import Evidence
 from traindx.engine.fitted import CURVE, INSIDE, SCHEMA, Level, level_of, levels
 from traindx.engine.rank import HEALTHY, rank
-from traindx.engine.together import FIX_ORDER, apart, beside
-from traindx.engine.words import AS_RUNS, DIRECT
+from traindx.engine.together import FIX_ORDER, secondary_causes, without_secondary
+from traindx.engine.words import AS_RUNS
 from traindx.symptoms import symptoms
 
 
@@ -58,13 +58,13 @@ def test_a_word_gives_way_to_many_runs_and_stands_without_any() -> None:
 
 
 def test_the_level_of_evidence_is_told_from_what_was_looked_at() -> None:
-    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.direct)
     assert level_of(seen("plateau", absent=("divergence", "oscillation"))) == CURVE
     assert level_of(seen(absent=direct[:8])) == INSIDE
 
 
 def test_less_evidence_is_less_confidence() -> None:
-    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.direct)
     whole = seen(
         "gradients-not-cleared",
         "huge-updates",
@@ -78,38 +78,42 @@ def test_less_evidence_is_less_confidence() -> None:
 
 
 def test_two_causes_at_once_are_both_named() -> None:
-    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.direct)
     both = ("gradients-not-cleared", "data-in-order")
     observations = seen(*both, "oscillation", "huge-updates", absent=tuple(d for d in direct if d not in both))
     ranked = rank(observations)
-    (other,) = beside(Evidence(tuple(observations)), ranked)
+    (other,) = secondary_causes(Evidence(tuple(observations)), ranked)
     assert {ranked[0].cause, other.cause} == {"missing-zero-grad", "not-shuffled"}
 
 
 def test_every_mistake_that_was_seen_is_named_in_the_order_to_fix_them() -> None:
-    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.direct)
     shown = {
         "nan-from-log": "log-of-zero", "probabilities-as-logits": "softmax-before-cross-entropy",
         "gradients-not-cleared": "missing-zero-grad", "data-in-order": "not-shuffled",
     }  # fmt: skip
     evidence = Evidence(tuple(seen(*shown, "plateau", absent=tuple(d for d in direct if d not in shown))))
     ranked = evidence.ranked()
-    others = beside(evidence, ranked)
+    others = secondary_causes(evidence, ranked)
     named = [ranked[0].cause, *(other.cause for other in others)]
     assert set(named) == set(shown.values())
     order = [FIX_ORDER.index(causes()[other.cause].group) for other in others]
     assert order == sorted(order)
     assert all(other.probability > 0.8 for other in others)
     assert all(any(shown.get(text) == other.cause for text in other.supports) for other in others)
-    again = apart(evidence, ranked, others)
+    again = without_secondary(evidence, ranked, others)
     assert again[0].cause == ranked[0].cause
     assert again[0].probability > 0.8
     assert sum(entry.probability for entry in again) == pytest.approx(1)
 
 
+def test_every_group_of_causes_has_its_place_in_the_order() -> None:
+    assert {cause.group for cause in causes().values()} <= set(FIX_ORDER)
+
+
 def test_one_cause_that_explains_all_stays_alone() -> None:
-    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.background <= DIRECT)
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.direct)
     observations = seen(
         "gradients-not-cleared", "huge-updates", absent=tuple(d for d in direct if d != "gradients-not-cleared")
     )
-    assert beside(Evidence(tuple(observations)), rank(observations)) == ()
+    assert secondary_causes(Evidence(tuple(observations)), rank(observations)) == ()

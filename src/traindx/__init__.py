@@ -8,7 +8,7 @@ from traindx.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from traindx.fleet import compare as compare
-    from traindx.live.watching import watch as watch
+    from traindx.live.outside.watching import watch as watch
     from traindx.opening import diagnose as diagnose
     from traindx.opening import read as read
     from traindx.probes.python import probe as probe
@@ -23,7 +23,7 @@ _PUBLIC = {
     "diagnose": "traindx.opening",
     "probe": "traindx.probes.python",
     "read": "traindx.opening",
-    "watch": "traindx.live.watching",
+    "watch": "traindx.live.outside.watching",
 }
 
 

@@ -19,7 +19,8 @@ Safety = Literal["safe", "caution", "disruptive"]
 @dataclass(frozen=True, slots=True)
 class Observation:
     """One symptom looked for in one run. `evidence` is a sentence with the measured number; `clarity` says how far the
-    number is beyond its threshold, from 0.3 (just so) to 1 (plain)."""
+    number is beyond its threshold, from 0.3 (just so) to 1 (plain). `noted`: absent for a reason that belongs on the
+    page, since somebody who looks at the numbers would ask."""
 
     id: str
     state: State
@@ -27,6 +28,7 @@ class Observation:
     steps: tuple[float, float] | None = None
     where: str | None = None
     clarity: float = 1.0
+    noted: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -71,12 +73,14 @@ class Hypothesis:
     alternatives: tuple[FixProposal, ...] = ()
     do_not: tuple[str, ...] = ()
     reference: str = ""
+    where: str | None = None  # the line of the user's code to change, as file:line, where it is known
 
     def to_json(self) -> dict[str, Any]:
         return {
             "cause": self.cause,
             "title": self.title,
             "confidence": round(self.confidence, 4),
+            "where": self.where,
             "for": list(self.supports),
             "against": list(self.contradicts),
             "fix": None if self.fix is None else self.fix.to_json(),
@@ -92,7 +96,7 @@ class Hypothesis:
             data["cause"], data.get("title", data["cause"]), data["confidence"], tuple(data["for"]),
             tuple(data["against"]), FixProposal(**fix) if fix else None,
             tuple(FixProposal(**alternative) for alternative in data["alternatives"]), tuple(data["do_not"]),
-            data["reference"],
+            data["reference"], data.get("where"),
         )  # fmt: skip
 
 
@@ -165,12 +169,14 @@ class RunSummary:
     objective: str | None = None  # the series the verdict rests on
     lost: tuple[str, ...] = ()
     axis: str = "step"  # what `steps` counts: step, epoch or row
+    chosen_by: str = ""  # why the objective is the objective: the entry of a trainer, or general rules
 
     def to_json(self) -> dict[str, Any]:
         return {
             "source": self.source, "format": self.format, "name": self.name, "steps": self.steps,
             "metrics": list(self.metrics), "config": {key: _number(value) for key, value in self.config.items()},
             "objective": self.objective, "lost": list(self.lost), "axis": self.axis,
+            "chosen_by": self.chosen_by,
         }  # fmt: skip
 
 
@@ -219,7 +225,8 @@ class Diagnosis:
         return cls(
             verdict=data["verdict"], headline=data["headline"],
             run=RunSummary(run["source"], run["format"], run["name"], run["steps"], tuple(run["metrics"]),
-                           run["config"], run["objective"], tuple(run["lost"]), run.get("axis", "step")),
+                           run["config"], run["objective"], tuple(run["lost"]), run.get("axis", "step"),
+                           run.get("chosen_by", "")),
             symptoms=tuple(Observation.from_json(symptom) for symptom in data["symptoms"]),
             hypotheses=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data["hypotheses"]),
             missing=tuple(Missing(m["evidence"], tuple(m["would_decide"]), m["how"]) for m in data["missing"]),

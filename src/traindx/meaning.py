@@ -16,6 +16,14 @@ Kind = Literal[
     "loss", "score", "error", "perplexity", "reward", "likelihood", "lr", "grad_norm", "weight_norm", "update_ratio",
     "loss_scale", "skipped", "nonfinite", "activation", "dead", "saturated", "prediction", "entropy", "kl", "step",
     "epoch", "time", "step_time", "data_time", "throughput", "memory", "utilisation", "stamp", "other",
+    # of policies: spread of rewards within groups, share of groups without any, share of clipped terms, probability
+    # ratios, lengths of answers or episodes, share of answers cut at the limit, spread of actions, what the critic
+    # explains, disagreement of trainer and sampler
+    "reward_spread", "equal_groups", "clip_fraction", "ratio", "length", "cut_share", "action_std",
+    "explained_variance", "mismatch",
+    # of preferences: chosen minus rejected, log ratios and log-probabilities of each
+    "margin", "log_ratio", "logp",
+    "balance",  # loss that spreads tokens over experts
 ]  # fmt: skip
 OBJECTIVES: tuple[Kind, ...] = ("loss", "score", "error", "perplexity", "reward", "likelihood")  # what training is for
 Split = Literal["train", "val", "test", ""]
@@ -59,6 +67,10 @@ _REWARD = frozenset({"reward", "rewards", "rew", "return", "returns", "retn"})
 _PREFERENCE = frozenset(
     {"chosen", "rejected", "margin", "margins"}
 )  # DPO and its kin: log ratios of one policy, no return
+_ANSWER = frozenset({"completion", "completions", "response", "responses", "generation", "gen", "output"})
+_LENGTH = frozenset({"length", "lengths", "len"})
+_CLIPPED = frozenset({"clip", "clipped", "clipping"})
+_BALANCING = frozenset({"balancing", "balance", "aux", "router", "moe"})
 _ADVANTAGE = frozenset({"advantage", "advantages", "adv"})
 _LIKELIHOOD = frozenset({"elbo", "loglik", "loglikelihood", "ll", "likelihood", "logp", "logprob", "evidence"})
 _LOSS_WORDS = frozenset(
@@ -159,9 +171,9 @@ def meaning_of(name: str) -> Meaning:
         return Meaning("epoch", split)
     if joined in _STAMPS or bare in _STAMPS or words[0] in {"eta", "timestamp"}:
         return Meaning("stamp")
-    counter = _resource(words, bag, joined, split, scale, stat)
-    if counter is not None:
-        return counter
+    known = _policy(bag, joined, split, stat) or _resource(words, bag, joined, split, scale, stat)
+    if known is not None:
+        return known
     return _objective(name, words, bag, bare, split, scale, stat)
 
 
@@ -189,6 +201,44 @@ def step_rank(name: str) -> int:
     joined = "".join(words)
     bare = "".join(word for word in words if word not in _SPLITS)
     return _STEP_NAMES.get(joined, _STEP_NAMES.get(bare, 0))
+
+
+def _policy(bag: set[str], joined: str, split: Split, stat: str) -> Meaning | None:
+    """What policies and preferences log beside their objective."""
+    if bag & _SHARE and bag & {"zero", "zeros"} and bag & (_REWARD | _ADVANTAGE):
+        return Meaning("equal_groups", split)
+    if bag & _LENGTH and bag & (_ANSWER | _CLIPPED | {"ep", "episode"}) and not bag & (_TIME_WORDS | {"penalty"}):
+        return _length(bag, split, stat)
+    if "completions" in bag and bag & _CLIPPED:
+        return Meaning("cut_share", split)
+    if not bag & _GRADIENT and ("clipfrac" in joined or (bag & _CLIPPED and bag & {"fraction", "frac"})):
+        return Meaning("clip_fraction", split, part="value" if bag & {"vf", "value"} else "")
+    if "explained" in bag and bag & {"variance", "var"}:
+        return Meaning("explained_variance", split)
+    if bag & _BALANCING and bag & (_LOSS_WORDS | {"balancing"}) and bag & {"load", "moe", "balancing"}:
+        return Meaning("balance", split)
+    if bag & {"noise", "action"} and stat == "std":
+        return Meaning("action_std")
+    return _preferred(bag, split, stat)
+
+
+def _preferred(bag: set[str], split: Split, stat: str) -> Meaning | None:
+    """What is said of chosen and rejected answers."""
+    side = next(iter(bag & {"chosen", "rejected"}), "")
+    if side and bag & {"logps", "logp", "logprob", "logprobs"}:
+        return Meaning("logp", split, part=side, stat=stat)
+    if side and bag & _REWARD:
+        return Meaning("log_ratio", split, part=side, stat=stat)
+    return Meaning("margin", split, stat=stat) if bag & {"margin", "margins"} and bag & _REWARD else None
+
+
+def _length(bag: set[str], split: Split, stat: str) -> Meaning:
+    """How long answers or episodes are, or how many answers reach the limit."""
+    if bag & {"prompt", "prompts"}:
+        return Meaning("other", split)
+    if bag & _CLIPPED and bag & (_SHARE | {"fraction"}):
+        return Meaning("cut_share", split)
+    return Meaning("length", split, part="episode" if bag & {"ep", "episode"} else "answer", stat=stat)
 
 
 def _resource(words: list[str], bag: set[str], joined: str, split: Split, scale: Scale, stat: str) -> Meaning | None:
@@ -314,6 +364,8 @@ def _rewarded(bag: set[str], bare: str, part: str, split: Split, scale: Scale, s
         return Meaning("score", split, "max", part, stat=stat, scale=scale)
     if bag & _PREFERENCE:
         return Meaning("other", split, stat=stat)
+    if stat == "std" and not bag & {"episode", "ep", "return", "returns"}:
+        return Meaning("reward_spread", split, part="/".join(w for w in part.split("/") if w not in _REWARD))
     if bag & {"loss", "losses"}:  # the loss of a reward model is a loss
         return None
     return Meaning("reward", split, "max", part, stat=stat, scale=scale)

@@ -43,7 +43,7 @@ class NetworkGraph(Measurement, frozen=True, kw_only=True):
     functions: tuple[str, ...]  # activation functions met in them: relu, sigmoid, tanh
     whole: int  # graphs so far that were small enough to be read to their end
     linear: int  # of those: graphs in which every operation between two layers is linear
-    layers: int  # multiplications by weights in the last of those
+    layers: int  # multiplications by weights in the last of those, one behind the other
     first: str  # its layer nearest to the input; empty where no module holds its weights
     last: str  # its layer nearest to the loss
 
@@ -239,8 +239,8 @@ class SampleExtremes(Measurement, frozen=True, kw_only=True):
     """The training batch in which one sample stands out most so far."""
 
     update: int  # whose batch it was, counted from 1
-    largest: float  # largest absolute input value of any sample
-    median: float  # median over the samples of their largest absolute value
+    largest: tuple[float, ...]  # largest absolute input values of single samples, in descending order
+    median: float  # median over all samples of their largest absolute value
 
 
 class LossJump(Measurement, frozen=True, kw_only=True):
@@ -292,6 +292,16 @@ class LossCall(Measurement, frozen=True, kw_only=True):
     # the next two only where the loss is binary_cross_entropy_with_logits and made_by is ''
     unit_calls: int = 0  # calls at this place in a row, this one the last, with all inputs from 0 to 1
     unit_numbers: int = 0  # inputs in those calls
+
+
+class DeclaredLoss(Measurement, frozen=True, kw_only=True):
+    """What a framework's own settings say of the loss and of the layer it is taken of (Keras)."""
+
+    loss: str  # as the framework calls it
+    binary: bool  # each output is a yes or no of its own
+    from_logits: bool  # the loss applies softmax or sigmoid itself
+    activation: str  # of the last layer: softmax, sigmoid, linear, …
+    outputs: int  # of that layer
 
 
 class RegressionTargets(Measurement, frozen=True, kw_only=True):
@@ -827,7 +837,7 @@ class FrozenParameters(Measurement, frozen=True, kw_only=True):
     tables: tuple[str, ...] = ()  # frozen embeddings that run, 8 at most: see FrozenTable
     trainable: tuple[str, ...] = ()  # trainable parameters of the models, the first four
     trainable_parameters: int = 0  # number of all of them
-    adapters: int = 0  # of these, those called lora, adapter, prefix or prompt
+    adapters: int = 0  # of these, those of low-rank pairs and those called lora, adapter, prefix or prompt
     missed: MissedWeights | None = None  # of the frozen matrices, where weights were loaded
 
 
@@ -952,6 +962,29 @@ class TrainingEnd(Measurement, frozen=True, kw_only=True):
     first_loss: float | None = None
     last_loss: float | None = None
     losses: tuple[float, ...] = ()  # of the first updates, 50 at most
+    closures_again: int = 0  # runs of closures after the first one of an update, as L-BFGS makes them
+
+
+class HalfGradients(Measurement, frozen=True, kw_only=True):
+    """How small float16 gradients are, in the mean of the looks so far."""
+
+    looks: int  # updates looked at
+    matrices: int  # weights with such gradients
+    zero: float  # share of their numbers that are zero
+    tiny: float  # share that are not zero and below the smallest normal float16, 6.1e-5
+
+
+class LatentCode(Measurement, frozen=True, kw_only=True):
+    """The code of a variational autoencoder at one look: a mean plus noise times a width, with the square of the mean
+    in the loss."""
+
+    looks: int  # so far
+    updates: int  # before this look
+    dimensions: int  # of the code
+    samples: int  # of the batch
+    spreads: tuple[float, ...]  # variance of the means over the samples, by dimension, largest first; thinned evenly
+    width: float  # median over samples and dimensions; 1 is that of the usual prior
+    noise: float  # standard deviation of the noise
 
 
 class SharedLosses(Measurement, frozen=True, kw_only=True):
@@ -985,6 +1018,250 @@ class RankStep(Measurement, frozen=True, kw_only=True):
     norms: tuple[float, ...] = ()  # one a parameter, of the same elements
     target: float | None = None  # fingerprint of the first targets of the batch
     loss: float | None = None
+
+
+# --- reinforcement learning and preferences ---------------------------------------------------------------------------
+
+
+class PolicyObjective(Measurement, frozen=True, kw_only=True):
+    """A loss made of what a policy earned, of pairs of answers or of bootstrapped values, found by the names of
+    variables and by the graph behind the loss. `where` is the line of `backward`."""
+
+    family: str  # 'ratio', 'policy-gradient', 'preference', 'reward-model', 'td' or 'environment' (seen stepping only)
+    losses: int  # of this family so far, looked at closely
+    names: tuple[str, ...] = ()  # the variables it was known by, 12 at most
+    found: str = ""  # file:line of the function that has them
+
+
+class ObjectiveSlopes(Measurement, frozen=True, kw_only=True):
+    """Which way a loss pulls on its parts: its derivative with respect to them, on steps that are looked at closely.
+    Sums over the looks so far. `where` is the line of `backward`."""
+
+    looks: int
+    pushes: int = 0  # looks at which a push on log-probabilities could be compared with advantages, returns or rewards
+    along: int = 0  # of those: log-probabilities of what earned more are pushed up
+    against: int = 0  # of those: they are pushed down
+    agreement: float = 0.0  # mean correlation of the push with it over those looks
+    compared: str = ""  # the variable they were compared with
+    pairs: int = 0  # looks at a loss over pairs
+    chosen_up: int = 0  # of those: the chosen answer is pushed up and the rejected one down
+    chosen_down: int = 0  # of those: the other way round
+    entropy_up: int = 0  # looks at which the loss raises the entropy
+    entropy_down: int = 0  # looks at which it lowers it
+    kl_down: int = 0  # looks at which the loss lowers the distance from the reference
+    kl_up: int = 0  # looks at which it raises it
+
+
+class RatioSpread(Measurement, frozen=True, kw_only=True):
+    """The ratio of new to old probabilities, over the looks so far. Data are reused where rewards, returns or
+    advantages are those of an update before. `where` is the line of `backward`."""
+
+    looks: int
+    reused: int  # looks at data that an update before had used
+    pinned: int  # of those: every ratio was 1
+    fresh: int  # looks at data that no update has used yet
+    lowest: float
+    highest: float
+    outside: float  # mean share of ratios outside the clipping range
+    clip: float  # that range is 1 - clip to 1 + clip; 0.2 where the script does not say
+    far: float = 0.0  # mean share of ratios below 0.5 or above 2
+    first_outside: float = 0.0  # mean share outside the range over the first half of the looks
+
+
+class SamplerGap(Measurement, frozen=True, kw_only=True):
+    """Log-probabilities of the same actions or tokens by the sampler and by the policy that is trained, before any
+    update on them. `where` is the line of `backward`."""
+
+    looks: int
+    apart: int  # looks at which they differ by more than rounding (1e-3 on average)
+    typical: float  # mean absolute difference, mean over the looks
+    largest: float
+    changes: float  # how much that mean differs between the first and the second half of the looks
+    correlation: float = 1.0  # between the two, mean over the looks
+
+
+class AdvantageSpread(Measurement, frozen=True, kw_only=True):
+    """The advantages a policy loss is weighted with, over the looks so far. `where` is the variable."""
+
+    looks: int
+    mean: float  # mean over the looks of the mean
+    std: float  # mean over the looks of the standard deviation
+    largest_std: float
+    zero: int  # looks at which all were the same number
+    one_sign: int = 0  # looks at which all had the same sign
+
+
+class RewardGroups(Measurement, frozen=True, kw_only=True):
+    """Rewards in groups of answers to one prompt, or of one batch where no groups are known. `where` is the
+    variable."""
+
+    looks: int
+    groups: int  # looked at
+    same: int  # of those: all rewards equal
+    size: int  # answers of a group; 0 where no groups are known
+    mean: float  # over the last looks
+    first_mean: float  # over the first quarter of the looks
+    std: float  # mean within groups
+    length: float | None = None  # correlation of a reward with the length of its answer; None where not known
+    advantage: float | None = None  # correlation of a reward with its advantage within groups
+    constant: int = 0  # looks at which every reward of the batch was one and the same number
+
+
+class AnswerLengths(Measurement, frozen=True, kw_only=True):
+    """Lengths of the answers that a policy made, by the mask that counts their tokens. `where` is the mask."""
+
+    looks: int
+    mean: float  # over the last looks
+    first_mean: float  # over the first quarter of the looks
+    longest: int  # of any answer
+    at_longest: float  # share of the answers that are as long as the longest
+    limit: int  # what the script allows; 0 where it does not say
+
+
+class PolicyEntropy(Measurement, frozen=True, kw_only=True):
+    """Entropy of the policy, over the looks so far. `where` is the variable."""
+
+    looks: int
+    first: float  # mean of the first three looks
+    last: float  # mean of the last three looks
+    lowest: float
+    early: float  # mean over the first quarter of the looks
+
+
+class KlToReference(Measurement, frozen=True, kw_only=True):
+    """Distance of the policy from its reference by the log-probabilities of the same tokens. `where` names them."""
+
+    looks: int
+    mean: float  # of log p - log reference over the last three looks
+    largest: float  # mean of one look
+    same: int  # looks after the first update at which the two were equal to the last bit
+    later: int  # looks after the first update
+    coefficient: float | None = None  # what the distance is weighted with, where a setting says so
+
+
+class PreferencePairs(Measurement, frozen=True, kw_only=True):
+    """Pairs of a chosen and a rejected answer, over the looks so far. `where` is the line of `backward`."""
+
+    looks: int
+    pairs: int
+    identical: int  # pairs whose two log-probabilities (or scores) are the same number
+    margin: float  # mean over the last three looks: chosen minus rejected, less the same of the reference where known
+    first_margin: float  # the same over the first three looks
+    right: float  # share of pairs with a margin above zero in the last three looks
+    later: int = 0  # pairs looked at after the first update with a reference
+    on_reference: int = 0  # of those: both log-probabilities equal the reference's to the last bit
+    beta: float | None = None
+    chosen: float = 0.0  # mean log-probability of the chosen answer in the last three looks
+    first_chosen: float = 0.0  # in the first three looks
+    longer: float | None = None  # share of pairs whose chosen answer is longer; None where lengths are not known
+    length: float | None = None  # correlation of a reward model's margin with the difference of lengths
+
+
+class BootstrapTargets(Measurement, frozen=True, kw_only=True):
+    """Targets of a value beside the reward and the value of the next state that they are made of, as target = reward +
+    discount x next value; or returns and advantages beside the rewards they are summed from. `where` is the line of the
+    loss or of `backward`."""
+
+    looks: int  # at which that relation holds for all steps that go on
+    ends: int  # rows at the end of an episode
+    through: int  # of those: the next value, of another episode, is counted
+    discount: float  # as measured
+    given: float | None  # the discount that a setting names; None where none does
+    form: str  # 'next-value', 'return' or 'advantage'
+    names: tuple[str, ...] = ()  # the variables
+    episode: float = 0.0  # mean length of an episode; 0 where not known
+
+
+class TargetNetwork(Measurement, frozen=True, kw_only=True):
+    """A network that gives targets, beside the one it is a copy of. Compared by some of their weights just before
+    updates. `where` is the variable."""
+
+    online: str  # variable of the other one
+    looks: int
+    updates: int  # of the online network, from the first look to the last
+    moved: int  # looks at which the target had changed since the look before
+    equal: int  # looks at which the two were equal
+    shared: bool  # both hold the same tensors
+    distance: float  # between them by the size of the weights, at the last look
+    drift: float  # how far the online network has come since the first look, by the size of its weights
+    used: bool = True  # it was called for a target
+
+
+class ReplayVariety(Measurement, frozen=True, kw_only=True):
+    """How many different transitions the batches of a value loss hold. `where` is the variable that was compared."""
+
+    looks: int
+    rows: int  # transitions looked at
+    distinct: int  # different ones
+    batch: int  # transitions of a batch
+    batch_distinct: float  # mean share of different ones within a batch
+    met: int  # different observations that the environment has given meanwhile; 0 where it is not seen
+    stepped: int  # steps of the environment meanwhile
+
+
+class ValueScale(Measurement, frozen=True, kw_only=True):
+    """Values that a critic or a Q-function gives, beside what can be earned. `where` is the variable."""
+
+    looks: int
+    first: float  # mean absolute value over the first three looks
+    last: float  # over the last three
+    largest: float
+    reward: float  # largest absolute reward met
+    discount: float | None  # as measured or as a setting names it
+    rising: float  # share of looks at which the mean absolute value exceeds that of every look before
+
+
+class EpisodeEnds(Measurement, frozen=True, kw_only=True):
+    """Steps and episodes of environments that follow gymnasium's interface, as the script was given them. `where` is
+    the environment."""
+
+    steps: int
+    episodes: int
+    terminated: int
+    truncated: int
+    length: float  # mean over the last 50 episodes
+    returns: float  # mean over the last 50 episodes
+    first_returns: float  # mean over the first 10 episodes
+    best_returns: float  # best mean over 10 episodes in a row
+    reward_low: float
+    reward_high: float
+    observation: float  # largest absolute number in an observation, over the steps looked at
+    observations: int  # different observations among the steps looked at
+    looked: int  # steps looked at
+    longest: int = 0  # steps of the longest episode, one that has not ended included
+
+
+class ActionBounds(Measurement, frozen=True, kw_only=True):
+    """Actions that the environment was given. `where` is the environment."""
+
+    looked: int
+    kinds: int  # of discrete actions there are; 0 where actions are numbers
+    commonest: float  # share of the commonest discrete action in the first quarter of the steps looked at
+    distinct: int  # different discrete actions in it
+    outside: float  # share of numbers outside the bounds
+    at_bound: float  # share of numbers within 1 % of a bound or beyond it
+    std: float  # of the numbers, by half the width of the range
+    width: float  # half the width of the range
+    repeated: float = 0.0  # share of the looked-at steps whose discrete action is that of the step before
+
+
+class Exploration(Measurement, frozen=True, kw_only=True):
+    """The share of random actions, where a variable of the script says so. `where` is the variable."""
+
+    looks: int
+    first: float
+    last: float
+    lowest: float
+    gone_at: int  # update from which on it was 0.02 or less; -1 where that was never so
+
+
+class StoredRewards(Measurement, frozen=True, kw_only=True):
+    """Rewards in the variables of the script beside those that its environment gave. `where` is the variable."""
+
+    looks: int
+    values: int  # compared
+    same: float  # share of them that the environment gave
+    negated: float  # share whose negative it gave, and not the number itself
 
 
 # --- clearing and decay -----------------------------------------------------------------------------------------------
@@ -1021,6 +1298,324 @@ class BackwardPasses(Measurement, frozen=True, kw_only=True):
     most: int
     updates: int  # looked at so far
     optimizer: str  # its class
+
+
+# --- language models: what the loss sees ------------------------------------------------------------------------------
+
+
+class TokenSample(NamedTuple):
+    """The first tokens of one row as the loss sees them. Every token has the target that stands for it: the one `shift`
+    positions before it, where the model is to predict it."""
+
+    length: int  # tokens of the whole row
+    classes: str  # one letter a token: p prompt, a answer, s special token, - padding, t other text
+    counted: str  # one character a token: 1 where its target counts in the loss, else 0
+    losses: tuple[float | None, ...]  # in nats; None where there is no target or it does not count
+    ids: tuple[int, ...]  # of the tokens; empty in a private recording
+    pieces: tuple[str, ...]  # their texts; empty in a private recording and without a tokenizer
+    labels: tuple[int | None, ...]  # the targets; None where there is none; empty in a private recording
+    positions: tuple[int, ...]  # position ids that the model was given; empty where it counts by itself
+    attention: str  # one character a token: 1 where the attention mask lets it be seen; empty without a mask
+
+
+class TokenSamples(Measurement, frozen=True, kw_only=True):
+    """A few rows of one batch, token by token. `where` is the line of the loss."""
+
+    samples: tuple[TokenSample, ...]
+    shift: int  # how many positions ahead of its own a target is; -1 where that does not show
+    evaluation: bool  # of a batch that is evaluated
+    tokenizer: str  # class of the tokenizer; empty where none was found
+    private: bool = False  # texts and numbers of tokens are left out
+    ignore_index: int | None = None  # of the loss; None where a mask decides
+
+
+class TokenCounts(Measurement, frozen=True, kw_only=True):
+    """Tokens and targets of a language model over all batches looked at so far, of training or of evaluation. A sample
+    is a row; padding is told by the attention mask, else by runs of the pad token at the ends. `where` is the line of
+    the loss, with "in evaluation" behind it for those."""
+
+    evaluation: bool  # of batches that are evaluated
+    batches: int
+    samples: int
+    tokens: int  # without padding
+    padding: int
+    counted: int  # targets that count in the loss
+    padding_counted: int  # of these, those that are padding
+    same: int  # of the counted targets, those that equal the token at their position
+    next: int  # ... the token after it
+    second: int  # ... the token two positions ahead
+    repeated: float  # share of the tokens that equal the one before them
+    empty: int  # samples without any counted target
+    empty_batches: int = 0  # batches without any
+    longest: int = 0  # tokens of the longest sample, without padding
+    at_limit: int = 0  # samples of that length
+    at_limit_open: int = 0  # of these, those that do not end in an end token
+    structured: int = 0  # samples whose prompt and answer are known
+    known_by: str = ""  # how: "template", "markers" (of another format) or "labels" (the prompt is left out)
+    without_answer: int = 0  # samples with a prompt and not a single token of an answer
+    prompt: int = 0  # tokens of prompts in these samples
+    prompt_counted: int = 0
+    answer: int = 0  # tokens of answers
+    answer_counted: int = 0
+    prompt_loss: float = 0.0  # summed over counted tokens whose loss was taken
+    answer_loss: float = 0.0
+    padded_left: int = 0  # samples with padding before their first token
+    padded_right: int = 0
+    with_mask: int = 0  # samples that came with an attention mask
+    padding_attended: int = 0  # padding tokens, told by the pad token, that the attention mask lets be seen
+    hidden: int = 0  # tokens that are no padding and that it hides
+    duplicates: int = 0  # samples that equal another one of their batch
+    vocabulary: int = 0  # numbers that the loss chooses from
+
+
+class SpecialTokens(Measurement, frozen=True, kw_only=True):
+    """What the tokenizer calls special, and where it stands in the samples looked at so far. `where` is the line of the
+    loss."""
+
+    evaluation: bool  # of batches that are evaluated
+    tokenizer: str  # its class
+    samples: int
+    pad: int | None = None  # numbers of the tokens; None where it has none
+    eos: int | None = None
+    bos: int | None = None
+    adds_bos: bool | None = None  # the tokenizer puts it before a text by itself; None where that is not known
+    eos_tokens: int = 0  # end-of-sequence tokens in the samples, without padding
+    eos_counted: int = 0  # of these, those whose target counts
+    complete: int = 0  # samples shorter than the longest, or followed by padding: their end is in the batch
+    ended: int = 0  # of these, those whose last token is end-of-sequence, or another special token
+    end_counted: int = 0  # of these, those whose last token counts as a target
+    bos_single: int = 0  # samples that begin with one begin-of-sequence token
+    bos_doubled: int = 0  # samples that begin with two
+    has_template: bool = False  # the tokenizer has a chat template
+    template_ends: bool | None = None  # it puts end-of-sequence or another special token behind an answer
+    generation_prompt: bool | None = None  # its add_generation_prompt writes something where answers have an opening
+    own_markers: int = 0  # samples that hold the markers of the template before an answer
+    other_markers: int = 0  # samples that hold those of another format and not its own
+    other: str = ""  # that format's marker
+    split_markers: int = 0  # samples in which a control marker such as <|im_start|> is encoded as several tokens
+    split: str = ""  # the first such marker
+
+
+class PackedRows(Measurement, frozen=True, kw_only=True):
+    """Rows of several documents, one after the other, told by end- or begin-of-sequence tokens inside of rows that have
+    no padding; and the position ids that the model is given. `where` is the line of the loss."""
+
+    samples: int  # rows looked at
+    packed: int  # that hold more than one document
+    documents: int  # in these
+    instructions: int  # of the packed rows, those that hold prompts and answers
+    restarted: int  # ... whose position ids begin again at every document
+    separated: int  # ... with anything else that tells documents apart: a mask of pairs, lengths, document numbers
+    positions_given: int = 0  # rows with position ids
+    positions_broken: int = 0  # rows whose position ids neither count on by one nor begin again
+    change: float | None = None  # of later documents' outputs with a token of the first one, by the largest output
+    noise: float | None = None  # between two equal calls, by the same
+
+
+class TextOverlap(Measurement, frozen=True, kw_only=True):
+    """How many runs of tokens of evaluated samples occur in training samples. A sample of hashed runs is compared."""
+
+    length: int  # tokens of a run
+    training: int  # distinct runs of training samples
+    evaluated: int  # distinct runs of evaluated samples
+    seen: int  # of these, those in training samples
+    fresh: int  # runs of training samples that came later than others and were new as a whole
+    fresh_seen: int  # of these, those in training samples before
+    samples: int  # evaluated samples
+    samples_seen: int  # of these, those of whose runs nine of ten are in training samples
+
+
+class BatchLengths(Measurement, frozen=True, kw_only=True):
+    """The lengths of samples in the order in which they were trained on."""
+
+    batches: int  # looked at
+    correlation: float  # rank correlation of the place in that order with the mean length of a batch
+    spread: float  # standard deviation of the lengths, by their mean
+
+
+class GenerationCalls(Measurement, frozen=True, kw_only=True):
+    """What a decoder was given to continue by `generate`, in all calls so far. `where` is the line of the call."""
+
+    calls: int
+    rows: int
+    uneven: int  # rows of calls whose rows differ in length
+    right_padded: int  # rows that end in padding
+    bos_doubled: int = 0  # rows that begin with two begin-of-sequence tokens
+    compared: int = 0  # rows that were compared with what stands before answers in training
+    opened: int = 0  # of these, those that end with it
+
+
+# --- where in the user's code it happens ------------------------------------------------------------------------------
+
+
+class Step(NamedTuple):
+    """One operation on the way to a tensor."""
+
+    line: str  # file:line in the user's own files
+    operation: str  # as torch calls it
+    shape: tuple[int, ...] = ()  # of its result
+    low: float | None = None  # smallest element of the result; None where it was not looked at
+    high: float | None = None  # largest
+    grad: bool = False  # the result carries a gradient
+    cut: bool = False  # what it was given carried one, and the result does not
+    module: str = ""  # the class of torch's module that it stands in
+    made_at: str = ""  # file:line where that module was constructed
+    contained: bool = False  # the module was called by a container of torch's, such as nn.Sequential
+    constant: float | None = None  # a plain number that the operation was given
+    source: str = ""  # the user's variable that holds its first tensor, where that was made before the step
+
+
+class Provenance(Measurement, frozen=True, kw_only=True):
+    """The operations that made a tensor in one of the first steps, nearest first. `where` is the name of the tensor:
+    input and output of the model, prediction and target as a loss function is given them, loss, or cut: an operation
+    behind which parameters lie that the gradient does not reach in any other way."""
+
+    steps: tuple[Step, ...]
+    at: str = ""  # file:line at which it is used: of the model's call, of the loss function, of `backward`
+    hidden: int = 0  # parameters that lie behind a cut only
+
+
+class CallAt(NamedTuple):
+    """A call in the source, by the name it has there."""
+
+    name: str  # `self.optimizer.step`, `.detach` of something without a name, `Sub` and `Div` for operators
+    line: int
+
+
+class ValueAt(NamedTuple):
+    """A plain value in the source."""
+
+    call: str  # what it is given to: the last name of a call, 'def' for a default, '=' for a name, '{}' for a key
+    name: str  # of the argument; its place where it has none
+    value: float | int | bool | str | None
+    line: int
+
+
+class Statement(NamedTuple):
+    """One statement of the source; of a compound one, its head."""
+
+    line: int
+    end: int  # its last line
+    kind: str  # assign, expr, return, for, with, def, ...
+    scope: str  # the function or class around it
+    loops: tuple[int, ...]  # lines of the loops around it, in its function
+    blocks: tuple[int, ...]  # lines of all blocks around it, in its function
+    stores: tuple[str, ...]  # names it sets
+    loads: tuple[str, ...]  # names it reads
+    calls: tuple[CallAt, ...]
+    values: tuple[ValueAt, ...]
+
+
+class SourceFile(Measurement, frozen=True, kw_only=True):
+    """The structure of one of the user's files that the training runs. `where` is its path."""
+
+    statements: tuple[Statement, ...]
+
+
+# --- language models: adapters, embeddings, experts, logits, what a resume brought ------------------------------------
+
+
+class AdapterPairs(Measurement, frozen=True, kw_only=True):
+    """The low-rank pairs beside frozen matrices in the models that are called in training: LoRA and its kin, by their
+    structure. `where` is the module of the first pair."""
+
+    pairs: int
+    trainable: int  # of these, those with a matrix that has requires_grad
+    held: int = 0  # of these, those with a trainable matrix that an optimiser holds
+    merged: int = 0  # of all pairs, those whose layer says that it is merged into the base
+    disabled: int = 0  # and those whose layer says that it is switched off
+    inference: bool = False  # an adapter's settings say that it was loaded for inference
+    backward: bool = True  # the last loss had a graph to run back through
+    blocks: int = 0  # equal blocks of the deepest stack of layers
+    blocks_with: int = 0  # of these, those with a pair inside
+    chosen_blocks: bool = False  # the adapter's settings name the blocks
+    ranks: tuple[int, int] = (0, 0)  # smallest and largest
+    scales: tuple[float, float] | None = None  # smallest and largest factor of the products; None where nothing says it
+    zero: int = 0  # pairs whose second matrix holds zeros only, of those looked at
+    looked: int = 0  # pairs whose numbers were looked at
+    shares: tuple[float, ...] = ()  # norm of the scaled product by that of its base, of some pairs; smallest first
+    updates: int = 0  # made before this look
+    rate: float | None = None  # the largest learning rate of the optimiser that holds them so far
+    adaptive: bool = False  # that optimiser is Adam or one of its kin
+
+
+class EmbeddingRows(Measurement, frozen=True, kw_only=True):
+    """Which rows of an embedding the training batches use, and whether these move. `where` is its name."""
+
+    rows: int  # of the table
+    columns: int
+    used: int  # rows that occurred in batches so far, of the steps looked at
+    largest: int  # id that occurred
+    trainable: bool  # the table has requires_grad, or something that is added to it for these rows has
+    looked: int = 0  # used rows whose numbers were compared with those before the first update
+    still: int = 0  # of these, those exactly as they were
+    updates: int = 0  # between the two
+    added: int = 0  # rows that were added to the table in this process, or that tokens added in it have
+    added_used: int = 0  # of these, those that occurred in batches
+    added_still: int = 0  # of the added rows that occurred, those exactly as they were
+    alike: int = 0  # used rows that are copies of each other but for rounding, as rows made from the mean are
+    head_trainable: bool | None = None  # the output matrix has requires_grad; None where there is none of this length
+    tokens: int = 0  # length of a tokenizer in this process; 0 where none was met
+
+
+class ExpertLoad(Measurement, frozen=True, kw_only=True):
+    """How the router of a mixture of experts spreads tokens, in the last looks. `where` is the router."""
+
+    experts: int
+    chosen: int  # experts for each token
+    tokens: int  # looked at
+    loads: tuple[float, ...]  # share of the choices, one an expert, smallest first; thinned evenly
+    entropy: float  # of the mean probabilities, by that of equal ones
+    first_entropy: float  # the same at the first look
+    idle: int  # experts that got no token at all
+    layers: int = 1  # routers of this model
+
+
+class LogitSizes(Measurement, frozen=True, kw_only=True):
+    """How large the scores before a softmax are: those of attention, or those that a loss takes. `where` is the
+    place."""
+
+    scores: str  # 'attention' or 'output'
+    looks: int
+    first: float  # largest absolute score, median of the first looks
+    last: float  # the same of the last looks
+    peak: float
+    log_sum: float = 0.0  # of the output: median over tokens of |log of the summed exp|, last look
+    first_log_sum: float = 0.0  # the same at the first look
+
+
+class CountedTokens(Measurement, frozen=True, kw_only=True):
+    """Updates of several backward passes on means over tokens: how many tokens each mean counts, and how the means are
+    put together. `where` is the loss."""
+
+    updates: int  # looked at, of two passes or more
+    passes: int  # before an update, the most
+    equal: int  # updates in which every mean weighs the same whatever it counts
+    ratio: float  # most by fewest counted tokens of the passes of one update, median
+    shift: float  # mean of means by token-weighted mean of the loss, median of the larger of it and its inverse
+    largest_shift: float
+
+
+class ResumedTraining(Measurement, frozen=True, kw_only=True):
+    """Weights came from a checkpoint that says how far its training was, and what else was restored with them. Measured
+    at the first update after it. `where` is the line that loaded."""
+
+    steps_before: int  # updates or epochs that the checkpoint counts
+    counts: str  # 'step' or 'epoch'
+    own: bool  # the script saves to the place it loaded from
+    trainer: bool = False  # a trainer resumed it, by its own count
+    offered: tuple[str, ...] = ()  # what was in the file beside weights: 'optimizer', 'scheduler', 'rng'
+    stateful: bool = False  # the optimiser keeps moments
+    optimizer_loaded: bool = False  # its load_state_dict was called, or it counts updates already
+    scheduled: bool = False  # a scheduler steers its rate
+    scheduler_loaded: bool = False
+    scheduler_steps: int = 0  # its own count at that update
+    rng_loaded: bool = False  # a state of random numbers was set
+    loader: bool = False  # batches come from a DataLoader
+    epoch_batches: int = 0  # of that loader; 0 where it has no length
+    skipped: int = 0  # batches that were passed over before that update
+    repeats_order: bool = False  # the loader goes by order, or by a seed that the script sets
+    losses: tuple[float, ...] = ()  # before the first updates after it, 60 at most
 
 
 # --- reading and writing ----------------------------------------------------------------------------------------------

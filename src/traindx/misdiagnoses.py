@@ -195,6 +195,39 @@ MISDIAGNOSES = (
         "print the norm of each layer: neighbours should differ by less than a factor of ten",
         (r"grad\w*( norm)? (is|are|looks?) (fine|ok|okay|good|normal|healthy)",),
     ),
+    Misdiagnosis(
+        "My GAN has mode collapse",
+        "the generator has too little capacity",
+        "the discriminator learns too fast for it, or the generator's gradient is cut or saturated; the losses show "
+        "none of it",
+        "are generated samples much closer to each other than real ones? then halve the discriminator's rate",
+        (
+            r"mode[- ]collaps",
+            r"generator (always |only )?(produces|makes|gives|outputs) (the same|one|identical)",
+        ),
+    ),
+    Misdiagnosis(
+        "My causal LM loss goes to 0.001",
+        "the language model is that good",
+        "it sees its answer: no causal mask, targets that were not shifted, or validation text that was trained on",
+        "does another last token change the outputs at earlier positions? (traindx run measures it)",
+        (r"(causal lm|language model|\blm\b|gpt|llama).*loss.* (0\.0|zero|1e-)",),
+    ),
+    Misdiagnosis(
+        "LoRA does not learn",
+        "the rank is too low",
+        "the rate is that of full fine-tuning (adapters bear ten times more), or the adapters are frozen, unmatched or "
+        "in no optimizer",
+        "which parameters have requires_grad=True, and do they move? (model.print_trainable_parameters())",
+        (r"\b(q?lora|adapters?)\b.*(not|n[’']t|never|hardly) (learn|improv|train|chang|mov|work)",),
+    ),
+    Misdiagnosis(
+        "My VAE suffers posterior collapse",
+        "the encoder is too weak",
+        "the KL term weighs too much from the first step, or the reconstruction is a mean where KL is a sum",
+        "does any dimension's mean vary over the inputs by more than 0.01? (traindx explain posterior-collapse)",
+        (r"posterior[- ]collaps",),
+    ),
 )
 
 COMPLAINTS = (
@@ -273,10 +306,6 @@ HAND_OVERS = (
     HandOver("hang or NCCL timeout", "the log stops, a watchdog speaks, ranks wait for each other",
              "the distributed set-up: compare the last step of each rank",
              (r"nccl", r"\bhangs?\b", r"\bdeadlock", r"watchdog", r"\bfroze|\bfreezes\b(?!.*layer)")),
-    HandOver("reward or exploration in reinforcement learning", "flat or collapsing return, KL or entropy running away",
-             "environment, reward and exploration first: they explain most failures; curves here are only described",
-             (r"\breward", r"\bexploration\b", r"\b(ppo|dqn|sac|a2c|a3c|ddpg|td3|trpo)\b", r"reinforcement", r"\brl\b",
-              r"\b(agent|policy)\b.*(learn|explor|collaps|gradient|env)", r"\bgym(nasium)?\b")),
     HandOver("choice of architecture", "no training has failed yet",
              "a design question: start from a published model for a similar task and data size",
              (r"(which|what|best|right|choose|choosing|pick|select\w*)( a| an| the| is the| kind of| type of)*( best| "

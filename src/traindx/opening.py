@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from traindx.errors import TraindxError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from traindx.diagnosis import Diagnosis
     from traindx.readers.find import Progress
     from traindx.readers.reach import Allowed
@@ -18,13 +20,17 @@ if TYPE_CHECKING:
     from traindx.signals import Settings
 
 
-def read(path: str | PathLike[str], *, progress: Progress | None = None, allowed: Allowed | None = None) -> list[Run]:
+def read(
+    path: str | PathLike[str], *, progress: Progress | None = None, allowed: Allowed | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> list[Run]:  # fmt: skip
     """Every run in a file or below a directory: logs of any known format, recordings, runs that were saved. Nothing in
     them is executed. `progress` hears what is read, bytes done and bytes in all; files that are not `allowed` are
-    passed over. Raises TraindxError, with what to do, where there is no run."""
+    passed over; `tell` hears of logs in a directory that could not be read. Raises TraindxError, with what to do, where
+    there is no run."""
     from traindx.readers.find import find_runs
 
-    return find_runs([Path(fspath(path))], progress=progress, allowed=allowed)
+    return find_runs([Path(fspath(path))], progress=progress, allowed=allowed, tell=tell)
 
 
 def _only_run(path: str | PathLike[str]) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -169,7 +170,7 @@ class Run:
         """Write everything known of this run to one file, which `Run.load`, `traindx.read` and the commands read."""
         from traindx.run_file import lines_of
 
-        with open(path, "w", encoding="utf-8") as file:
+        with open(path, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.writelines(f"{line}\n" for line in lines_of(self))
 
     @classmethod

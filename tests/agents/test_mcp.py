@@ -37,8 +37,8 @@ def test_over_a_pipe_a_client_finds_the_tools_and_gets_a_diagnosis_within_a_seco
 
     tools, result, took = piped([EXAMPLES], talk)
     notes = {tool.name: tool.annotations for tool in tools}
-    assert {"ask", "compare", "diagnose", "explain", "list", "probe", "trial"} <= set(notes)
-    assert [name for name, note in notes.items() if not note.read_only_hint] == ["probe", "trial"]
+    assert {"ask", "compare", "diagnose", "explain", "list", "probe", "prove", "trial"} <= set(notes)
+    assert [name for name, note in notes.items() if not note.read_only_hint] == ["probe", "prove", "trial"]
     assert all(tool.description and tool.output_schema for tool in tools)
     run = result.structured_content["runs"][0]
     assert run["verdict"] == result.structured_content["verdict"] == direct.verdict == "unhealthy"

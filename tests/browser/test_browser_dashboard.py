@@ -49,7 +49,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(runs: Path) -> Iterator[Server]:
     shelf = Shelf(runs, executor_for("local", workers=1))
     shelf.look_again()
-    serving = open_server(runs, "127.0.0.1", 0, shelf=shelf)
+    serving = open_server(runs, "127.0.0.1", 0, shelf=shelf, open_here=True)
     shelf.start()
     threading.Thread(target=serving.serve_forever, daemon=True).start()
     yield serving

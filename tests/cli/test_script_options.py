@@ -57,7 +57,7 @@ def test_a_short_option_is_the_scripts_where_its_source_quotes_it(tmp_path: Path
 def test_run_leaves_everything_to_the_script_and_says_so(
     script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("traindx.live.launch.launch", lambda what, *_: print(" ".join(what[-2:])) or 0)
+    monkeypatch.setattr("traindx.live.host.launch.launch", lambda what, *_: print(" ".join(what[-2:])) or 0)
     assert main(["run", script, "--steps", "5"]) == 0
     assert "stands behind" not in capsys.readouterr().err
     main(["run", script, "--gate", "x"])

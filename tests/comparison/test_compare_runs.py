@@ -282,8 +282,8 @@ def test_a_target_that_both_reach_at_once_is_reached_as_soon(tmp_path: Path) -> 
     versus = traindx.compare([tmp_path / "before", tmp_path / "after"]).findings.versus
     assert versus is not None
     told = {speed: dict(versus_lines(replace(versus, speed=speed)))["speed"] for speed in (1.0, 2.0, 0.5)}
-    assert [text.removeprefix("the common target came ") for text in told.values()] == [
-        "as soon",
-        "2 times sooner",
-        "2 times later",
+    assert [text.removeprefix("reached the common target ") for text in told.values()] == [
+        "as fast",
+        "2x faster",
+        "2x more slowly",
     ]

@@ -31,14 +31,15 @@ HANDED = {
     "RuntimeError: CUDA OOM": "CUDA out of memory",
     "my DataLoader worker exited unexpectedly": "DataLoader crash",
     "DataLoader crashes with a bus error": "DataLoader crash",
-    "my PPO agent's reward is flat": "reward or exploration in reinforcement learning",
-    "exploration collapses, entropy goes to zero in RL": "reward or exploration in reinforcement learning",
     "which architecture should I use for segmentation": "choice of architecture",
     "ResNet or ViT?": "choice of architecture",
     "NCCL timeout on 8 GPUs": "hang or NCCL timeout",
 }
 
 DESCRIBED = {
+    "my PPO agent's reward is flat": "reward-flat",
+    "exploration collapses, entropy goes to zero in RL": "entropy-gone",
+    "the reward keeps dropping in GRPO": "reward-falls",
     "accuracy stays at 10%": "flat",
     "my loss is stuck": "flat",
     "val loss increasing while train loss decreases": "val-worse",

@@ -8,7 +8,7 @@ import pytest
 
 from traindx.causes import causes
 from traindx.engine.words import PROVES
-from traindx.interview.answers import told
+from traindx.interview.answers import reported
 from traindx.misdiagnoses import BRANCHES, COMPLAINTS, FIRST_LOOKS, HAND_OVERS
 from traindx.questions import questions
 from traindx.questions.base import Question
@@ -52,7 +52,7 @@ def test_what_is_told_never_proves(question: Question) -> None:
     """Words weigh less than a measurement, and least where nothing was ticked."""
     for choice in question.choices:
         value = (choice.id,) if question.kind == "many" else choice.id
-        for observation in told(question, value).observations:
+        for observation in reported(question, value).observations:
             direct = symptoms()[observation.id].background <= 0.003
             assert observation.clarity < (PROVES if direct else 1.0)
 

@@ -198,8 +198,8 @@ def test_precision_is_read(line: str, expected: bool) -> None:
     assert read_script(line).settings.get("fp16") is expected
 
 
-def test_reinforcement_learning_is_handed_over() -> None:
-    assert read_script("import gymnasium as gym").hand_overs
+def test_reinforcement_learning_is_not_handed_over() -> None:
+    assert not read_script("import gymnasium as gym").hand_overs
 
 
 @pytest.mark.parametrize("text", ["def broken(:", "\x00", "(" * 5000, "x" * (3 << 20)])

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from traindx.live.hub import Hub
-from traindx.live.observers import observers
-from traindx.live.store import Store
+from traindx.live.events.hub import Hub
+from traindx.live.instruments import observers
+from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 from traindx.symptoms import symptoms
 from traindx.symptoms.observed import FromMeasurements

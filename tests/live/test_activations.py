@@ -13,8 +13,8 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from live_watch import batch, fit, mlp, present, watch
-from traindx.live.observers.activations import Activations
-from traindx.live.observers.initialisation import Initialisation
+from traindx.live.instruments.activations import Activations
+from traindx.live.instruments.initialisation import Initialisation
 
 ALL = (Activations, Initialisation)
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present
 
-from traindx.live.observers.batches import Batches
+from traindx.live.instruments.batches import Batches
 from traindx.measurements import SmallBatches
 
 REGRESSION = """

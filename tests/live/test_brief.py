@@ -11,12 +11,12 @@ import torch
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from traindx.live.budget import Budget
-from traindx.live.hub import Hub
-from traindx.live.observer import Observer, on_every_step
-from traindx.live.observers import observers
-from traindx.live.store import Store
-from traindx.live.values import Number, Values
+from traindx.live.events.budget import Budget
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Observer, on_every_step
+from traindx.live.instruments import observers
+from traindx.live.recording.store import Store
+from traindx.live.recording.values import Number, Values
 from traindx.readers.find import find_runs
 from traindx.run import Run
 from traindx.signals import Signals
@@ -225,7 +225,7 @@ def test_gradients_switched_off_within_an_update_are_no_evaluation(tmp_path: Pat
     def train(hub: Hub) -> None:
         model = torch.nn.Linear(4, 1)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01, foreach=True)
-        hub.glance = lambda *, evaluation: glances.append(evaluation)  # type: ignore[method-assign]
+        hub.sample_calls = lambda *, evaluation: glances.append(evaluation)  # type: ignore[method-assign]
         for _ in range(60):
             functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1)).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

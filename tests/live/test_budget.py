@@ -11,13 +11,19 @@ import pytest
 import torch
 from torch.nn import functional
 
-from traindx.live.autopsy import risky
-from traindx.live.budget import FEWEST_LIGHT, FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, MOST_BEGINNINGS, Budget
-from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation, on_every_step
-from traindx.live.observers import observers
-from traindx.live.routes import Routes
-from traindx.live.store import Store
+from traindx.live.events.budget import FEWEST_LIGHT, FIRST_DEEP, FIRST_LIGHT, FULL_STEPS, MOST_BEGINNINGS, Budget
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import (
+    Criterion,
+    Observer,
+    on_deep_steps,
+    on_deep_steps_and_evaluation,
+    on_every_step,
+)
+from traindx.live.instruments import observers
+from traindx.live.measures.autopsy import risky
+from traindx.live.measures.routes import Routes
+from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 
 
@@ -112,9 +118,9 @@ def test_looks_that_are_always_cheap_enough_leave_some_steps_alone() -> None:
     budget.began -= 1000.0
     seen = [step for step in range(60) if budget.allows_deep(step, budget.began + 1000.0)]
     assert seen[:FIRST_DEEP] == list(range(FIRST_DEEP))
-    alone = set(range(60)) - set(seen)
-    assert len(alone) >= 15  # whose time is the training's own
-    assert {step % 2 for step in alone} == {step % 2 for step in seen} == {0, 1}  # of two optimisers in turn both
+    undisturbed = set(range(60)) - set(seen)
+    assert len(undisturbed) >= 15  # whose time is the training's own
+    assert {step % 2 for step in undisturbed} == {step % 2 for step in seen} == {0, 1}  # of two optimisers in turn both
 
 
 def test_shares_of_the_budget() -> None:
@@ -259,7 +265,7 @@ def test_what_was_spent_on_anything_is_paid_back_before_the_next_look() -> None:
     budget.wants_rest(700, now, False)
     assert budget.allows_deep(701, now)
     assert not budget.wants_rest(707, now, False)
-    budget.spend(0.95, "glance")
+    budget.spend(0.95, "sample_calls")
     assert not budget.allows_deep(701, now)
     assert budget.wants_rest(714, now, False)
     assert budget.allows_deep(701, now + 10.0)

@@ -85,7 +85,7 @@ def written(loop: str, rate: float = 0.1, clear: bool = True) -> str:
 @pytest.fixture(autouse=True)
 def _fresh_process() -> Iterator[None]:
     """Other tests have built optimisers in this process."""
-    with mock.patch("traindx.live.by_hand.optimizer_built", return_value=False):
+    with mock.patch("traindx.live.events.by_hand.optimizer_built", return_value=False):
         yield
 
 
@@ -199,7 +199,7 @@ def test_an_optimiser_that_comes_later_is_seen_as_ever(tmp_path: Path) -> None:
 opt = torch.optim.SGD(net.parameters(), 0.1)
 for b in batches: loss = F.cross_entropy(net(x[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
 """
-    with mock.patch("traindx.live.by_hand.optimizer_built", side_effect=[False, True]):
+    with mock.patch("traindx.live.events.by_hand.optimizer_built", side_effect=[False, True]):
         found = recorded(late + training, tmp_path)
     assert len(found.series["train_loss"]) == len(found.series["lr"]) == 240
     assert "grad_norm" in found.series

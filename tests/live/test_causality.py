@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from live_scripts import facts_of, run
 
-from traindx.live.hub import Hub
-from traindx.live.observers import causality
+from traindx.live.events.hub import Hub
+from traindx.live.instruments import causality
 
 MODEL = """
 class Tiny(nn.Module):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present
 
-from traindx.live.shares import beside, is_even, worse_recognised
+from traindx.live.measures.shares import beside, is_even, worse_recognised
 from traindx.symptoms.rare_classes_missed import is_rarer
 
 MISSED = "rare-classes-missed"

@@ -11,12 +11,12 @@ import torch.nn.functional as F
 from live_scripts import facts_of
 from torch import Tensor, nn
 
-from traindx.live.hub import Hub
-from traindx.live.observers.criterion import OutputsAndLoss
-from traindx.live.observers.labels import Labels
-from traindx.live.observers.objective import Objective
-from traindx.live.observers.predictions import Predictions
-from traindx.live.store import Store
+from traindx.live.events.hub import Hub
+from traindx.live.instruments.criterion import OutputsAndLoss
+from traindx.live.instruments.labels import Labels
+from traindx.live.instruments.objective import Objective
+from traindx.live.instruments.predictions import Predictions
+from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 from traindx.run import Fact, Run
 from traindx.signals import Signals

@@ -10,7 +10,7 @@ import torch
 from live_scripts import facts_of, present, run
 
 from traindx.diagnosis import Observation
-from traindx.live.neighbours import agreement, tails, unspoilt
+from traindx.live.measures.neighbours import agreement, tails, unspoilt
 from traindx.measurements import Measured
 from traindx.readers.find import find_runs
 from traindx.symptoms.outlier_batch import judge

@@ -18,9 +18,9 @@ import torch
 from runs import run_of
 from traindx.diagnosis import Observation
 from traindx.engine import diagnose
-from traindx.live.hub import Hub
-from traindx.live.observers import observers
-from traindx.live.store import Store, shared_folder
+from traindx.live.events.hub import Hub
+from traindx.live.instruments import observers
+from traindx.live.recording.store import Store, shared_folder
 from traindx.measurements import RankLayout, RankStep
 from traindx.readers.find import find_runs
 from traindx.run import Run

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer
-from traindx.live.store import Store
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Criterion, Observer
+from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
@@ -73,13 +74,16 @@ def test_events_come_in_order_and_name_the_users_line(tmp_path: Path) -> None:
 
 def test_everything_is_put_back(tmp_path: Path) -> None:
     before = (torch.autograd.backward, torch.nn.functional.cross_entropy, torch.utils.data.DataLoader.__iter__)
+    finders = list(sys.meta_path)
     hub = watched(tmp_path, Notes)
+    hub.after_import("a_module_that_is_never_imported", lambda: None)
     assert torch.autograd.backward is not before[0]
     hub.detach()
     after = (torch.autograd.backward, torch.nn.functional.cross_entropy, torch.utils.data.DataLoader.__iter__)
     assert after == before
     assert not torch.nn.modules.module._global_forward_hooks
     assert not torch.nn.modules.module._global_forward_pre_hooks
+    assert sys.meta_path == finders
 
 
 def test_a_fault_of_ours_ends_that_observer_with_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,7 +141,7 @@ def test_a_full_disk_ends_the_recording_quietly(tmp_path: Path) -> None:
 
 
 def test_a_training_that_ends_after_a_handful_of_updates_is_told(tmp_path: Path) -> None:
-    from traindx.live.observers.objective import Objective
+    from traindx.live.instruments.objective import Objective
 
     hub = watched(tmp_path, Objective)
     for _ in range(10):

@@ -11,7 +11,7 @@ import pytest
 import torch
 from live_scripts import facts_of
 
-from traindx.live.sources import holds, tables_like
+from traindx.live.measures.sources import holds, tables_like
 
 ID = "validation-seen-in-training"
 CUT = """

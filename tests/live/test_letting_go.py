@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import torch
 
-from traindx.live.hub import Hub
-from traindx.live.observers import observers
-from traindx.live.store import Store
+from traindx.live.events.hub import Hub
+from traindx.live.instruments import observers
+from traindx.live.recording.store import Store
 from traindx.measurements import RebuiltOptimizers
 from traindx.readers.find import find_runs
 

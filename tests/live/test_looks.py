@@ -8,23 +8,23 @@ import pytest
 import torch
 
 from live_watch import fit, mlp, watch
-from traindx.live.hub import Hub
-from traindx.live.norms import norm_of, norms_of
-from traindx.live.observer import Observer
-from traindx.live.observers.travel import SAMPLE, sampled
-from traindx.live.threads import alone
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Observer
+from traindx.live.host.threads import single_threaded
+from traindx.live.instruments.travel import SAMPLE, sampled
+from traindx.live.measures.norms import norm_of, norms_of
 
 
 def test_one_thread_and_the_number_from_before_again() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     try:
-        with alone():
+        with single_threaded():
             assert torch.get_num_threads() == 1
-            with alone():
+            with single_threaded():
                 assert torch.get_num_threads() == 1
         assert torch.get_num_threads() == 3
-        with pytest.raises(KeyError), alone():
+        with pytest.raises(KeyError), single_threaded():
             raise KeyError
         assert torch.get_num_threads() == 3
     finally:

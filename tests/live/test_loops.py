@@ -10,8 +10,8 @@ import pytest
 import torch
 from live_scripts import facts_of, present, run
 
-from traindx.live.hub import Hub
-from traindx.live.observers.memory import EVERY_READINGS, Memory
+from traindx.live.events.hub import Hub
+from traindx.live.instruments.memory import EVERY_READINGS, Memory
 from traindx.measurements import Measured, Measurement
 from traindx.readers.find import find_runs
 from traindx.signals import Signals

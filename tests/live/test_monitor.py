@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from traindx.live import monitor
-from traindx.live.monitor import Monitor
+from traindx.live.outside import monitor
+from traindx.live.outside.monitor import Monitor
 
 
 class Recorded:

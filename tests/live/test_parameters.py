@@ -14,13 +14,13 @@ from torch.nn import functional as F
 
 from live_watch import batch, fit, judged, mlp, present, watch
 from traindx.engine import diagnose
-from traindx.live.observers import parameters
-from traindx.live.observers.clearing import Clearing
-from traindx.live.observers.decay import Decay
-from traindx.live.observers.gradients import Gradients
-from traindx.live.observers.optimizers import Optimizers
-from traindx.live.observers.parameters import Parameters
-from traindx.live.observers.updates import Updates
+from traindx.live.instruments import parameters
+from traindx.live.instruments.clearing import Clearing
+from traindx.live.instruments.decay import Decay
+from traindx.live.instruments.gradients import Gradients
+from traindx.live.instruments.optimizers import Optimizers
+from traindx.live.instruments.parameters import Parameters
+from traindx.live.instruments.updates import Updates
 from traindx.reporters.text import render
 
 ALL = (Optimizers, Parameters, Clearing, Gradients, Updates, Decay)
@@ -471,7 +471,7 @@ def test_two_mistakes_are_both_named_with_their_lines(tmp_path: Path) -> None:
     assert "live_watch.py:" in where["gradients-not-cleared"]
     (other,) = page.also
     (shown,) = (s for s in page.present() if s.evidence == other.supports[0] and s.id != "unchanged-weights")
-    assert f"for {shown.id}, {shown.where}" in " ".join(render([page], color=False, width=400).split())
+    assert f"line {shown.where}" in " ".join(render([page], color=False, width=400).split())
 
 
 def second_part(prepare: Callable[[nn.Sequential], torch.optim.Optimizer]) -> None:

@@ -43,7 +43,7 @@ def recorded(folder: Path, source: str) -> Run:
     script, recording = folder / "train.py", folder / "run.traindx"
     script.write_text(source)
     start = (
-        f"from pathlib import Path; from traindx.live.recorder import start; import runpy; "
+        f"from pathlib import Path; from traindx.live.host.recorder import start; import runpy; "
         f"start(Path({str(recording)!r})); "
     )
     environment = {**os.environ, "TRAINDX_DEBUG": "1", "OMP_NUM_THREADS": "1"}

@@ -126,7 +126,7 @@ def test_scripts_without_torch_and_missing_scripts(tmp_path: Path) -> None:
     (tmp_path / "plain.py").write_text("print('hello')")
     result = run(tmp_path, "plain.py")
     assert (result.returncode, result.stdout) == (0, "hello\n")
-    assert "nothing was recorded" in result.stderr
+    assert "nothing recorded" in result.stderr
     missing = run(tmp_path, "nowhere.py")
     assert missing.returncode == 2
     assert "does not exist" in missing.stderr
@@ -141,7 +141,7 @@ def test_whoever_asks_where_torch_lies_does_not_end_the_recording(tmp_path: Path
     path = script(tmp_path)
     path.write_text(
         f"{ask}{ask}{path.read_text()}\nassert torch.__spec__.loader is torch.__loader__\nassert "
-        f"type(torch.__loader__).__module__ != 'traindx.live.bootstrap'"
+        f"type(torch.__loader__).__module__ != 'traindx.live.host.bootstrap'"
     )
     result = run(tmp_path, "--json", "page.json", "--to", "kept", path.name)
     assert result.returncode == 0, result.stderr
@@ -166,7 +166,7 @@ def test_a_gate_that_has_seen_nothing_does_not_pass_and_json_is_always_written(t
     result = run(tmp_path, "--gate", "--json", "page.json", "plain.py")
     assert (result.returncode, result.stdout) == (2, "hello\n")
     page = json.loads((tmp_path / "page.json").read_text())
-    assert (page["verdict"], page["headline"]) == ("inconclusive", "Nothing was recorded: torch was not imported.")
+    assert (page["verdict"], page["headline"]) == ("inconclusive", "Nothing recorded: torch was not imported.")
     assert all(symptom["state"] == "unknown" for symptom in page["symptoms"] if symptom["id"] != "too-short")
 
 
@@ -217,9 +217,9 @@ def test_a_script_that_dies_before_its_first_update_is_named_with_exception_and_
     (tmp_path / "imports.py").write_text("import helper\nhelper.load()\n")
     (tmp_path / "broken.py").write_text("import os\ndef f(:\n    pass\n")
     for name, words in (
-        ("imports.py", "ModuleNotFoundError at helper.py:2: No module named 'torchh'."),
-        ("broken.py", "SyntaxError at broken.py:2: invalid syntax."),
+        ("imports.py", "ModuleNotFoundError at helper.py:2: No module named 'torchh'"),
+        ("broken.py", "SyntaxError at broken.py:2: invalid syntax"),
     ):
         result = run(tmp_path, name)
         assert result.returncode == 1
-        assert result.stderr.splitlines()[-1].endswith(f"ended before its first optimiser step with {words}")
+        assert result.stderr.splitlines()[-1].endswith(f"crashed before its first optimiser step ({words}).")

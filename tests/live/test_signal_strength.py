@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from live_watch import fit, judged, mlp, present, watch
-from traindx.live.observers.strength import Strength
+from traindx.live.instruments.strength import Strength
 
 
 class Looped(nn.Module):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present, run
 
-from traindx.live.splits import _variables
+from traindx.live.measures.splits import _variables
 from traindx.readers.find import find_runs
 
 PARTS = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 
-from traindx.live.monitor import Monitor
-from traindx.live.store import Store
-from traindx.live.thinning import WHOLE, Thinning
+from traindx.live.outside.monitor import Monitor
+from traindx.live.recording.store import Store
+from traindx.live.recording.thinning import WHOLE, Thinning
 from traindx.readers.find import find_runs
 
 

@@ -14,12 +14,12 @@ import torch
 
 from live_watch import batch, mlp, watch
 from traindx.diagnosis import Observation
-from traindx.live import syncs
-from traindx.live.hub import Hub
-from traindx.live.observers.timing import Timing
-from traindx.live.observers.waiting import Waiting
-from traindx.live.store import Store
-from traindx.live.syncs import Syncs
+from traindx.live.events import syncs
+from traindx.live.events.hub import Hub
+from traindx.live.events.syncs import Syncs
+from traindx.live.instruments.timing import Timing
+from traindx.live.instruments.waiting import Waiting
+from traindx.live.recording.store import Store
 from traindx.measurements import BatchTransfers, HostWaits, Measured
 from traindx.run import Run
 from traindx.signals import Signals
@@ -53,6 +53,7 @@ def device() -> Iterator[Device]:
     device = Device()
     with (
         mock.patch.object(torch.cuda, "is_initialized", return_value=True),
+        mock.patch.object(torch.cuda, "is_current_stream_capturing", return_value=False),
         mock.patch.object(torch.cuda, "synchronize"),
         mock.patch.object(torch._C, "_cuda_get_sync_debug_mode", device.get, create=True),
         mock.patch.object(torch._C, "_cuda_set_sync_debug_mode", device.set, create=True),
@@ -191,7 +192,7 @@ def moving(seconds: float) -> Iterator[Waiting]:
         step=1, spent=0.0, patch=mock.Mock(), patches=mock.Mock(), record=mock.Mock(), measure=mock.Mock()
     )
     waiting = Waiting(hub)  # type: ignore[arg-type]
-    with mock.patch("traindx.live.observers.waiting.time.perf_counter", return_value=100.0) as clock:
+    with mock.patch("traindx.live.instruments.waiting.time.perf_counter", return_value=100.0) as clock:
         waiting._began = (100.0, 0.0, 0)
         for step in range(1, 5):
             hub.step = step

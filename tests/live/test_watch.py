@@ -9,8 +9,8 @@ import torch
 
 import traindx
 from traindx.errors import TraindxError
-from traindx.live.criteria import KERNELS
-from traindx.live.observer import Criterion, Observer
+from traindx.live.events.criteria import KERNELS
+from traindx.live.events.instrument import Criterion, Observer
 
 
 def train(model: torch.nn.Module, steps: int = 120) -> float:

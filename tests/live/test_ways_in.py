@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from traindx.live.launch import HOOK, reaching
+from traindx.live.host.launch import HOOK, reaching
 
 TRAIN = """
 import sys, torch

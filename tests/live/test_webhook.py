@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from traindx.errors import TraindxError
-from traindx.live.webhook import TIMEOUT, Address, Alerter, address_of, request_for
+from traindx.live.outside.webhook import TIMEOUT, Address, Alerter, address_of, request_for
 
 SECRET = "T0P/s3cr3t"
 SCRIPT = """

@@ -13,7 +13,7 @@ import pytest
 from hostile import HOSTILE
 from runs import run_of
 from traindx.engine import diagnose
-from traindx.live.notebook import NotebookView, display_handle
+from traindx.live.outside.notebook import NotebookView, display_handle
 from traindx.reading import Table
 from traindx.reporters.html.fragment import fragment, table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from torch import nn
 
-from traindx.live.recorder import open_hub
+from traindx.live.host.recorder import open_hub
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.capture import Capture
 from traindx.probes.given import subject_of

@@ -72,7 +72,7 @@ def test_a_script_is_probed_as_it_stands(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("hello from the script\n")
     assert "the end" not in done.stdout
-    assert "signal-fades" in done.stdout
+    assert "vanishing-gradients" in done.stdout
     assert (tmp_path / "flow.png").read_bytes().startswith(b"\x89PNG")
     written = json.loads((tmp_path / "out.json").read_text())
     assert [reading["probe"] for reading in written["readings"]] == ["activations"]

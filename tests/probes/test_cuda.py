@@ -12,7 +12,7 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 import traindx  # noqa: E402
-from traindx.live.recorder import open_hub  # noqa: E402
+from traindx.live.host.recorder import open_hub  # noqa: E402
 from traindx.probes.capture import STEPS, Capture  # noqa: E402
 from traindx.probes.subject import Subject  # noqa: E402
 

@@ -132,7 +132,7 @@ def test_samples_in_both_sets_are_found(training: Any, held_out: Any, present: b
     subject = subject_of(net(), loaders[0], F.cross_entropy, validation=loaders[1])
     answer, _ = seen_in_training(subject, Deadline(5))
     assert answer.problem is present
-    assert told in answer.told
+    assert told in answer.sentence
 
 
 def test_the_script_is_timed_beside_its_step(tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindx.readers.blocks import line_blocks
-from traindx.readers.cells import number_of
-from traindx.readers.frames import Labels
-from traindx.readers.grid import Cutter
 from traindx.readers.source import MemorySource
+from traindx.readers.tables.cells import number_of
+from traindx.readers.tables.frames import Labels
+from traindx.readers.tables.grid import Cutter
+from traindx.readers.text.blocks import line_blocks
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False).map(repr) | st.integers(-(10**18), 10**18).map(str)
 WORDS = st.sampled_from(

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from reading import GOLDEN, best_reader, one, read_path, read_text, survives
 from traindx.errors import TraindxError
-from traindx.readers import allennlp, detr_log, dvclive, hf_trainer, mmdet_json, mmengine_json
 from traindx.readers.find import find_runs
+from traindx.readers.formats import allennlp, detr_log, dvclive, hf_trainer, mmdet_json, mmengine_json
 from traindx.readers.source import Source
 from traindx.run import Run
 

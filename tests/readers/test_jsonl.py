@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import one, read_text, survives
-from traindx.readers import json_document, jsonl
-from traindx.readers.jsontext import parse_document, parse_line
+from traindx.readers.formats import json_document, jsonl
 from traindx.readers.source import Source
+from traindx.readers.tables.jsontext import parse_document, parse_line
 from traindx.run import Run
 
 ROWS = [{"step": step, "loss": 3.0 - step / 50, "lr": 0.1} for step in range(0, 100, 10)]

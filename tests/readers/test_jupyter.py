@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from reading import one, read_text, survives
 from traindx.errors import TraindxError
-from traindx.readers import jupyter
+from traindx.readers.formats import jupyter
 
 HF_TABLE = """<div><progress value='6'></progress></div><table border="1" class="dataframe"><thead>
 <tr style="text-align: left;"><th>Step</th><th>Training Loss</th><th>Validation Loss</th></tr></thead><tbody>

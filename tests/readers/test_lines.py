@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traindx.readers.lines import blocks, read_prefix, tidy
 from traindx.readers.source import MAX_LINE, MemorySource
+from traindx.readers.text.lines import blocks, read_prefix, tidy
 
 
 def lines_of(data: bytes) -> list[str]:

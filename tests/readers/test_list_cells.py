@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import read_text, survives
-from traindx.readers import list_cells
+from traindx.readers.formats import list_cells
 
 TABLE = (
     ",Training_loss,Validation_loss,time\n"

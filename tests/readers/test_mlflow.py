@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from traindx.errors import TraindxError
 from traindx.readers.find import find_runs
-from traindx.readers.mlflow import READER
+from traindx.readers.formats.mlflow import READER
 from traindx.readers.source import Source
 from traindx.run import Run
 

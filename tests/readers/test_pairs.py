@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from traindx.meaning import meaning_of
-from traindx.readers.pairs import analyse
-from traindx.readers.plans import Plan
-from traindx.readers.tokens import NUMBER, to_float, to_floats, uses_decimal_comma
+from traindx.readers.text.pairs import analyse
+from traindx.readers.text.plans import Plan
+from traindx.readers.text.tokens import NUMBER, to_float, to_floats, uses_decimal_comma
 
 
 def numbers(line: str) -> list[float]:
@@ -167,7 +167,7 @@ def test_what_is_no_measurement(line: str) -> None:
 )
 def test_remarks_about_other_lines_are_told_apart(line: str) -> None:
     plan = analyse(line)
-    assert plan is None or plan.told or not plan.objective
+    assert plan is None or plan.stated or not plan.objective
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_remarks_about_other_lines_are_told_apart(line: str) -> None:
 )
 def test_headers(line: str, header: bool) -> None:
     plan = analyse(line)
-    assert (plan is not None and plan.header and not plan.told) is header
+    assert (plan is not None and plan.header and not plan.stated) is header
 
 
 def test_validation_lines_keep_the_average_and_training_lines_the_value() -> None:

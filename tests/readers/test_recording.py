@@ -11,7 +11,7 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from traindx.live.store import NAMED, Store
+from traindx.live.recording.store import NAMED, Store
 from traindx.measurements import SCHEMA
 from traindx.readers import recorded_rows
 from traindx.readers.find import find_runs
@@ -80,7 +80,7 @@ def test_a_file_that_is_cut_off_loses_its_last_line(tmp_path: Path, kept: float)
     path.write_text(text[: int(len(text) * kept)])
     run = only(path)
     assert 9 <= run.series["train_loss"].last < 39
-    assert run.lost == ["1 line of the recording could not be read (cut off while writing)."]
+    assert run.lost == ["1 line of the recording could not be read (damaged, or cut off while writing)."]
 
 
 def test_rows_whose_names_are_lost_are_counted(tmp_path: Path) -> None:

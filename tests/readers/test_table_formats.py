@@ -12,8 +12,8 @@ import pytest
 
 from reading import GOLDEN, best_reader, one, read_path, read_text
 from traindx.meaning import meaning_of
-from traindx.readers import sb3, yolo
 from traindx.readers.find import find_runs
+from traindx.readers.formats import sb3, yolo
 
 METRICS = GOLDEN / "lightning" / "lightning_logs" / "version_0" / "metrics.csv"
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reading import one, read_path, read_text, survives
-from traindx.readers import csv_table
-from traindx.readers.grid import Cutter
+from traindx.readers.formats import csv_table
 from traindx.readers.source import MemorySource, Source
+from traindx.readers.tables.grid import Cutter
 from traindx.run import Run
 
 
@@ -318,3 +318,14 @@ def test_damaged_tables(place: int, noise: bytes, cut: bool) -> None:
     data = (PLAIN * 20).encode()
     damaged = data[: 7 * place] if cut else data[: 5 * place] + noise + data[5 * place :]
     survives(csv_table.READER, damaged)
+
+
+def test_a_wide_frame_that_pandas_wrapped_keeps_all_its_blocks() -> None:
+    text = (
+        "    epoch  train_loss  val_loss  \\\n0       1        2.30      2.40   \n1       2        2.03      2.15   \n"
+        "2       3        1.79      1.92   \n\n   val_accuracy\n0          0.10\n1          0.14\n2          0.18  \n"
+    )
+    run = one(read_text(text))
+    assert values(run, "train_loss") == [2.30, 2.03, 1.79]
+    assert values(run, "val_accuracy") == [0.10, 0.14, 0.18]
+    assert steps(run, "val_accuracy") == [1.0, 2.0, 3.0]

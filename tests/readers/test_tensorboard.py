@@ -16,11 +16,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traindx.errors import TraindxError
-from traindx.readers import tfrecord
-from traindx.readers.crc32c import crc32c, crc32c_many, masked
+from traindx.readers.binary import tfrecord
+from traindx.readers.binary.crc32c import crc32c, crc32c_many, masked
+from traindx.readers.binary.tfdecode import EventDecoder
+from traindx.readers.formats.tensorboard import READER
 from traindx.readers.source import Source
-from traindx.readers.tensorboard import READER
-from traindx.readers.tfdecode import EventDecoder
 from traindx.run import Run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "tensorboard"

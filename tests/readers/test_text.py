@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from reading import GOLDEN, best_reader, one, read_path, survives
 from traindx.errors import TraindxError
-from traindx.readers import shapes
+from traindx.readers.formats.text import READER, read_text
 from traindx.readers.source import MemorySource
-from traindx.readers.text import READER, read_text
+from traindx.readers.text import shapes
 from traindx.run import Run
 
 

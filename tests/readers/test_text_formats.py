@@ -9,8 +9,8 @@ import pytest
 from reading import one
 from reading import read_text as read_any
 from traindx.readers.find import candidates
+from traindx.readers.formats.text import READER
 from traindx.readers.source import MemorySource
-from traindx.readers.text import READER
 from traindx.run import Run
 
 

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traindx.errors import TraindxError
-from traindx.readers.mlflow import READER as MLFLOW
+from traindx.readers.formats.mlflow import READER as MLFLOW
+from traindx.readers.formats.trackio import READER
 from traindx.readers.source import Source
-from traindx.readers.trackio import READER
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "trackio" / "golden.db"
 

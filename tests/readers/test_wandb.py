@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from traindx.errors import TraindxError
+from traindx.readers.binary.wandb_record import of_this_run
+from traindx.readers.formats.wandb import READER
 from traindx.readers.source import Source
-from traindx.readers.tracker_rows import Sample
-from traindx.readers.wandb import READER
-from traindx.readers.wandb_record import of_this_run
+from traindx.readers.tables.tracker_rows import Sample
 from traindx.run import Run
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "wandb"

@@ -173,5 +173,5 @@ def test_an_empty_run_has_a_page(tmp_path: Path) -> None:
 
 def test_the_confidence_says_how_it_has_held() -> None:
     text = page(samples.unhealthy())
-    assert "Measured on" in text
+    assert "Calibrated on" in text
     assert "Confidence and how often it was right" in text

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
+import socket
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
@@ -16,6 +20,7 @@ from hostile import HOSTILE
 from traindx.casebook.case import case_of
 from traindx.casebook.store import CaseBook
 from traindx.executors import executor_for
+from traindx.server import web
 from traindx.server.app import Dashboard
 from traindx.server.guard import Answer, Guard
 from traindx.server.shelf import Shelf
@@ -162,7 +167,9 @@ def test_other_names_for_this_machine_are_refused() -> None:
     wide = Guard.of("0.0.0.0")
     assert wide.knows("192.168.0.9:8377")
     assert not wide.knows("evil.example:8377")
-    assert not local.token
+    assert not Guard.of("127.0.0.1", open_here=True).token
+    assert Guard.of("0.0.0.0", open_here=True).token
+    assert len(local.token) >= 24
     assert len(wide.token) >= 24
 
 
@@ -226,3 +233,33 @@ def test_the_case_book_has_a_page(
     assert b"lr-too-high" in page
     assert b"confirmed" in page
     assert b"<script>window" not in page
+
+
+def test_connections_are_bounded_and_slow_clients_closed(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(web, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(web, "REQUEST_SECONDS", 1.0)
+    server = web.open_server(tmp_path, "127.0.0.1", 0, shelf=shelf)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = ("127.0.0.1", server.server_address[1])
+    try:
+        slow = [socket.create_connection(address, 10) for _ in range(3)]
+        for one in slow:
+            one.sendall(b"GET / HTTP/1.1\r\nHost: ")
+        time.sleep(0.3)
+        with socket.create_connection(address, 10) as more:
+            assert more.recv(1) == b""  # no room: closed at once
+        ends = time.monotonic() + 8
+        while server.waiting and time.monotonic() < ends:
+            for one in slow:
+                with contextlib.suppress(OSError):
+                    one.sendall(b"x")
+            time.sleep(0.2)
+        assert not server.waiting
+        with socket.create_connection(address, 10) as next_one:
+            next_one.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            assert b"401" in next_one.recv(4000)
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -22,8 +22,9 @@ STYLED = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 def test_once_tells_one_line_a_run_and_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", str(SICK), "--once"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert "sick/metrics.csv  UNHEALTHY" in lines[0]
-    assert "healthy/metrics.csv  HEALTHY" in lines[1]
+    assert "mistake/train.traindx  UNHEALTHY" in lines[0]
+    assert "sick/metrics.csv  UNHEALTHY" in lines[1]
+    assert "healthy/metrics.csv  HEALTHY" in lines[2]
     assert main(["watch", str(SICK / "healthy"), "--once"]) == 0
     assert main(["watch", "no-such-place"]) == 2
 
@@ -70,8 +71,8 @@ def test_on_a_terminal_keys_choose_open_and_end(terminal: str) -> None:
                 seen += os.read(ours, 65536).decode("utf-8", "replace")
 
         try:
-            until("1 unhealthy, 1 healthy")
-            until("learning rate too high")
+            until("2 unhealthy, 1 healthy")
+            until("softmax applied before")
             small = struct.pack("HHHH", 12, 50, 0, 0)  # the window, or the pane
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, small)
             until("most likely +changed")
@@ -80,7 +81,7 @@ def test_on_a_terminal_keys_choose_open_and_end(terminal: str) -> None:
             until("UNHEALTHY")
             until("more lines")
             os.write(ours, b"\x1b[B" * 9)
-            until("Symptoms")
+            until("Also")
             assert (
                 max(map(len, STYLED.sub("", seen.replace("\x1b[H", "\n")).split("\n"))) <= 51
             )  # and the carriage return

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 
 from traindx.cli import main
 from traindx.errors import TraindxError
-from traindx.live import states
+from traindx.live.recording import states
 from traindx.trials.job import Job, perform
 from traindx.trials.session import arm_of
 from traindx.trials.workspace import Project

@@ -16,7 +16,7 @@ from torch.nn import functional as F  # noqa: E402
 from torch.utils.data import DataLoader, Dataset, TensorDataset  # noqa: E402
 
 from traindx.engine import diagnose  # noqa: E402
-from traindx.live import recorder  # noqa: E402
+from traindx.live.host import recorder  # noqa: E402
 from traindx.readers.find import find_runs  # noqa: E402
 from traindx.trials import inside, setting  # noqa: E402
 from traindx.trials.measure import Measured, Metric, metric_for  # noqa: E402

@@ -220,6 +220,41 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
     assert edited(tmp_path, script, combined("log_space"), Evidence()) is None
 
 
+@pytest.mark.parametrize(
+    ("setting", "cause", "line", "source", "expected"),
+    [
+        ("attached", "detached-graph", 2, "def f(p, t):\n    d = p.detach() - t  # apart\n    return d.detach()\n",
+         "def f(p, t):\n    d = p - t  # apart\n    return d.detach()\n"),
+        ("attached", "detached-graph", 1, "h = model(x).data\n", "h = model(x)\n"),
+        ("attached", "detached-graph", 3,
+         "def f(x):\n    with torch.no_grad():\n        h = x @ w  # hidden\n    return h @ v\n",
+         "def f(x):\n    h = x @ w  # hidden\n    return h @ v\n"),
+        ("sign", "loss-sign-flipped", 2, "def f(p, t):\n    return -(p - t).abs().mean()\n",
+         "def f(p, t):\n    return (p - t).abs().mean()\n"),
+        ("sign", "loss-sign-flipped", 1, "loss = picked.log().mean()\n", "loss = -picked.log().mean()\n"),
+        ("aligned", "labels-misaligned", 1, "step(X[rows], y[rows[torch.randperm(50)]])\n", "step(X[rows], y[rows])\n"),
+        ("aligned", "labels-misaligned", 2,
+         "a = flip(a)\nloss = f(p, torch.roll(y, 1))\n", "a = flip(a)\nloss = f(p, y)\n"),
+        ("aligned", "labels-misaligned", 1, "picked = p[i, y.flip(0)]\n", "picked = p[i, y]\n"),
+        ("logits", "softmax-before-cross-entropy", 2, "def f(h):\n    return (h @ w + b).softmax(1)\n",
+         "def f(h):\n    return (h @ w + b)\n"),
+        ("logits", "double-sigmoid", 1, "out = head(x).sigmoid()\n", "out = head(x)\n"),
+        ("shapes", "loss-shape-broadcast", 2, "def f(p, t):\n    d = p - t\n    return d.abs().mean()\n",
+         "def f(p, t):\n    d = p.squeeze(-1) - t\n    return d.abs().mean()\n"),
+        ("reduction", "loss-sum-reduction", 1, "loss = (d ** 2).sum()\n", "loss = (d ** 2).mean()\n"),
+    ],
+)  # fmt: skip
+def test_an_edit_is_made_on_the_line_that_is_named(
+    tmp_path: Path, setting: str, cause: str, line: int, source: str, expected: str
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(source)
+    wanted = combined(setting)
+    named = Evidence(lines={cause: ("train.py", line)})
+    assert edited(tmp_path, script, wanted, named) == {"train.py": expected}
+    assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
+
+
 def test_batches_that_a_function_hands_out_are_made_larger_where_their_size_is_written(tmp_path: Path) -> None:
     source = "def batches(x, size=2):\n    for i in range(0, len(x), size):\n        yield x[i : i + size]\n"
     assert changed(tmp_path, source, "batch_size=x4") == ["def batches(x, size=8):"]

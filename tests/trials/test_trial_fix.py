@@ -69,7 +69,7 @@ def test_a_missing_zero_grad_is_found_proven_and_written(
     assert best["effect"]["after"] < best["effect"]["before"] / 2
     assert "gradients-not-cleared" in best["cleared"]
     assert best["seeds"] >= 2
-    assert set(document) == {"schema", "diagnosis", "trials", "best", "diff", "together"}
+    assert set(document) == {"schema", "diagnosis", "trials", "best", "diff", "together", "brief", "notes"}
     assert set(best) == {
         "fix",
         "cause",

@@ -113,8 +113,8 @@ def _shifted(diagnosis: Diagnosis, hints: Sequence[Hint], again: Callable[[Seque
     notes = tuple(note for note in diagnosis.notes if note not in page.notes)
     if not moved:
         return replace(page, notes=(*page.notes, *notes))
-    told = f"Case book: confirmed cases shift {', '.join(moved[:3])}; undo with: traindx cases --no-prior"
-    return replace(page, notes=(*page.notes, *notes, told))
+    reported = f"Case book: confirmed cases shift {', '.join(moved[:3])}; undo with: traindx cases --no-prior"
+    return replace(page, notes=(*page.notes, *notes, reported))
 
 
 def _line(found: Likeness) -> str:

@@ -77,10 +77,10 @@ class Case:
     @property
     def uid(self) -> str:
         """What was diagnosed, not what was said of it since: two books that exchange cases find the same ones by it."""
-        told = [self.created, self.key or key_of(self.source), self.name, self.verdict, self.headline, self.steps,
+        reported = [self.created, self.key or key_of(self.source), self.name, self.verdict, self.headline, self.steps,
                 sorted(self.present), sorted(self.absent), [[c, round(p, 4)] for c, p in self.hypotheses],
                 sorted(self.settings.items())]  # fmt: skip
-        return hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()[:32]
+        return hashlib.sha256(json.dumps(reported, ensure_ascii=True).encode()).hexdigest()[:32]
 
     @property
     def likeliest(self) -> str:
@@ -144,9 +144,9 @@ def case_of(diagnosis: Diagnosis, made_by: str, now: datetime | None = None) -> 
     settings: dict[str, str | float] = {}
     for name in SETTINGS:
         value = lookup.number(run.config, name)
-        told = value if value is not None else lookup.setting(run.config, name)
-        if told is not None:
-            settings[name] = told if isinstance(told, float) else str(told)[:80]
+        reported = value if value is not None else lookup.setting(run.config, name)
+        if reported is not None:
+            settings[name] = reported if isinstance(reported, float) else str(reported)[:80]
     first = next((h for h in diagnosis.hypotheses if h.fix is not None), None)
     return Case(
         created=(now or datetime.now(UTC)).isoformat(timespec="seconds"), source=os.path.abspath(run.source)[-LONGEST:],
@@ -229,11 +229,15 @@ def _hypotheses(value: Any) -> tuple[tuple[str, float], ...]:
 def _settings(value: Any) -> dict[str, str | float]:
     if not isinstance(value, dict) or not set(value) <= set(SETTINGS):
         raise ValueError("'settings' has names that no case has")
-    for told in value.values():
-        sound = len(told) <= 80 if isinstance(told, str) else isinstance(told, int | float) and math.isfinite(told)
+    for reported in value.values():
+        sound = (
+            len(reported) <= 80
+            if isinstance(reported, str)
+            else isinstance(reported, int | float) and math.isfinite(reported)
+        )
         if not sound:
             raise ValueError("a setting in it is neither a number nor a short text")
-    return {name: told if isinstance(told, str) else float(told) for name, told in value.items()}
+    return {name: reported if isinstance(reported, str) else float(reported) for name, reported in value.items()}
 
 
 def _trials(value: Any) -> tuple[Trial, ...]:

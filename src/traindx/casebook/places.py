@@ -24,9 +24,9 @@ def book_path() -> Path | None:
 
 
 def _decided() -> Path | None:
-    told = os.environ.get(VARIABLE, "").strip()
-    if told:
-        return None if told.lower() in OFF else Path(told).expanduser()
+    reported = os.environ.get(VARIABLE, "").strip()
+    if reported:
+        return None if reported.lower() in OFF else Path(reported).expanduser()
     project = project_folder()
     for config in (project / CONFIG if project is not None else None, config_home() / CONFIG):
         setting = _setting(config)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
@@ -49,6 +50,8 @@ class CaseBook:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         elif not self.exists():
             raise FileNotFoundError(str(self.path))
+        if write and not self.exists():  # what was diagnosed is its owner's business
+            os.close(os.open(self.path, os.O_CREAT | os.O_WRONLY, 0o600))
         connection = sqlite3.connect(self.path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
@@ -144,8 +147,8 @@ class CaseBook:
                     _insert(connection, case)
                     new += 1
                 elif (old := _case(row)).status == "open" and not old.note and not old.trials:
-                    told = replace(old, status=case.status, cause=case.cause, note=case.note, trials=case.trials)
-                    _update(connection, told)
+                    reported = replace(old, status=case.status, cause=case.cause, note=case.note, trials=case.trials)
+                    _update(connection, reported)
         return new, len(cases) - new
 
     def setting(self, name: str, default: str) -> str:

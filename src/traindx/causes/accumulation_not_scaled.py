@@ -47,6 +47,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "no-accumulation": "never",
         "accumulation-unscaled": "always",
         "gradients-not-cleared": "never",
         "exploding-gradients": "usually",
@@ -78,6 +79,7 @@ CAUSE = Cause(
         "lr-too-high": "the first gradient norm does not depend on the accumulation steps",
     },
     fixes=("divide-loss-by-accumulation", "lower-lr", "clip-gradients"),
+    line=("accumulation",),
     do_not=(
         "divide twice: Lightning, Accelerate and the Hugging Face Trainer already do it",
         "drop accumulation to solve it: the effective batch changes as well",

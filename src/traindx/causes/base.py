@@ -20,6 +20,16 @@ DOC_HEADINGS = (
     "## References",
 )
 
+# Symptoms that are measured only where a policy learns from rewards, and only where pairs are compared.
+POLICY = (
+    "reward-flat", "reward-falls", "reward-spread-zero", "proxy-and-score-part", "entropy-low", "kl-high",
+    "ratio-pinned", "clip-fraction-extreme", "length-at-limit", "length-drifts", "value-loss-grows",
+    "sampler-disagrees", "sampler-drifts", "reward-reversed", "advantages-off-rewards", "advantages-unscaled",
+    "kl-pushed-up", "entropy-pushed-down", "exploration-missing", "actions-out-of-range", "terminals-bootstrapped",
+    "discount-off", "target-network-still", "replay-repeats", "values-beyond-returns",
+)  # fmt: skip
+PREFERENCE = ("margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -43,7 +53,8 @@ class Cause:
     """`predicts` maps symptom ids to how often this cause shows them; a symptom not named is as likely as in any run.
     `look_alikes` maps cause ids to one sentence: the observation that separates the two. `fixes` are fix ids, least
     disruptive first. `log_visible`: a log alone can point to it; otherwise it needs a look inside (`needs` says
-    what)."""
+    what). `only_with`: symptoms of which one must have been measured at all: a run without any reward has no fault of
+    one. `line` names the ways to find the line of the user's code that is to be changed, surest first (lines/)."""
 
     id: str
     title: str
@@ -57,3 +68,5 @@ class Cause:
     cases: tuple[Case, ...]
     log_visible: bool = True
     needs: str = ""
+    only_with: tuple[str, ...] = ()
+    line: tuple[str, ...] = ()

@@ -73,6 +73,7 @@ CAUSE = Cause(
         "model-too-small": "exchanging a sample leaves the outputs of all others as they were",
     },
     fixes=("keep-batch-dimension",),
+    line=("symptom",),
     do_not=(
         "train with a batch of one to hide it: it is slow, and batch norm stops working",
         "tune the learning rate: no rate makes the neighbours informative",

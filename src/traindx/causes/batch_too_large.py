@@ -81,6 +81,7 @@ CAUSE = Cause(
         "overfitting": "the gap opens while train keeps falling; here train is late as well",
     },
     fixes=("scale-lr-with-batch", "add-warmup", "train-longer", "decrease-batch"),
+    line=("setting batch_size", "loop"),
     do_not=(
         "scale the rate up without warm-up: the first epochs diverge",
         "compare runs of different batch size by epochs: updates are what trains",

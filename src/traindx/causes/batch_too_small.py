@@ -86,6 +86,7 @@ CAUSE = Cause(
         "train-mode-during-eval": "validation scatters too, but two evaluations of the same weights differ",
     },
     fixes=("lower-lr", "add-lr-decay", "increase-batch", "scale-lr-with-batch", "use-group-norm"),
+    line=("setting batch_size", "loop"),
     do_not=(
         "take jitter for failure: smooth first and look for the trend",
         "raise batch and rate together: the noise floor depends on their ratio",

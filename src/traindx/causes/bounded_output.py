@@ -95,6 +95,7 @@ CAUSE = Cause(
         "double-sigmoid": "a classification loss with a floor between 0.31 and 0.69",
     },
     fixes=("remove-output-activation", "scale-output-range", "scale-targets"),
+    line=("squashed", "last-layer"),
     do_not=(
         "train longer: what lies outside the output range stays outside",
         "raise the learning rate: it drives the output deeper into saturation",

@@ -12,3 +12,8 @@ CALM_INSIDE = (
     "dead-units", "saturated-units", "tiny-updates", "huge-updates", "no-gradient", "unchanged-weights",
     "prediction-collapse",
 )  # fmt: skip
+CALM_POLICY = (
+    "reward-flat", "reward-falls", "reward-spread-zero", "proxy-and-score-part", "entropy-low", "kl-high",
+    "ratio-pinned", "clip-fraction-extreme", "length-at-limit", "length-drifts", "margin-zero", "value-loss-grows",
+    "sampler-disagrees", "sampler-drifts",
+)  # fmt: skip

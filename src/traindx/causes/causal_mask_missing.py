@@ -84,6 +84,7 @@ CAUSE = Cause(
         "healthy": "an easy or repetitive corpus; earlier logits do not change when a later token is changed",
     },
     fixes=("add-causal-mask",),
+    line=("attention",),
     do_not=(
         "report the perplexity: sample from the model first, it will produce rubbish",
         "tune temperature or top-p: the logits rest on tokens that will not be there",

@@ -84,6 +84,7 @@ CAUSE = Cause(
         "softmax-on-single-output": "the loss is constant as well, but the hidden weights are random",
     },
     fixes=("default-init",),
+    line=("constant-weights",),
     do_not=(
         "raise the rate or train longer: equal units take equal steps",
         "add width: more copies of one unit are still one unit",

@@ -62,6 +62,7 @@ CAUSE = Cause(
     group="data",
     prior="occasional",
     predicts={
+        "spike-at-rate-change": "rarely",
         "outlier-batch": "usually",
         "loss-spike": "usually",
         "exploding-gradients": "often",

@@ -62,6 +62,7 @@ CAUSE = Cause(
         "batch-too-small": "noise that shrinks with the batch; here more ranks leave the noise as it was",
     },
     fixes=("use-distributed-sampler",),
+    line=("loader",),
     do_not=(
         "seed every rank differently instead: samples repeat within an epoch and others are left out",
         "pass shuffle=True beside a sampler: the two exclude each other",

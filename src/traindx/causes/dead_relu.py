@@ -92,6 +92,7 @@ CAUSE = Cause(
         "constant-init": "units are not off but identical to each other",
     },
     fixes=("lower-lr", "add-warmup", "zero-bias-init", "leaky-relu", "default-init", "normalisation-layers"),
+    line=("constant-biases", "hidden-relu"),
     do_not=(
         "train longer: a dead unit has a gradient of zero for ever",
         "add units: the same biases and rate kill them too",

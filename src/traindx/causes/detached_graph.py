@@ -93,6 +93,7 @@ CAUSE = Cause(
         "dead-relu": "dead units give gradients of zeros and zero activations; a detached layer has live activations",
     },
     fixes=("keep-graph-attached", "enable-input-grads"),
+    line=("cut",),
     do_not=(
         "call loss.requires_grad_(True): it hides the error and connects nothing",
         "raise the learning rate: any rate times no gradient is no step",

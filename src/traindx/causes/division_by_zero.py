@@ -92,6 +92,7 @@ CAUSE = Cause(
         "padding-not-masked": "padding counts too much and the loss is too low; here nothing is left to count",
     },
     fixes=("guard-empty-mean", "add-epsilon", "skip-bad-batches", "resume-from-checkpoint"),
+    line=("nonfinite",),
     do_not=(
         "choose an epsilon below the precision: 1e-8 is zero in fp16",
         "wrap the loss in nan_to_num: the value is mended, its gradient is not",

@@ -84,6 +84,7 @@ CAUSE = Cause(
         "model-too-small": "a bigger model lowers the loss; the floor of two sigmoids does not move",
     },
     fixes=("use-bce-with-logits", "pass-logits"),
+    line=("sigmoid",),
     do_not=(
         "add pos_weight: it shifts the floor and leaves the outputs squeezed",
         "tune the decision threshold: scores between 0.5 and 0.73 have lost their resolution",

@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "strong-dropout": "always",
         "dropout-drops-most": "always",
         "underfitting": "usually",
         "slow-convergence": "often",
@@ -79,6 +80,7 @@ CAUSE = Cause(
         "healthy": "validation a little below train is the normal effect of dropout",
     },
     fixes=("lower-dropout", "weaken-augmentation", "train-longer", "larger-model"),
+    line=("dropout",),
     do_not=(
         "call validation below train a leak before measuring train in eval mode",
         "add capacity first: the units are there, they are being switched off",

@@ -86,6 +86,7 @@ CAUSE = Cause(
         "val-preprocessing-mismatch": "validation is bad from the first evaluation on and training is untouched",
     },
     fixes=("call-model-train", "recalibrate-batchnorm"),
+    line=("in-eval",),
     do_not=(
         "add dropout against the gap: in evaluation mode it does nothing",
         "lower the learning rate first: the instability shrinks and the statistics stay frozen",

@@ -52,6 +52,7 @@ CAUSE = Cause(
     group="gradient flow",
     prior="occasional",
     predicts={
+        "spike-at-rate-change": "rarely",
         "nan-from-growth": "often",
         "nonfinite-inputs": "never",
         "exploding-gradients": "always",
@@ -104,6 +105,7 @@ CAUSE = Cause(
         "spectral-norm",
         "normalise-inputs",
     ),
+    line=("random-weights", "backward"),
     do_not=(
         "stop at clipping when most steps are clipped: a few layers already dominate the direction",
         "answer every NaN with clipping: NaN passes through it, and precision or data are likelier",

@@ -61,6 +61,7 @@ CAUSE = Cause(
     group="numerics",
     prior="common",
     predicts={
+        "half-precision": "always",
         "nan-from-half-overflow": "always",
         "nonfinite-inputs": "never",
         "nan-from-log": "rarely",
@@ -96,6 +97,7 @@ CAUSE = Cause(
         "low-precision-update-lost": "no NaN: weights are kept in half precision and stop changing",
     },
     fixes=("use-bf16", "use-grad-scaler", "compute-loss-in-fp32", "resume-from-checkpoint", "scale-targets"),
+    line=("half", "nonfinite"),
     do_not=(
         "lower the learning rate first: the forward pass overflows at any rate",
         "clip before unscaling: the threshold then applies to scaled gradients",

@@ -93,9 +93,10 @@ CAUSE = Cause(
         "vanishing-gradients": "vanishing gradients are small but there, layer by layer smaller towards the input",
     },
     fixes=("unfreeze-params",),
+    line=("frozen",),
     do_not=(
         "raise the learning rate: the few live parameters overshoot and the frozen ones still do not move",
-        "add epochs: a flat loss is not learning, it is not underfitting",
+        "add epochs: nothing is being trained, so more epochs change nothing",
         "call the model too small: a frozen network is a random feature extractor of any size",
     ),
     doc=DOC,

@@ -50,6 +50,8 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "gradients-clipped": "never",
+        "spike-at-rate-change": "rarely",
         "nan-from-growth": "often",
         "nonfinite-inputs": "never",
         "loss-spike": "usually",
@@ -85,6 +87,7 @@ CAUSE = Cause(
         "optimizer-recreated": "the spikes come at every epoch start or resume, like clockwork",
     },
     fixes=("clip-gradients", "resume-from-checkpoint", "add-warmup", "lower-lr"),
+    line=("backward",),
     do_not=(
         "clip before looking at the batches behind the largest norms: corrupt data gives the same picture",
         "expect clipping to cure a NaN: a NaN norm makes every gradient NaN",

@@ -46,6 +46,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "low-clipping": "sometimes",
         "clipped-hard": "always",
         "slow-convergence": "usually",
         "still-improving": "usually",
@@ -77,6 +78,7 @@ CAUSE = Cause(
         "loss-sum-reduction": "the norms are large because the loss is a sum; the threshold is then only the victim",
     },
     fixes=("loosen-clipping", "raise-lr", "use-mean-reduction"),
+    line=("clip",),
     do_not=(
         "remove clipping altogether from a recurrent network or transformer: the next outlier ends the run",
         "read the clipped norm as the real one: it always looks calm",

@@ -66,6 +66,7 @@ CAUSE = Cause(
         "missing-zero-grad": "the opposite: gradients of earlier updates are still there",
     },
     fixes=("clear-after-step",),
+    line=("clearing",),
     do_not=(
         "raise the learning rate: any rate times nothing is nothing",
         "change the model or its initialisation: nothing has been trained yet",

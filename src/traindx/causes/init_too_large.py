@@ -91,10 +91,11 @@ CAUSE = Cause(
         "lr-too-high": "the first loss is at chance and the trouble comes with the updates",
     },
     fixes=("default-init", "add-warmup", "clip-gradients", "normalisation-layers"),
+    line=("random-weights",),
     do_not=(
         "lower the rate first: the wrong start takes even longer to unlearn",
-        "raise the rate to hurry: gradients are large and plain SGD kills the units",
-        "call the first fast drop progress: it is only wrong confidence going away",
+        "raise the learning rate to speed things up: gradients are already large",
+        "mistake the first fast drop for progress: the model is only unlearning its bad initial outputs",
     ),
     doc=DOC,
     cases=(

@@ -51,6 +51,7 @@ CAUSE = Cause(
     group="initialisation",
     prior="rare",
     predicts={
+        "small-gradient-norm": "often",
         "straight-path": "sometimes",
         "initial-weights-small": "always",
         "initial-weights-large": "never",
@@ -95,6 +96,7 @@ CAUSE = Cause(
         "dead-relu": "units never wake; here they do once the weights have grown",
     },
     fixes=("default-init", "normalisation-layers", "residual-connections"),
+    line=("random-weights",),
     do_not=(
         "raise the rate far: once the weights have grown the same rate is too high",
         "stop in the flat stretch while the weight norm grows: the fall comes",

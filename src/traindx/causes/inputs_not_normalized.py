@@ -99,6 +99,7 @@ CAUSE = Cause(
         "val-preprocessing-mismatch": "training is fine and only validation receives another scale",
     },
     fixes=("normalise-inputs", "normalisation-layers", "lower-lr"),
+    line=("input-origin",),
     do_not=(
         "lower the learning rate until it stops exploding: the small features then learn nothing",
         "add clipping first: it hides the overshoot and keeps the cause",

@@ -92,6 +92,7 @@ CAUSE = Cause(
         "nll-without-log-softmax": "labels are in range and the loss still falls without end",
     },
     fixes=("fix-label-encoding",),
+    line=("symptom", "target"),
     do_not=(
         "add a spare output to stop an index error: the codes stay shifted and one class stays unreachable",
         "take the absolute value of a negative loss: labels outside 0 to 1 cause it",

@@ -95,6 +95,7 @@ CAUSE = Cause(
         "frozen-params": "weights do not change; here they move freely and learn noise",
     },
     fixes=("check-label-alignment",),
+    line=("shuffled-apart",),
     do_not=(
         "search for a learning rate: no rate learns noise",
         "add epochs or capacity: a flat loss is not underfitting, and memorisation is all you would buy",

@@ -94,6 +94,7 @@ CAUSE = Cause(
         "lr-too-high": "loss and gradient norm grow for some steps before the NaN",
     },
     fixes=("use-log-space", "clamp-before-log", "resume-from-checkpoint"),
+    line=("nonfinite",),
     do_not=(
         "add epsilon outside the logarithm: log(x) + 1e-8 is still minus infinity",
         "mask the result with where or nan_to_num: the gradient is NaN already",

@@ -88,6 +88,7 @@ CAUSE = Cause(
         "lr-too-low": "the loss still falls and predictions still differ from sample to sample",
     },
     fixes=("match-shapes",),
+    line=("broadcast",),
     do_not=(
         "silence the size warning: it is the only message there is",
         "enlarge the model or add features: this loss cannot see them",

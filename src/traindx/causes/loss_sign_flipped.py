@@ -93,6 +93,7 @@ CAUSE = Cause(
         "healthy": "a maximised objective (reward, likelihood, ELBO) is meant to rise",
     },
     fixes=("flip-loss-sign",),
+    line=("sign",),
     do_not=(
         "lower the learning rate: it only slows the walk in the wrong direction",
         "clip gradients: their direction is wrong, not their size",

@@ -82,6 +82,7 @@ CAUSE = Cause(
         "lr-too-high": "starts at chance level; only later values are large",
     },
     fixes=("use-mean-reduction", "clip-gradients", "lower-lr"),
+    line=("reduction",),
     do_not=(
         "tune the rate to the sum: the next change of batch size breaks it again",
         "compare these losses with other runs: they carry the batch size",

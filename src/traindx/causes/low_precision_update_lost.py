@@ -65,10 +65,12 @@ CAUSE = Cause(
     group="numerics",
     prior="rare",
     predicts={
+        "half-precision": "often",
         "straight-path": "sometimes",
         "weights-at-start": "sometimes",
         "adapter-at-zero": "never",
-        "updates-lost-to-rounding": "always",
+        "updates-lost-to-rounding": "usually",
+        "gradients-underflow": "usually",
         "unchanged-weights": "sometimes",
         "tiny-updates": "often",
         "plateau": "usually",
@@ -99,7 +101,8 @@ CAUSE = Cause(
         "fp16-overflow": "NaN and a falling loss scale; lost updates are silent",
         "lr-decayed-too-early": "the logged rate is near zero; here it is not",
     },
-    fixes=("keep-fp32-master", "use-bf16-optimizer", "raise-lr"),
+    fixes=("keep-fp32-master", "use-grad-scaler", "use-bf16-optimizer", "raise-lr"),
+    line=("half",),
     do_not=(
         "lower or decay the learning rate: smaller updates are lost more surely",
         "swap bf16 weights for fp16 ones: finer steps, but they overflow",

@@ -52,6 +52,9 @@ CAUSE = Cause(
     group="learning rate",
     prior="common",
     predicts={
+        "constant-rate": "usually",
+        "small-gradient-norm": "never",
+        "spike-at-rate-change": "rarely",
         "straight-path": "never",
         "plateau": "usually",
         "oscillation": "sometimes",
@@ -85,6 +88,7 @@ CAUSE = Cause(
         "overfitting": "the train loss keeps falling while validation worsens; here both hover",
     },
     fixes=("add-lr-decay", "reduce-on-plateau", "increase-batch", "ensemble-models", "cyclical-lr"),
+    line=("optimizer",),
     do_not=(
         "raise the rate to escape a local minimum: on a noise floor the circle only gets wider",
         "enlarge the model before a short test with a tenth of the rate: only a capacity limit would stay",

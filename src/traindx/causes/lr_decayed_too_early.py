@@ -54,6 +54,7 @@ CAUSE = Cause(
     group="learning rate",
     prior="occasional",
     predicts={
+        "constant-rate": "never",
         "straight-path": "usually",
         "schedule-per-batch": "often",
         "lr-schedule-anomaly": "always",
@@ -89,6 +90,7 @@ CAUSE = Cause(
         "healthy": "a rate that reaches zero at the planned end of a converged run is right",
     },
     fixes=("step-scheduler-per-epoch", "reduce-on-plateau", "resume-from-checkpoint", "train-longer"),
+    line=("scheduler",),
     do_not=(
         "raise the initial rate: the schedule kills it after the same number of calls",
         "add epochs: steps of length zero add nothing",

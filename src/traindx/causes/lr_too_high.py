@@ -60,6 +60,11 @@ CAUSE = Cause(
     group="learning rate",
     prior="very common",
     predicts={
+        "lr-above-usual": "often",
+        "lr-below-usual": "never",
+        "spike-at-rate-change": "often",
+        "small-gradient-norm": "never",
+        "warming-up": "rarely",
         "straight-path": "never",
         "nan-from-growth": "always",
         "nonfinite-inputs": "never",
@@ -112,9 +117,10 @@ CAUSE = Cause(
         "clip-gradients",
         "increase-batch",
     ),
+    line=("setting lr",),
     do_not=(
         "add clipping first: it hides the overshoot and keeps the cause",
-        "change the optimizer: a step that is too long is too long in all of them",
+        "switch optimizers: the learning rate will still be too high",
         "lower the rate for a NaN in the first steps before checking precision, inputs and labels",
         "train longer: an unstable rate does not settle by itself",
     ),

@@ -50,6 +50,8 @@ CAUSE = Cause(
     group="learning rate",
     prior="common",
     predicts={
+        "lr-below-usual": "often",
+        "lr-above-usual": "never",
         "dead-units": "rarely",
         "straight-path": "usually",
         "weights-at-start": "rarely",
@@ -97,6 +99,7 @@ CAUSE = Cause(
         "frozen-params": "frozen weights do not change by a single bit",
     },
     fixes=("raise-lr", "lr-range-test", "scale-lr-with-batch", "add-momentum"),
+    line=("setting lr",),
     do_not=(
         "just add epochs: a rate ten times higher costs nothing, ten times the epochs cost ten times the money",
         "enlarge the model: it would crawl as well",

@@ -94,6 +94,7 @@ CAUSE = Cause(
         "wrong-loss": "the metric does not follow the loss; here both stop at the linear optimum",
     },
     fixes=("add-activation", "default-init"),
+    line=("hidden-layer",),
     do_not=(
         "add layers or width: stacked linear maps are one linear map",
         "raise the learning rate: the optimum of the linear model is already reached",

@@ -47,6 +47,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="rare",
     predicts={
+        "high-momentum": "always",
         "straight-path": "rarely",
         "momentum-extreme": "always",
         "nan-from-growth": "often",
@@ -85,6 +86,7 @@ CAUSE = Cause(
         "not-shuffled": "the period is exactly one epoch",
     },
     fixes=("lower-momentum", "lower-lr", "add-warmup"),
+    line=("setting momentum",),
     do_not=(
         "only lower the rate: the waves get longer, not smaller",
         "read one wave as a plateau or overfitting: look at two periods",

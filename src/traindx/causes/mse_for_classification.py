@@ -87,6 +87,7 @@ CAUSE = Cause(
         "model-too-small": "width helps there; a confidently wrong sample stays stuck here",
     },
     fixes=("use-cross-entropy", "use-bce-with-logits", "match-loss-to-task"),
+    line=("loss-built",),
     do_not=(
         "compare losses by number: 0.05 of squared error on one-hot targets is close to chance",
         "raise the learning rate: saturated wrong answers receive almost no gradient at any rate",

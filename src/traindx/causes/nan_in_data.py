@@ -97,6 +97,7 @@ CAUSE = Cause(
         "corrupt-samples": "wild but finite values: a spike that recovers instead of NaN",
     },
     fixes=("drop-bad-samples", "resume-from-checkpoint", "skip-bad-batches"),
+    line=("nonfinite", "missing-values", "input-origin"),
     do_not=(
         "lower the learning rate first: for NaN, precision and data together are about two thirds of the causes",
         "rely on gradient clipping: a NaN norm turns every gradient into NaN",

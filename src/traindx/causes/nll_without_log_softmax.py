@@ -84,6 +84,7 @@ CAUSE = Cause(
         "healthy": "a density model or a maximised objective may be negative on purpose",
     },
     fixes=("use-cross-entropy", "add-log-softmax"),
+    line=("softmax", "last-layer", "loss"),
     do_not=(
         "clip gradients to keep it finite: a slower fall to minus infinity is no learning",
         "take the absolute value of the loss: the optimum is then a score of zero",

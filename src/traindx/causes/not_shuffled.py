@@ -89,6 +89,7 @@ CAUSE = Cause(
         "overfitting": "the gap remains after a shuffled split; a tail split's gap disappears",
     },
     fixes=("shuffle-data", "set-sampler-epoch", "stratify-split"),
+    line=("loader",),
     do_not=(
         "shuffle across time in a forecast: the future leaks into training",
         "lower the learning rate to flatten the saw: forgetting only becomes slower",

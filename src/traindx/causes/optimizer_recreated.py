@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "spike-at-rate-change": "sometimes",
         "optimizer-rebuilt": "usually",
         "loss-spike": "often",
         "slow-convergence": "often",
@@ -75,6 +76,7 @@ CAUSE = Cause(
         "lr-decay-missing": "no jumps at all, just a constant rate and a noisy floor",
     },
     fixes=("keep-one-optimizer", "restore-optimizer-state", "add-warmup"),
+    line=("rebuilt",),
     do_not=(
         "tune the rate against the jumps: they belong to the code",
         "rebuild the optimizer to change the rate: set group['lr'] instead",

@@ -86,6 +86,7 @@ CAUSE = Cause(
         "train-val-leak": "only validation is too good; padding flatters train and validation alike",
     },
     fixes=("mask-padding",),
+    line=("loss-built",),
     do_not=(
         "compare the loss with a run of other sequence lengths: the padding share rescales it",
         "raise the learning rate: the real tokens' gradient is diluted by padding, not small in itself",

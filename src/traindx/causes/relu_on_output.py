@@ -86,6 +86,7 @@ CAUSE = Cause(
         "loss-shape-broadcast": "every prediction is the mean of the targets, not zero",
     },
     fixes=("remove-output-activation", "scale-output-range"),
+    line=("relu",),
     do_not=(
         "shift the targets to be positive and keep the ReLU: the output unit can still die for all samples",
         "put LeakyReLU there: negative predictions are squeezed to a hundredth of their size",

@@ -65,6 +65,7 @@ CAUSE = Cause(
         "train-val-label-mismatch": "validation labels mean something else; here training never left one batch",
     },
     fixes=("draw-new-batches", "shuffle-data"),
+    line=("repeated-batch",),
     do_not=(
         "add dropout or weight decay: the model is shown nothing else than this batch",
         "collect more data: those that are there are not used",

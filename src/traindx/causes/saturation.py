@@ -50,6 +50,7 @@ CAUSE = Cause(
     group="gradient flow",
     prior="rare",
     predicts={
+        "small-gradient-norm": "often",
         "straight-path": "sometimes",
         "saturated-units": "always",
         "plateau": "often",
@@ -92,6 +93,7 @@ CAUSE = Cause(
         "normalisation-layers",
         "use-relu-family",
     ),
+    line=("hidden-squash", "random-weights"),
     do_not=(
         "raise the rate to push through: larger weights saturate more",
         "remove the output's sigmoid without switching the loss to its logits form",

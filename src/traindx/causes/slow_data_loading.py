@@ -80,6 +80,7 @@ CAUSE = Cause(
         "straggler-rank": "one rank waits for data and the others wait for it",
     },
     fixes=("add-workers", "cache-data", "augment-on-device"),
+    line=("slow-read", "loader"),
     do_not=(
         "enlarge the model to use the accelerator: each step then waits and computes",
         "raise the batch size: the time per sample is the limit",

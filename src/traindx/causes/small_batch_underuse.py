@@ -75,6 +75,7 @@ CAUSE = Cause(
         "too-few-workers": "data time is large; here it is close to zero",
     },
     fixes=("increase-batch", "compile-model", "use-bf16"),
+    line=("setting batch_size", "loader"),
     do_not=(
         "raise the batch and keep the learning rate: the number of updates falls and convergence with it",
         "accumulate gradients instead: the kernels stay as small as they were",

@@ -89,6 +89,7 @@ CAUSE = Cause(
         "lr-too-low": "the loss is still falling; a softmax floor is flat while accuracy is high",
     },
     fixes=("pass-logits", "use-cross-entropy"),
+    line=("softmax",),
     do_not=(
         "raise the learning rate: the floor ln(e + K - 1) - 1 is algebra, no optimiser passes it",
         "enlarge the model: a perfect classifier has this same loss",

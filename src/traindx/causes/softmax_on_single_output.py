@@ -58,7 +58,7 @@ CAUSE = Cause(
         "flat-from-start": "always",
         "prediction-collapse": "always",
         "unchanged-weights": "usually",
-        "vanishing-gradients": "usually",
+        "vanishing-gradients": "often",
         "tiny-updates": "often",
         "high-initial-loss": "often",
         "loss-at-chance": "often",
@@ -87,6 +87,7 @@ CAUSE = Cause(
         "detached-graph": "gradients are None; here they are there and exactly zero",
     },
     fixes=("sigmoid-for-one-output", "use-cross-entropy"),
+    line=("softmax", "sigmoid"),
     do_not=(
         "tune the learning rate: the derivative of a constant is zero at any rate",
         "change the initialisation or add layers: the last operation discards whatever they compute",

@@ -88,6 +88,7 @@ CAUSE = Cause(
         "loss-sum-reduction": "the loss is proportional to the batch size, not to its logarithm",
     },
     fixes=("softmax-over-class-dim", "use-cross-entropy"),
+    line=("softmax",),
     do_not=(
         "tune the batch size because the loss reacts to it: that reaction is the fault itself",
         "compare train and validation loss: their scales differ by the log of the two batch sizes",

@@ -97,6 +97,7 @@ CAUSE = Cause(
         "loss-sum-reduction": "the loss is large by a factor of the batch size; halving the batch halves it",
     },
     fixes=("scale-targets", "set-output-bias", "lower-lr"),
+    line=("target-origin", "loss"),
     do_not=(
         "read the size of the loss as failure: divide it by the variance of the targets first",
         "lower the learning rate until it survives: the walk to the mean then takes even longer",

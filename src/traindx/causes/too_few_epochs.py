@@ -92,6 +92,7 @@ CAUSE = Cause(
         "healthy": "a long run may end with a slight slope; what it still gains is small against what it gained",
     },
     fixes=("train-longer", "decrease-batch", "raise-lr", "use-pretrained"),
+    line=("setting epochs", "outer-loop"),
     do_not=(
         "answer a flat loss with more epochs: not learning is not undertrained",
         "continue with a rate that has decayed to zero: nothing will move",

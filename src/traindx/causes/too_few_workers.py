@@ -79,6 +79,7 @@ CAUSE = Cause(
         "straggler-rank": "one rank alone is slow and all others wait in the gradient exchange",
     },
     fixes=("add-workers", "cache-data", "augment-on-device"),
+    line=("setting workers", "loader"),
     do_not=(
         "set a very high number blindly: memory is copied per process and the cores thrash",
         "open file or database handles before the fork: workers then share one read position",

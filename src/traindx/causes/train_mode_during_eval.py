@@ -88,6 +88,7 @@ CAUSE = Cause(
         "not-shuffled": "the train loss itself saws with the epoch; here only validation scatters",
     },
     fixes=("call-model-eval", "recalibrate-batchnorm", "normalisation-layers"),
+    line=("without-eval",),
     do_not=(
         "report the training-mode score: each prediction then depends on the other samples in its batch",
         "smooth the validation curve: the scatter is the evidence",

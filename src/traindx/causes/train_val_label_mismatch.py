@@ -95,6 +95,7 @@ CAUSE = Cause(
         "loss-sign-flipped": "train is below chance too",
     },
     fixes=("share-label-map", "check-label-alignment"),
+    line=("held-out-prepared",),
     do_not=(
         "retrain before looking at the confusion matrix: the model may be perfect",
         "early-stop on this validation loss: it selects the worst model",

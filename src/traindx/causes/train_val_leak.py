@@ -95,6 +95,7 @@ CAUSE = Cause(
         "class-imbalance": "a high accuracy that is the majority share and does not move",
     },
     fixes=("split-without-leak", "fit-preprocessing-on-train"),
+    line=("leak",),
     do_not=(
         "ship or publish this score: it says nothing about new data",
         "add regularisation: the measurement is broken, not the model",

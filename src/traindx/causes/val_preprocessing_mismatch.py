@@ -96,6 +96,7 @@ CAUSE = Cause(
         "labels-misaligned": "train itself only memorises slowly; here train learns fast",
     },
     fixes=("same-preprocessing",),
+    line=("held-out-prepared",),
     do_not=(
         "add regularisation or data: the model is fine on the inputs it was trained with",
         "fine-tune on the validation transform: the next pipeline will differ again",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     group="gradient flow",
     prior="occasional",
     predicts={
+        "small-gradient-norm": "usually",
         "straight-path": "sometimes",
         "equal-initial-weights": "never",
         "vanishing-gradients": "always",
@@ -103,6 +104,7 @@ CAUSE = Cause(
         "residual-connections",
         "gated-recurrence",
     ),
+    line=("hidden-squash",),
     do_not=(
         "clip gradients: clipping only shortens them",
         "raise the learning rate: the last layer blows up long before the first one moves",

@@ -52,6 +52,9 @@ CAUSE = Cause(
     group="learning rate",
     prior="occasional",
     predicts={
+        "warm-up-seen": "never",
+        "warming-up": "never",
+        "spike-at-rate-change": "sometimes",
         "nan-from-growth": "often",
         "nonfinite-inputs": "never",
         "lr-schedule-anomaly": "often",
@@ -89,6 +92,7 @@ CAUSE = Cause(
         "optimizer-recreated": "the same early roughness returns at every epoch or at the resume step",
     },
     fixes=("add-warmup", "clip-gradients", "lower-lr", "normalisation-layers"),
+    line=("optimizer",),
     do_not=(
         "lower the peak rate for the whole run because of its first steps",
         "warm up for half of the run: the rate is then never high long enough",

@@ -48,6 +48,7 @@ CAUSE = Cause(
     group="optimisation",
     prior="occasional",
     predicts={
+        "strong-weight-decay": "always",
         "weights-decayed-away": "usually",
         "underfitting": "usually",
         "plateau": "usually",
@@ -84,6 +85,7 @@ CAUSE = Cause(
         "vanishing-gradients": "flat from the first step; decay lets the run begin and then pulls it back",
     },
     fixes=("lower-weight-decay", "use-adamw", "resume-from-checkpoint"),
+    line=("setting weight_decay",),
     do_not=(
         "enlarge the model: the pull acts on every new weight as well",
         "raise the rate under AdamW: the pull grows with it",

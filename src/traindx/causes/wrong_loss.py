@@ -99,6 +99,7 @@ CAUSE = Cause(
         "model-too-small": "loss and metric agree with each other and improve with width",
     },
     fixes=("match-loss-to-task",),
+    line=("loss-built",),
     do_not=(
         "tune hyper-parameters: diagnose first, a better optimum of the wrong objective is still wrong",
         "swap the optimizer: it is rarely the issue and here it optimises the wrong number",

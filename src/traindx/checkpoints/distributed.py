@@ -19,8 +19,8 @@ _OPTIMIZER = ("optimizer.state.", "optim.state.", "app.optim.state.", "app.optim
 
 def read(folder: Path) -> Checkpoint:
     """The tensors by name. A tensor in several pieces is given as several, numbered."""
-    told = torchfile.read_pickle(folder / ".metadata")
-    places = told.state.get("storage_data") if isinstance(told, Object) and isinstance(told.state, dict) else None
+    stated = torchfile.read_pickle(folder / ".metadata")
+    places = stated.state.get("storage_data") if isinstance(stated, Object) and isinstance(stated.state, dict) else None
     if not isinstance(places, dict) or len(places) > MOST_PIECES:
         raise TraindxError(f"{folder}/.metadata lists no tensors.", "Was it written by torch.distributed.checkpoint?")
     weights: dict[str, Tensor] = {}

@@ -66,13 +66,13 @@ def _summary(found: Measured) -> str:
 def _settings(found: Measured) -> dict[str, Any]:
     """What the checkpoint tells of the training's settings; the optimiser's own numbers win over a config's."""
     flat = flatten(found.checkpoint.config)
-    told: dict[str, Any] = {
+    stated: dict[str, Any] = {
         name: value for name, value in flat.items() if not isinstance(value, int) or abs(value) <= MOST_NUMBER
     }
-    told["model_parameters"] = sum(layer.stats.size for layer in found.layers.values() if not layer.buffer)
+    stated["model_parameters"] = sum(layer.stats.size for layer in found.layers.values() if not layer.buffer)
     for optimizer in found.checkpoint.optimizers[:1]:
         options = optimizer.groups[0].options if optimizer.groups else {}
-        told["optimizer"] = "adam" if "betas" in options else "sgd" if "momentum" in options else ""
+        stated["optimizer"] = "adam" if "betas" in options else "sgd" if "momentum" in options else ""
         rate = options.get("initial_lr", options.get("lr"))
         decay = [group.options.get("weight_decay") for group in optimizer.groups]
         numbers = {
@@ -80,8 +80,8 @@ def _settings(found: Measured) -> dict[str, Any]:
             "momentum": options.get("momentum"),
             "weight_decay": max((d for d in decay if isinstance(d, int | float)), default=None),
         }
-        told |= {f"optimizer.{name}": value for name, value in numbers.items() if isinstance(value, int | float)}
-    return {name: value for name, value in told.items() if value != ""}
+        stated |= {f"optimizer.{name}": value for name, value in numbers.items() if isinstance(value, int | float)}
+    return {name: value for name, value in stated.items() if value != ""}
 
 
 def _quantile(place: int, layer: Layer) -> Cell:

@@ -59,7 +59,9 @@ def open_checkpoint(path: Path) -> Checkpoint:
 
 
 def _file(path: Path) -> Checkpoint:
-    """One file, recognised by its content."""
+    """One file, recognised by its content. A named pipe or a device is refused before it is opened."""
+    if not path.is_file():
+        raise TraindxError(f"{path} is a named pipe or a device, not a file.", f"Read are {_KINDS}.")
     with path.open("rb") as file:
         head = file.read(64)
     if not head:
@@ -115,8 +117,8 @@ def _named(tensors: list[Tensor]) -> dict[str, Tensor]:
 
 def _sharded(index: Path) -> Checkpoint:
     """Weights in several files, listed by an index."""
-    told = load_json(index)
-    places = told.get("weight_map") if isinstance(told, dict) else None
+    stated = load_json(index)
+    places = stated.get("weight_map") if isinstance(stated, dict) else None
     if not isinstance(places, dict) or not places:
         raise TraindxError(f"{index} lists no weights.", "It should hold a weight_map of names and files.")
     files = sorted({str(name) for name in places.values()})
@@ -191,8 +193,8 @@ def _beside(folder: Path, found: Checkpoint, only_config: bool = False) -> None:
     """What a trainer leaves beside the weights: settings, the optimiser's state, how far it was."""
     for name in CONFIGS:
         if (folder / name).is_file():
-            told = load_json(folder / name)
-            found.config.update(told if isinstance(told, dict) else {})
+            stated = load_json(folder / name)
+            found.config.update(stated if isinstance(stated, dict) else {})
     if only_config:
         return
     if not found.optimizers:

@@ -74,8 +74,8 @@ def _deviations(stats: Stats, config: Mapping[str, Any]) -> Iterator[tuple[str, 
     """Normal starts: embeddings, transformers of Hugging Face and GPT-2's scaled projections, He, Xavier, LeCun."""
     tensor = stats.tensor
     fan_in, fan_out = tensor.row_size, tensor.rows * math.prod(tensor.shape[2:])
-    told = config.get("initializer_range")
-    base = float(told) if isinstance(told, int | float) and 0 < told < 10 else 0.02
+    stated = config.get("initializer_range")
+    base = float(stated) if isinstance(stated, int | float) and 0 < stated < 10 else 0.02
     layers = next((config[key] for key in ("n_layer", "num_hidden_layers") if isinstance(config.get(key), int)), 0)
     yield f"normal {base:g}", base
     if layers > 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from traindx.checkpoints.tensor import Tensor
 from traindx.errors import TraindxError
 
 Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
+SECONDS, BYTES_A_SECOND = 20.0, 20e6  # that measuring may take, by the size: a slow disk reads more
 ADAPTER = re.compile(r"lora|adapter|loha|lokr|ia3", re.IGNORECASE)
 _NORM_GAIN = re.compile(r"(norm\w*|(^|[._])(ln|bn)[_\w]*)\.weight$", re.IGNORECASE)
 
@@ -109,7 +111,14 @@ def measured(checkpoint: Checkpoint, before: Checkpoint | None = None, progress:
     for optimizer in checkpoint.optimizers:
         pushed |= updates(optimizer, checkpoint, tick)
     layers: dict[str, Layer] = {}
+    ends = time.monotonic() + SECONDS + total / BYTES_A_SECOND
     for name, tensor in checkpoint.weights.items():
+        if time.monotonic() > ends:
+            checkpoint.lost.append(
+                f"{len(checkpoint.weights) - len(layers)} of {len(checkpoint.weights)} tensors were not measured: the "
+                f"time for a file of this size was over."
+            )
+            break
         stats = measure(tensor, keep)
         tick(tensor)
         other = before.weights.get(name) if before is not None else None

@@ -57,8 +57,8 @@ def _array(path: Path, name: str, entry: Entry) -> Tensor | None:
     if length > MOST_HEADER or begin + length > len(head):
         raise TraindxError(f"{path}: {name[:200]!r} has a header of {length} bytes.", _AGAIN)
     try:
-        told = ast.literal_eval(head[begin : begin + length].decode("latin1").strip())
-        kind, fortran, shape = told["descr"], told["fortran_order"], tuple(told["shape"])
+        stated = ast.literal_eval(head[begin : begin + length].decode("latin1").strip())
+        kind, fortran, shape = stated["descr"], stated["fortran_order"], tuple(stated["shape"])
     except (ValueError, SyntaxError, KeyError, TypeError, RecursionError, MemoryError) as error:
         raise TraindxError(f"{path}: {name[:200]!r} has a header that cannot be read.", _AGAIN) from error
     if any(not isinstance(size, int) or size < 0 for size in shape) or len(shape) > MOST_DIMENSIONS:

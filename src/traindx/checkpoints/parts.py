@@ -189,10 +189,10 @@ def settings_in(tree: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if isinstance(tree, Mapping):
         for name in _SETTINGS:
-            told = tree.get(name)
-            told = told.state if isinstance(told, Object) else told
-            if isinstance(told, Mapping):
-                simple = {key: value for key, value in told.items() if isinstance(value, str | int | float | bool)}
+            stated = tree.get(name)
+            stated = stated.state if isinstance(stated, Object) else stated
+            if isinstance(stated, Mapping):
+                simple = {key: value for key, value in stated.items() if isinstance(value, str | int | float | bool)}
                 found.update({str(key): _number(value) for key, value in simple.items()})
     return found
 

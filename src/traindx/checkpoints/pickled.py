@@ -15,6 +15,7 @@ MOST_OPCODES = 10_000_000  # some forty for each tensor: a quarter of a million 
 MOST_BYTES = 1 << 27
 NAMED = 12
 DEEPEST_KEY = 8
+LARGEST_KEY = 1 << 53  # as a number; keys are names and counts
 _MARK = object()
 _CONSTANTS: dict[str, Any] = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 _IGNORED = frozenset({"PROTO", "FRAME", "STOP"})
@@ -162,7 +163,9 @@ def _set(target: Any, items: list[Any]) -> None:
 
 def _key(value: Any, depth: int = 0) -> Any:
     """A key, if it may be hashed: Python hashes nested tuples by recursion in C, and a deep one would end the
-    process."""
+    process. Numbers beyond the range of their hash could be chosen to collide, and a table of them takes hours."""
+    if isinstance(value, int | float) and not abs(value) < LARGEST_KEY:
+        raise Damaged("a key that is no count and no name")
     if isinstance(value, tuple):
         if depth >= DEEPEST_KEY:
             raise Damaged("a key that is nested too deeply")

@@ -41,16 +41,16 @@ def read(path: Path) -> tuple[list[Tensor], dict[str, str], list[str]]:
         entries: dict[str, Any] = msgspec.json.decode(header, type=dict[str, Any])
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise TraindxError(f"{path} has a header that is no JSON ({str(error)[:100]}).", _AGAIN) from error
-    told = entries.pop("__metadata__", {})
-    metadata = {str(key): str(value) for key, value in told.items()} if isinstance(told, dict) else {}
+    stated = entries.pop("__metadata__", {})
+    metadata = {str(key): str(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
     return _tensors(path, entries, 8 + length, size), metadata, _unreadable(entries)
 
 
 def _tensors(path: Path, entries: dict[str, Any], begin: int, size: int) -> list[Tensor]:
     found: list[tuple[int, int, Tensor | None]] = []
-    for name, told in entries.items():
+    for name, stated in entries.items():
         try:
-            entry = msgspec.convert(told, _Entry)
+            entry = msgspec.convert(stated, _Entry)
         except msgspec.ValidationError as error:
             raise TraindxError(f"{path}: {name[:200]!r} is described wrongly ({error}).", _AGAIN) from error
         low, high = entry.data_offsets
@@ -82,4 +82,4 @@ def _tensors(path: Path, entries: dict[str, Any], begin: int, size: int) -> list
 
 
 def _unreadable(entries: dict[str, Any]) -> list[str]:
-    return sorted({str(told.get("dtype"))[:40] for told in entries.values() if told.get("dtype") not in SIZES})
+    return sorted({str(stated.get("dtype"))[:40] for stated in entries.values() if stated.get("dtype") not in SIZES})

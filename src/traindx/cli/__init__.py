@@ -17,6 +17,7 @@ import typer
 from traindx.cli import (
     ask,
     cases,
+    check,
     checkpoint,
     compare,
     completion,
@@ -37,6 +38,7 @@ from traindx.cli.manual import Manual, add_examples
 from traindx.cli.script_options import SCRIPT_OPTIONS, FaithfulCommand, ScriptCommand
 from traindx.cli.talk import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, Closed, close_quietly, is_terminal, say
 from traindx.errors import EXIT_BUG, EXIT_OK, EXIT_UNUSABLE_INPUT, TraindxError
+from traindx.secrets import VARIABLE as SCRUB
 from traindx.version import __version__
 
 DEBUG_VARIABLE = "TRAINDX_DEBUG"
@@ -67,6 +69,7 @@ app.command("serve")(serve.command)
 app.command("watch")(watch.command)
 app.command("run", cls=FaithfulCommand, context_settings=SCRIPT_OPTIONS)(run.command)
 app.command("fix", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(fix.command)
+app.command("check", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(check.command)
 app.command("trial", cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(trial.command)
 probe.register(app)
 add_examples(app)
@@ -84,11 +87,28 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
+    no_scrub: Annotated[
+        bool, typer.Option("--no-scrub", help="Leave tokens, passwords and keys in what is stored and shown.")
+    ] = False,
 ) -> int:
+    if no_scrub:
+        os.environ[SCRUB] = "off"
     if context.invoked_subcommand is None:
         if is_terminal(sys.stdin) and is_terminal(sys.stdout) and is_terminal(sys.stderr):
-            return ask.interview()
+            return _offer()
         print(context.get_help())
+    return EXIT_OK
+
+
+def _offer() -> int:
+    """Say what lies in this directory and what to type for it; the interview is for when there is nothing."""
+    from traindx.cli.here import look_around, offers
+
+    lines = offers(look_around(Path()))
+    if not lines:
+        return ask.interview()
+    more = ["  traindx ask        no log at hand: an interview", "  traindx --help     all commands"]
+    print("\n".join(["traindx: why a training fails. Here you can type:", "", *lines, "", *more]))
     return EXIT_OK
 
 
@@ -101,6 +121,7 @@ def _commands() -> Callable[..., int | None]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and give its exit code; every fault ends in one sentence on stderr."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _replace_missing_streams()
     _tolerate_narrow_encodings()
     completion.prepare()
     try:
@@ -137,6 +158,13 @@ def _usage(error: Exception, arguments: Sequence[str]) -> str:
     if message.startswith("No such command") and Path(first).exists():
         return f"{message} To diagnose it: traindx diagnose {first}"
     return f"{message} See: {command} --help"
+
+
+def _replace_missing_streams() -> None:
+    """Python has no stream at all where one was closed before it began (`2>&-`): what goes there is for nobody."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _tolerate_narrow_encodings() -> None:

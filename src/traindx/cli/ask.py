@@ -135,12 +135,12 @@ def _session(given: Given, held: Mapping[str, Any] | None, answered: Mapping[str
         session.script = script if given.scripts else session.script
     else:
         session = start(_run(given.runs), script, settings)
-    told = answered.get(
+    stated = answered.get(
         "answers", {name: value for name, value in answered.items() if name not in ("run", "script", "config", "says")}
     )
-    if not isinstance(told, Mapping):
+    if not isinstance(stated, Mapping):
         raise TraindxError("`answers` is no mapping of questions to answers.", f"Questions: {', '.join(questions())}.")
-    for name, value in told.items():
+    for name, value in stated.items():
         session.answer(str(name), value)
     return session
 

@@ -118,12 +118,12 @@ def confirm(
     from traindx.causes import causes
 
     with _book() as book:
-        told = cause or book.get(number).likeliest or "healthy"
-        if told not in causes():
-            raise TraindxError(f"There is no cause called {told!r}.", "See: traindx list causes")
-        changes: dict[str, str] = {"status": "confirmed", "cause": told, **({"note": note[:400]} if note else {})}
+        stated = cause or book.get(number).likeliest or "healthy"
+        if stated not in causes():
+            raise TraindxError(f"There is no cause called {stated!r}.", "See: traindx list causes")
+        changes: dict[str, str] = {"status": "confirmed", "cause": stated, **({"note": note[:400]} if note else {})}
         book.change(number, **changes)
-    say(f"case {number}: confirmed {told}; undo with: traindx cases reject {number}")
+    say(f"case {number}: confirmed {stated}; undo with: traindx cases reject {number}")
     return EXIT_OK
 
 
@@ -233,7 +233,7 @@ def _table(cases: list[Case], likeness: list[str] | None = None) -> str:
     for place, case in enumerate(cases):
         label = clean(f"{Path(case.source).name} ({case.name})" if case.name else case.source)
         trials = ", ".join(f"{trial.fix} {trial.verdict}" for trial in case.trials[:2])
-        told = [
+        stated = [
             str(case.id),
             case.created[:10],
             shorten(label, 36),
@@ -242,7 +242,7 @@ def _table(cases: list[Case], likeness: list[str] | None = None) -> str:
             _status(case),
             trials,
         ]
-        rows.append([*told, *([likeness[place]] if likeness else [])])
+        rows.append([*stated, *([likeness[place]] if likeness else [])])
     return "\n".join(table(rows, right=frozenset({"case", "alike"}))) + "\n"
 
 

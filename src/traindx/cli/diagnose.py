@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,6 +33,7 @@ Format = Annotated[
         help=f"One of {', '.join(sorted(reporters()))}; text, or what the ending of -o says.",
     ),
 ]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Everything that the page leaves out for brevity.")]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report here.")]
 
 
@@ -55,9 +57,10 @@ def command(
     metric: Annotated[str | None, typer.Option(metavar="NAME", help="The metric to judge the run by.")] = None,
     goal: Annotated[Goal | None, typer.Option(help="Whether that metric should fall or rise.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Keep watching; tell every change until Ctrl-C.")] = False,
+    verbose: Verbose = False,
 ) -> int:
     """Say what is wrong with a training run and what to do."""
-    reporter = reporter_for(format, output)
+    reporter = reporter_for(format, output, verbose)
     check_writable(output)
     settings = settings_of(classes, metric, goal)
     if follow:
@@ -70,15 +73,15 @@ def command(
     return exit_code([diagnosis for _, diagnosis in pairs])
 
 
-def reporter_for(format: str | None, output: Path | None) -> Reporter:
-    """The format asked for, else the one the file's ending names, else text."""
+def reporter_for(format: str | None, output: Path | None, verbose: bool = False) -> Reporter:
+    """The format asked for, else the one the file's ending names, else text; `verbose` where it has more to show."""
     known = reporters()
-    if format is not None:
-        if format not in known:
-            raise typer.BadParameter(f"{format!r} is not one of {', '.join(sorted(known))}.", param_hint="--format")
-        return known[format]
+    if format is not None and format not in known:
+        raise typer.BadParameter(f"{format!r} is not one of {', '.join(sorted(known))}.", param_hint="--format")
     ending = output.suffix.lower() if output is not None else ""
-    return next((reporter for reporter in known.values() if ending in reporter.suffixes), known[DEFAULT_FORMAT])
+    by_ending = next((reporter for reporter in known.values() if ending in reporter.suffixes), known[DEFAULT_FORMAT])
+    chosen = by_ending if format is None else known[format]
+    return replace(chosen, render=chosen.render_all) if verbose and chosen.render_all is not None else chosen
 
 
 def examined(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) -> list[tuple[Run, Diagnosis]]:
@@ -117,10 +120,10 @@ def report(diagnoses: Sequence[Diagnosis], reporter: Reporter, output: Path | No
     emit(reporter.render(diagnoses, color=color, width=width), output)
 
 
-def report_to_stderr(diagnosis: Diagnosis) -> None:
+def report_to_stderr(diagnosis: Diagnosis, verbose: bool = False) -> None:
     """Show one diagnosis beside the output of a script, whose stdout is its own."""
     color, width = color_wanted(sys.stderr), width_of(sys.stderr)
-    sys.stderr.write(reporters()[DEFAULT_FORMAT].render([diagnosis], color=color, width=width))
+    sys.stderr.write(reporter_for(DEFAULT_FORMAT, None, verbose).render([diagnosis], color=color, width=width))
     sys.stderr.flush()
 
 

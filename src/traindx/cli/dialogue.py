@@ -21,7 +21,7 @@ OPENING = (
     "traindx asks a few questions and ranks what may be wrong. Answer with numbers or in words; "
     "nothing is sent anywhere and nothing is changed."
 )
-ENOUGH = "No further question would change the answer enough to be worth your time."
+ENOUGH = "That is enough to answer."
 NOTHING_TO_ASK = "Nothing needs to be asked: what was read settles it."
 MAX_WIDTH = 96
 SO_FAR = 3
@@ -158,8 +158,8 @@ def reply_lines(reply: Reply, width: int) -> list[str]:
     """A recognised sentence: what was recognised, what to know about it, and the command that tells in half a
     minute."""
     lines = [f"   {line}" for line in wrap(reply.title, width - 3)]
-    for told in reply.lines:
-        lines += [f"     {line}" for line in wrap(told, width - 5)]
+    for stated in reply.lines:
+        lines += [f"     {line}" for line in wrap(stated, width - 5)]
     if reply.command:
         lines.append(f"     try: {reply.command}")
     return lines
@@ -168,7 +168,7 @@ def reply_lines(reply: Reply, width: int) -> list[str]:
 def _read_from(session: Session) -> list[str]:
     """What was read instead of asked."""
     script = session.script
-    told = [f"{name} = {value}" for name, value in script.settings.items()]
+    stated = [f"{name} = {value}" for name, value in script.settings.items()]
     found = [clean(o.evidence) for o in script.observations if o.state == "present"]
-    lines = [f"read from {clean(script.name)}: {', '.join(told)}."] if told else []
+    lines = [f"read from {clean(script.name)}: {', '.join(stated)}."] if stated else []
     return lines + [f"in {line}" if not line.startswith("in ") else line for line in found]

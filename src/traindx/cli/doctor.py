@@ -251,8 +251,8 @@ def _torch() -> Check:
 
 def _recorder() -> Check:
     """Whether a child of ours takes up what `traindx run` gives it."""
-    from traindx.live.launch import launch
-    from traindx.live.reached import SEEN
+    from traindx.live.host.launch import launch
+    from traindx.live.host.startup_report import SEEN
 
     with tempfile.TemporaryDirectory(prefix="traindx-doctor-") as place:
         seen = Path(place) / "seen"

@@ -22,13 +22,11 @@ Script = Annotated[
     list[str] | None,
     typer.Argument(metavar="SCRIPT ARGS", help="train.py …, -m package.module …, or -- torchrun … train.py"),
 ]
-Steps = Annotated[int, typer.Option(metavar="N", min=10, help="Optimiser steps of an arm at most.")]
+Steps = Annotated[int, typer.Option(metavar="N", min=10, help="Maximum optimiser steps per trial run.")]
 Seconds = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of an arm at most.")]
 Budget = Annotated[float, typer.Option(metavar="S", min=1, help="Seconds of all trials together.")]
 Seeds = Annotated[int, typer.Option(metavar="N", min=2, help="Pairs of runs before a change is called helpful.")]
-Jobs = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="Arms that run at the same time.", show_default="by cores")
-]
+Jobs = Annotated[int | None, typer.Option(metavar="N", min=1, help="Trial runs in parallel.", show_default="by cores")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write diagnosis and verdicts as JSON here.")]
 Page = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="Write it as a page for the browser too.")
@@ -41,6 +39,10 @@ FromStep = Annotated[
 From = Annotated[
     Path | None,
     typer.Option("--from", metavar="RUN.traindx", help="Begin with the state kept by traindx run --checkpoint N."),
+]
+Network = Annotated[bool, typer.Option("--network", help="Let the script use the network in trials.")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="Accept that this system cannot keep a trial from writing outside its copy.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 
@@ -59,13 +61,25 @@ def command(
     json: Json = None,
     output: Page = None,
     write: Annotated[bool, typer.Option("--write", help="Apply the best fix to the script, after asking.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --write: do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    network: Network = False,
+    trust: Trust = False,
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last --write of this directory.")] = False,
+    brief: Annotated[
+        Path | None,
+        typer.Option("--brief", metavar="FILE", help="Write what a repair by hand must satisfy, as JSON."),
+    ] = None,
+    hand: Annotated[
+        str | None,
+        typer.Option("--with", metavar="CMD", help="A command that reads the brief and edits the copy it is run in."),
+    ] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="With --with: how often it may try.")] = 3,
     quiet: Quiet = False,
 ) -> int:
     """Diagnose a training script, try fixes on copies of it, and say with measured proof which one helps."""
     from traindx.trials.editing import require_edits
     from traindx.trials.fixing import Asked, fix
+    from traindx.trials.handing import Hand
 
     if undo:
         return _undo()
@@ -74,15 +88,33 @@ def command(
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
     check_start(from_step, recording)
-    for place in (json, output):
+    check_sandbox(executor, yes, trust)
+    for place in (json, output, brief):
         check_writable(place)
     with heeding_sigterm(), Progress(quiet) as progress:
-        asked = Asked(list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording)
+        helper = Hand(hand, rounds) if hand else None
+        asked = Asked(
+            list(arguments),
+            steps,
+            seconds,
+            budget,
+            seeds,
+            jobs,
+            executor,
+            address,
+            from_step,
+            recording,
+            network,
+            helper,
+        )
         report, edits, interrupted = fix(asked, progress)
+    seen = {root: {name: (root / name).read_bytes() for name in texts} for root, texts in edits.items()}
+    if brief is not None and report.brief is not None:
+        _write_brief(report, brief)
     show(replace(report, writing=write), json, output)
     remember(report)
     if write and edits and not interrupted:
-        _write(edits, yes)
+        _write(edits, yes, seen)
     if interrupted:
         return EXIT_INTERRUPTED
     return EXIT_PROBLEM_FOUND if report.best is not None or report.page.verdict == "unhealthy" else EXIT_OK
@@ -91,6 +123,18 @@ def command(
 def check_start(from_step: int | None, recording: Path | None) -> None:
     if from_step is not None and recording is not None:
         raise TraindxError("--from and --from-step are two ways to begin later.", "Give one of them.")
+
+
+def check_sandbox(executor: str, yes: bool, trust: bool) -> None:
+    """Where only the guard inside Python holds, nobody is to find out afterwards."""
+    from traindx.trials.sandbox import choose
+
+    if executor != "local" or choose().by_system or trust:
+        return
+    said = f"This system has no sandbox for trials: what holds is {choose().holds}."
+    if yes:
+        raise TraindxError(said, "Give --trust where you trust the script, or leave out --yes.")
+    say(said)
 
 
 @contextmanager
@@ -160,15 +204,22 @@ def remember(report: Report) -> None:
             )  # fmt: skip
 
 
-def _write(edits: dict[Path, dict[str, str]], yes: bool) -> None:
+def _write(edits: dict[Path, dict[str, str]], yes: bool, seen: dict[Path, dict[str, bytes]]) -> None:
     from traindx.trials.write import write
 
     for root, texts in edits.items():
         names = ", ".join(texts)
         if not yes and not (is_terminal(sys.stdin) and typer.confirm(f"Change {names}?", err=True)):
             raise TraindxError(f"{names} was not changed.", "Answer yes, or give --yes where nobody can answer.")
-        backup = write(root, texts)
+        backup = write(root, texts, seen[root])
         say(f"changed {names}; the old version is in {backup}; traindx fix --undo takes it back")
+
+
+def _write_brief(report: Report, to: Path) -> None:
+    import json as encoder
+
+    assert report.brief is not None
+    emit(encoder.dumps(report.brief.to_json(), indent=2) + "\n", to)
 
 
 def _undo() -> int:

@@ -149,8 +149,8 @@ def observe(watched: Watched, settings: Settings, *, pause: float = PAUSE_SECOND
 
 def show(before: Sequence[Diagnosis], now: Sequence[Diagnosis], reporter: Reporter, output: Path | None) -> None:
     """The whole page first, then one line a change; a file is written anew at every change."""
-    told = list(changes(before, now)) if before else []
-    if before and not told:
+    stated = list(changes(before, now)) if before else []
+    if before and not stated:
         return
     if output is not None:
         report(now, reporter, output)
@@ -160,7 +160,7 @@ def show(before: Sequence[Diagnosis], now: Sequence[Diagnosis], reporter: Report
     elif not before and output is None:
         report(now, reporter, None)
     else:
-        emit("".join(f"{line}\n" for line in told))
+        emit("".join(f"{line}\n" for line in stated))
 
 
 def changes(before: Sequence[Diagnosis], now: Sequence[Diagnosis]) -> Iterator[str]:

@@ -29,7 +29,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Prove it": {
         "fix": "Try fixes on copies of a script; the best one as a diff",
-        "trial": "Try one change, such as --set lr=x0.1, the same way",
+        "trial": "Try one change, such as --set lr=x0.1, or a patch",
+        "check": "Does a script hold what its repair must satisfy?",
     },
     "Many runs": {
         "compare": "Which is better, what explains it, did it help?",
@@ -98,7 +99,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "sanity": ("traindx sanity train.py",),
     "serve": ("traindx serve runs/", "traindx serve runs/ --port 8080"),
     "speed": ("traindx speed train.py",),
-    "trial": ("traindx trial --set lr=x0.1 train.py", "traindx trial --list"),
+    "trial": ("traindx trial --set lr=x0.1 train.py", "traindx trial --patch mine.diff train.py",
+              "traindx trial --list"),
+    "check": ("traindx fix --brief fix.json train.py", "traindx check --expects fix.json train.py"),
     "watch": ("traindx watch train.traindx", "traindx watch runs/"),
 }  # fmt: skip
 

@@ -101,7 +101,7 @@ def _from_script(
     wanted: list[str] | None, seconds: float | None, arguments: Sequence[str], at_step: int, add_to: Path | None
 ) -> tuple[list[Reading], Run, Diagnosis, int]:
     """Run the script until it has been probed, and diagnose what came of it."""
-    from traindx.live.launch import command_of, launch
+    from traindx.live.host.launch import command_of, launch
     from traindx.readers.probed import probed_run, readings_in
 
     what = command_of(arguments)
@@ -138,7 +138,7 @@ def _from_files(
 def _diagnosed(run: Run, readings: Sequence[Reading], add_to: Path | None) -> tuple[Run, Diagnosis]:
     """The run and what the probes show; together with what the recording holds, where they are added to one."""
     from traindx.engine import diagnose
-    from traindx.live.adding import add_readings
+    from traindx.live.recording.adding import add_readings
     from traindx.opening import read
 
     if add_to is not None:

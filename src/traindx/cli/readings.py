@@ -34,7 +34,7 @@ def check_places(output: Path | None, plot: Path | None, json: Path | None, add_
 
         require_drawing()
     if add_to is not None:
-        from traindx.live.adding import require_recording
+        from traindx.live.recording.adding import require_recording
 
         require_recording(add_to)
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import Format, Output, report_runs, report_to_stderr, reporter_for
+from traindx.cli.diagnose import Format, Output, Verbose, report_runs, report_to_stderr, reporter_for
 from traindx.cli.remembering import remembered
-from traindx.cli.talk import EXIT_INTERRUPTED, check_writable, emit, is_terminal, say
+from traindx.cli.talk import EXIT_INTERRUPTED, Closed, check_writable, emit, is_terminal, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.reporters import reporters
 from traindx.reporters.wording import clean, percent, title_of
 
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
-    from traindx.live.reached import Reached
-    from traindx.live.webhook import Alerter
+    from traindx.live.host.startup_report import Reached
+    from traindx.live.outside.webhook import Alerter
     from traindx.run import Run
 
 NO_STEP = (
@@ -43,6 +46,7 @@ def command(
     gate: Annotated[bool, typer.Option("--gate", help="Exit with 1 when a problem is found, for CI.")] = False,
     budget: Annotated[str, typer.Option(metavar="PERCENT", help="How much of the time recording may take.")] = "1%",
     steps: Annotated[int | None, typer.Option(metavar="N", min=1, help="Stop after N optimiser steps.")] = None,
+    verbose: Verbose = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No status line, no alerts, no page.")] = False,
     push: Annotated[
         bool,
@@ -61,13 +65,26 @@ def command(
     checkpoint: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Keep the state after N updates, for traindx fix --from.")
     ] = None,
+    private: Annotated[
+        bool,
+        typer.Option(
+            "--private", envvar="TRAINDX_PRIVATE", show_envvar=True, help="Keep texts of the data out of the recording."
+        ),
+    ] = False,
+    trace: Annotated[
+        bool,
+        typer.Option(
+            "--trace", envvar="TRAINDX_TRACE", show_envvar=True, help="Trace the first two updates line by line."
+        ),
+    ] = False,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the recording goes; NAME.traindx here.")] = None,
 ) -> int:
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
-    from traindx.live.launch import command_of, launch, name_of
-    from traindx.live.reached import read
-    from traindx.live.store import fresh_folder, note_end
-    from traindx.live.webhook import Alerter, address_of
+    from traindx.live.host.bootstrap import TRACE
+    from traindx.live.host.launch import command_of, launch, name_of
+    from traindx.live.host.startup_report import read
+    from traindx.live.outside.webhook import Alerter, address_of
+    from traindx.live.recording.store import fresh_folder, note_end
 
     for wanted in (json, output):
         check_writable(wanted)
@@ -82,21 +99,25 @@ def command(
         "budget": share,
         "steps": steps,
         **({"push": True} if push else {}),
+        **({"private": True} if private else {}),
         **({"checkpoint": checkpoint} if checkpoint else {}),
     }
+    if trace:
+        os.environ[TRACE] = "1"  # the script's process inherits it
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
         code = launch(what, folder, options, status.tick, seen)
         reached = read(seen.read_text("ascii") if seen.exists() else "")
-    status.clear()
     note_end(folder, code)
     pair, why = _conclude(folder, reached, code)
     page = pair[1] if pair else None
-    _show(page, why, json, quiet)
-    if pair and reporter is not None:
-        from traindx.signals import Settings
+    with _whatever_the_stream(code):
+        status.clear()
+        _show(page, why, json, quiet, verbose)
+        if pair and reporter is not None:
+            from traindx.signals import Settings
 
-        report_runs([pair], Settings(), reporter, output)
+            report_runs([pair], Settings(), reporter, output)
     if alerter is not None:
         alerter.close(_last_words(page, code))
     if code != EXIT_OK:
@@ -104,6 +125,18 @@ def command(
     if page is None:  # a training that was not understood, or a gate that has seen nothing
         return EXIT_UNUSABLE_INPUT if gate or folder.exists() else code
     return EXIT_PROBLEM_FOUND if gate and page.verdict == "unhealthy" else code
+
+
+@contextmanager
+def _whatever_the_stream(code: int) -> Iterator[None]:
+    """The script has ended and its exit code stands: nobody listening, or a full disk, is no reason for another."""
+    try:
+        yield
+    except (Closed, OSError, ValueError, TraindxError) as error:
+        say(f"the page could not be shown ({error}); the script ended with {code}")
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # Python flushes both at its end
 
 
 def budget_of(text: str) -> float:
@@ -127,7 +160,7 @@ def _why_nothing(reached: Reached, code: int) -> str:
         )
     if code != EXIT_OK:
         how = clean(reached.died) or (f"signal {code - 128}" if code > 128 else f"exit code {code}")
-        return f"the script ended before its first optimiser step with {how.rstrip('.')}."
+        return f"the script crashed before its first optimiser step ({how.rstrip('.')})."
     if "torch" in reached.words:
         return "no optimiser step of torch was seen in the script."
     return "torch was not imported."
@@ -136,12 +169,16 @@ def _why_nothing(reached: Reached, code: int) -> str:
 def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Diagnosis] | None, str]:
     """What was recorded with its diagnosis; or nothing, and why."""
     from traindx.engine import diagnose
-    from traindx.live.page import shown
+    from traindx.live.outside.page import shown
     from traindx.opening import read
 
+    if code != EXIT_OK and reached.died:
+        early = _died_early(folder, reached)
+        if early is not None:
+            return early, ""
     if not folder.exists():
         # where it cannot write, the recorder has said so itself
-        return None, "" if "wall" in reached.words else f"nothing was recorded: {_why_nothing(reached, code)}"
+        return None, "" if "wall" in reached.words else f"nothing recorded: {_why_nothing(reached, code)}"
     try:
         run = read(folder)[0]
     except TraindxError:
@@ -151,7 +188,23 @@ def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Dia
     return (run, remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))), ""
 
 
-def _show(page: Diagnosis | None, why: str, json: Path | None, quiet: bool) -> None:
+def _died_early(folder: Path, reached: Reached) -> tuple[Run, Diagnosis] | None:
+    """A script that died before its first update, where its error or what was measured until then says why."""
+    from traindx.engine import diagnose
+    from traindx.live.outside.page import shown
+    from traindx.readers.formats.recording import measured_before_rows
+    from traindx.run import Event, Run
+
+    measured = measured_before_rows(folder)
+    if measured is None:
+        return None
+    run = Run(shown(folder), "recording", events=[Event("traceback", clean(reached.died), 0.0)])
+    run.measured = [measured]
+    page = diagnose(run)
+    return (run, page) if page.verdict == "unhealthy" else None
+
+
+def _show(page: Diagnosis | None, why: str, json: Path | None, quiet: bool, verbose: bool) -> None:
     """The page, or why there is none; whoever asked for JSON gets it in any case."""
     if page is None and why:
         say(why)
@@ -159,7 +212,7 @@ def _show(page: Diagnosis | None, why: str, json: Path | None, quiet: bool) -> N
         document = page if page is not None else _empty_page(why)
         emit(reporters()["json"].render([document], color=False, width=100), json)
     if page is not None and not quiet:
-        report_to_stderr(page)
+        report_to_stderr(page, verbose)
         say(f"recorded in {page.run.source}; again any time: traindx diagnose {page.run.source}")
 
 
@@ -180,14 +233,16 @@ def _last_words(page: Diagnosis | None, code: int) -> str | None:
     if page is None or page.verdict != "unhealthy":
         return failed.strip() or None
     top = page.hypotheses[0]
-    return clean(f"{failed}{percent(top.confidence)} {title_of(top)} ({top.cause}): {page.headline} {page.next}")
+    return clean(
+        f"{failed}likely cause ({percent(top.confidence)}): {title_of(top)} ({top.cause}). {page.headline} {page.next}"
+    )
 
 
 class Status:
     """One line that is rewritten in place on a terminal, and alerts that stay."""
 
     def __init__(self, folder: Path, quiet: bool, alerter: Alerter | None = None) -> None:
-        from traindx.live.monitor import Monitor
+        from traindx.live.outside.monitor import Monitor
 
         self.monitor = Monitor(folder)
         self.quiet = quiet

@@ -18,7 +18,9 @@ NICE = 5  # reading many runs must not take the time of the trainings that write
 
 def command(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the runs are.")] = Path(),
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="Beyond this machine a token is needed.")] = "127.0.0.1",
+    host: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="Where to listen; this machine alone by default.")
+    ] = "127.0.0.1",
     port: Annotated[
         int | None, typer.Option(metavar="N", min=0, max=65535, help="8377 or the next free one; 0: any.")
     ] = None,
@@ -26,6 +28,9 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME", help="Another name the server goes by, behind a proxy for example."),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="On this machine, let every user in who knows the port.")
+    ] = False,
     open_browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
 ) -> int:
     """Show all runs below a directory in a browser: health, curves, diagnosis, comparison; live, and read-only."""
@@ -35,7 +40,7 @@ def command(
 
     with contextlib.suppress(AttributeError, OSError):  # Windows has no such thing
         os.nice(NICE)
-    server = open_server(folder, host, port, tuple(name.lower() for name in allow_host or ()))
+    server = open_server(folder, host, port, tuple(name.lower() for name in allow_host or ()), open_here=no_token)
     address = address_of(server)
     say(f"serving {folder} on {address} (Ctrl-C ends it)")
     if open_browser:

@@ -55,13 +55,13 @@ def _lines(shelf: Shelf, once: bool) -> None:
     while True:
         shelf.discover()
         shelf.look_again()
-        told = []
+        stated = []
         for row in shelf.rows():
             state = _state(row)
             if known.get(row["name"]) != state:
-                told.append(f"{row.get('length') or '–':>14}  {row['name']}  {state}\n")
+                stated.append(f"{row.get('length') or '–':>14}  {row['name']}  {state}\n")
                 known[row["name"]] = state
-        emit("".join(told))
+        emit("".join(stated))
         if once:
             return
         time.sleep(PAUSE_SECONDS)

@@ -38,8 +38,8 @@ def explain_why(path: Path, name: str, *, as_json: bool) -> int:
         signals = Signals(run)
         found.append((run, why(gather(signals), cause, partial(_how, signals=signals))))
     if as_json:
-        told = [{"run": run.source, "name": run.name, **reasons.to_json()} for run, reasons in found]
-        emit(json.dumps(told[0] if len(told) == 1 else told, ensure_ascii=False, indent=2) + "\n")
+        stated = [{"run": run.source, "name": run.name, **reasons.to_json()} for run, reasons in found]
+        emit(json.dumps(stated[0] if len(stated) == 1 else stated, ensure_ascii=False, indent=2) + "\n")
         return EXIT_OK
     color, width = color_wanted(sys.stdout), width_of(sys.stdout)
     emit("\n".join(render(reasons, run.source, color=color, width=width) for run, reasons in found))

@@ -55,16 +55,16 @@ def explain(table: Table, outcomes: Floats, groups: Sequence[Sequence[int]]) -> 
 
 
 def _judged(explanation: Explanation, p: float, attainable: float) -> Explanation:
-    told = replace(explanation, p=p)
+    stated = replace(explanation, p=p)
     if p <= SIGNIFICANT:
-        return replace(told, verdict="explains", why=f"{explanation.why} p = {p:.2g} (corrected).")
+        return replace(stated, verdict="explains", why=f"{explanation.why} p = {p:.2g} (corrected).")
     if attainable > SIGNIFICANT:
         return replace(
-            told, verdict="cannot tell",
+            stated, verdict="cannot tell",
             why=f"{explanation.why} Even the clearest effect could not be told from chance with so few: repeat with "
                 f"more seeds.",
         )  # fmt: skip
-    return replace(told, why=f"{explanation.why} p = {p:.2g} (corrected): no more than chance gives.")
+    return replace(stated, why=f"{explanation.why} p = {p:.2g} (corrected): no more than chance gives.")
 
 
 def _one(

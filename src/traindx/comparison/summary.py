@@ -95,7 +95,7 @@ def summarise(
     run = signals.run
     present = tuple(sys.intern(symptom.id) for symptom in observations if symptom.state == "present")
     broken = _broken_from(observations, run.steps)
-    told = verdict == "unhealthy"
+    stated = verdict == "unhealthy"
     return Summary(
         source=run.source,
         name=run.name,
@@ -104,8 +104,8 @@ def summarise(
         axis=run.axis,
         config=_bounded(run.config, signals),
         verdict=verdict,
-        cause=sys.intern(cause) if told else "",
-        confidence=confidence if told else 0.0,
+        cause=sys.intern(cause) if stated else "",
+        confidence=confidence if stated else 0.0,
         problems=tuple(i for i in present if i in known and known[i].severity == "problem"),
         present=present,
         absent=tuple(sys.intern(s.id) for s in observations if s.state == "absent"),

@@ -153,11 +153,11 @@ def _what_was_changed(changed: Mapping[str, tuple[Value, Value]], table: Table, 
     if not changed:
         return ["No known setting differs: what differs here is the seed, the data, or something that was not logged."]
     if len(changed) > 1:
-        told = ", ".join(f"{name} {shown(old)} → {shown(new)}" for name, (old, new) in list(changed.items())[:6])
+        stated = ", ".join(f"{name} {shown(old)} → {shown(new)}" for name, (old, new) in list(changed.items())[:6])
         more = f" and {len(changed) - 6} more" if len(changed) > 6 else ""
         return [
-            f"{len(changed)} settings differ ({told}{more}), so these runs cannot say which of them did it: change one "
-            f"at a time."
+            f"{len(changed)} settings differ ({stated}{more}), so these runs cannot say which of them did it: change "
+            f"one at a time."
         ]
     return []
 

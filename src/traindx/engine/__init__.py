@@ -16,10 +16,10 @@ from traindx.engine.evidence import gather
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
-from traindx.engine.together import apart, beside
-from traindx.engine.words import DIRECT
+from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
+from traindx.lines import line_of
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
@@ -27,7 +27,7 @@ from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
 LEAST = 0.01
-BENEFIT = 0.2  # a run that is healthier than anything else it could be is not called ill
+BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
 PLAIN = 0.7  # clarity from which a problem speaks for itself
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 NEVER_WELL = (
@@ -35,6 +35,7 @@ NEVER_WELL = (
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
 HALF = 0.5
+BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 DIED = "run-died"  # nobody can tell how it would have ended
 ALSO_WELL = {
@@ -46,28 +47,28 @@ ALSO_WELL = {
 }  # what healthy runs show too
 PICTURE_POINTS = 120
 
-_RL_NOTE = (
-    "Reinforcement learning: judged by the return, higher is better. Reward design and exploration are out of scope "
-    "here; "
-    "check the environment and the reward first."
-)
+_SEEDS = "Returns differ much between seeds: three to five of them settle what one run cannot (Henderson et al. 2018)."
 _TOLD = "Nothing was measured: this rests on answers alone, so read it as where to look first."
 _GAN_NOTE = "Adversarial training: generator and discriminator losses need not fall; only what should fall is judged."
 
 
 def diagnose(
-    run: Run, settings: Settings | None = None, told: Sequence[Observation] = (), hinted: Sequence[Hint] = ()
+    run: Run, settings: Settings | None = None, reported: Sequence[Observation] = (), hinted: Sequence[Hint] = ()
 ) -> Diagnosis:
     """Look for every symptom, rank the explanations, propose the fix. `told` and `hinted` are what somebody said about
     the run; it counts where nothing was measured."""
     signals = Signals(run, settings)
-    evidence = gather(signals, told, hinted)
+    evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
-    others = beside(evidence, ranked) if verdict == "unhealthy" else ()
-    hypotheses = _hypotheses(signals, apart(evidence, ranked, others), _elsewhere(observations))
+    if verdict == "unhealthy":
+        _agree(ranked)
+    others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
+    hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
+    if verdict != "healthy":
+        hypotheses = tuple(_placed(one, run, observations) for one in hypotheses)
     found = sources(
-        signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(told or hinted)
+        signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(reported or hinted)
     )
     leading = next((h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if verdict == "unhealthy" and leading is not None:
@@ -82,16 +83,19 @@ def diagnose(
         run=RunSummary(
             run.source, run.format, run.name, run.steps,
             tuple(name for name, series in run.series.items() if len(series)),
-            run.config, main.name if main is not None else None, tuple(run.lost), run.axis,
+            run.config, main.name if main is not None else None, tuple(run.lost), run.axis, chosen_by(signals),
         ),
-        symptoms=tuple(_on_the_runs_axis(observation, run) for observation in observations),
+        symptoms=tuple(_on_the_runs_axis(o, run) for o in _worth_listing(verdict, observations, hypotheses)),
         hypotheses=hypotheses,
         missing=() if settled else missing(signals, found),
         next=next_step(verdict, hypotheses, observations, signals, found),
         version=__version__,
-        notes=_notes(signals),
+        notes=(*_notes(signals), *_excused(observations)),
         curves=_pictures(signals),
-        also=tuple(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)) for one in others),
+        also=tuple(
+            _placed(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)), run, observations)
+            for one in others
+        ),
         known_issues=matching(run, observations),
     )  # fmt: skip
 
@@ -104,10 +108,12 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
     broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
-    if any(observation.clarity >= 0.7 for observation in broken):
+    # steps that are skipped for ever write no loss at all
+    skipped = all(i in present and present[i].clarity >= PLAIN for i in ("nonfinite-gradient", "loss-scale-collapse"))
+    if skipped or any(observation.clarity >= PLAIN for observation in broken):
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
-    seen_directly = any(known[i].background <= DIRECT and present[i].clarity >= 0.7 for i in present if i in known)
+    seen_directly = any(known[i].direct and present[i].clarity >= 0.7 for i in present if i in known)
     if "too-short" in present and not (seen_directly and healthy < 0.5):
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
@@ -121,6 +127,28 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
+
+
+def _agree(ranked: list[Ranked]) -> None:
+    """No page says unhealthy while health leads its ranking: a problem that is plain was seen, whatever its cause, so
+    that what health has beyond the likeliest cause belongs to something else."""
+    by_id = {entry.cause: entry for entry in ranked}
+    likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    excess = by_id[HEALTHY].probability - likeliest * BELOW
+    if excess > 0:
+        by_id[HEALTHY].probability -= excess
+        by_id[OTHER].probability += excess
+        ranked.sort(key=lambda entry: -entry.probability)
+
+
+def _worth_listing(
+    verdict: Verdict, observations: Sequence[Observation], hypotheses: Sequence[Hypothesis]
+) -> list[Observation]:
+    """All but settings that speak for none of the explanations shown: they are no findings."""
+    said = {text for h in hypotheses if h.cause != HEALTHY for text in h.supports} if verdict != "healthy" else set()
+    known = symptoms()
+    settings = {o.id for o in observations if o.id in known and known[o.id].kind == "setting"}
+    return [o for o in observations if o.id not in settings or (o.state == "present" and o.evidence in said)]
 
 
 def _on_the_runs_axis(observation: Observation, run: Run) -> Observation:
@@ -160,7 +188,7 @@ def picture(series: Series) -> Curve:
 def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str]) -> tuple[Hypothesis, ...]:
     """`elsewhere`: other mistakes that were seen; they stand among the symptoms and do not speak against a likely
     cause."""
-    told = facts(signals)
+    reported = facts(signals)
     shown: list[Hypothesis] = []
     rest = 0.0
     for entry in ranked:
@@ -171,9 +199,9 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str
             rest += entry.probability
             continue
         supports = tuple(dict.fromkeys(text for _, text in entry.supports))[:4]
-        beside = elsewhere if entry.probability >= UNSURE else frozenset()
-        contradicts = tuple(text for _, text in entry.contradicts if text not in beside)[:3]
-        shown.append(_hypothesis(entry.cause, entry.probability, supports, contradicts, told))
+        secondary_causes = elsewhere if entry.probability >= UNSURE else frozenset()
+        contradicts = tuple(text for _, text in entry.contradicts if text not in secondary_causes)[:3]
+        shown.append(_hypothesis(entry.cause, entry.probability, supports, contradicts, reported))
     shown.append(Hypothesis(OTHER, "something else", rest))
     return tuple(sorted(shown, key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence)))
 
@@ -181,9 +209,7 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str
 def _elsewhere(observations: Sequence[Observation]) -> frozenset[str]:
     """Mistakes that were seen directly, as sentences."""
     known = symptoms()
-    return frozenset(
-        o.evidence for o in observations if o.state == "present" and o.id in known and known[o.id].background <= DIRECT
-    )
+    return frozenset(o.evidence for o in observations if o.state == "present" and o.id in known and known[o.id].direct)
 
 
 def _hypothesis(
@@ -191,16 +217,25 @@ def _hypothesis(
     probability: float,
     supports: tuple[str, ...],
     contradicts: tuple[str, ...],
-    told: Mapping[str, str],
+    reported: Mapping[str, str],
 ) -> Hypothesis:
     """One explanation with its fixes, filled with what is known of the run."""
     cause = causes()[identifier]
     remedies = fixes()
-    proposals = tuple(remedies[fix].proposal(told) for fix in cause.fixes)
+    proposals = tuple(remedies[fix].proposal(reported) for fix in cause.fixes)
     return Hypothesis(
         identifier, cause.title, probability, supports, contradicts, proposals[0] if proposals else None, proposals[1:],
         cause.do_not, f"docs/causes/{identifier}.md",
     )  # fmt: skip
+
+
+def _placed(hypothesis: Hypothesis, run: Run, observations: Sequence[Observation]) -> Hypothesis:
+    """With the line to change, where the recording tells it."""
+    cause = causes().get(hypothesis.cause)
+    if cause is None or not run.measured:
+        return hypothesis
+    seen = [one for one in observations if one.state == "present" and one.evidence in hypothesis.supports]
+    return replace(hypothesis, where=line_of(cause.line, run.measured, seen))
 
 
 def _unsettled(hypotheses: tuple[Hypothesis, ...]) -> bool:
@@ -208,13 +243,40 @@ def _unsettled(hypotheses: tuple[Hypothesis, ...]) -> bool:
     return all(h.confidence < UNSURE for h in hypotheses if h.cause not in (HEALTHY, OTHER))
 
 
+def chosen_by(signals: Signals) -> str:
+    """Why the objective is the objective, in words."""
+    if signals.main is None:
+        return ""
+    if signals.settings.metric:
+        return "as asked for"
+    if signals.trainer is not None:
+        return f"read as {signals.trainer.title}"
+    return "by general rules: the trainer is not in the table"
+
+
+def judged_by(signals: Signals) -> list[str]:
+    """Which series the verdict rests on and what is normal there, where that is not simply the loss."""
+    main, trainer = signals.main, signals.trainer
+    plain = signals.kind == "supervised" and (trainer is None or trainer.task == "supervised")
+    if main is None or plain or signals.kind == "gan":
+        return []
+    better = f"Judged by {main.name}, {'higher' if main.sign < 0 else 'lower'} is better ({chosen_by(signals)})."
+    return [" ".join([better, *(trainer.normal if trainer is not None else ())])]
+
+
+def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
+    """Numbers that look like a problem and are none here, with the reason."""
+    return tuple(f"Not counted as {o.id}: {o.evidence}" for o in observations if o.state == "absent" and o.noted)
+
+
 def _notes(signals: Signals) -> tuple[str, ...]:
     run = signals.run
     notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
+    notes += judged_by(signals)
     if signals.kind == "rl":
-        notes.append(_RL_NOTE)
+        notes.append(_SEEDS)
     if signals.kind == "gan":
         notes.append(_GAN_NOTE)
     notes += [f"Resumed: the log {event.text}." for event in run.events if event.kind == "restart"]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 
+from traindx import commands
 from traindx.diagnosis import ANSWERS, Missing
-from traindx.engine.context import peak_lr
 from traindx.engine.evidence import Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.run import PROBES
 from traindx.signals import Signals, lookup
 from traindx.signals.inside import opening_ratio, ratio_curves
+from traindx.signals.rates import peak_lr
 
 MOST_MISSING = 3
 VALIDATION = "validation loss"
@@ -35,34 +35,34 @@ GONE: Mapping[str, frozenset[str]] = {
 
 def facts(signals: Signals) -> dict[str, str]:
     """The run's own numbers for the code of a fix."""
-    told: dict[str, str] = {}
+    reported: dict[str, str] = {}
     lr = peak_lr(signals)
     if lr is not None and lr > 0:
-        told |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / _times_less(signals):.3g}", "higher_lr": f"{lr * 10:.3g}"}
+        reported |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / _times_less(signals):.3g}", "higher_lr": f"{lr * 10:.3g}"}
     named = str(lookup.setting(signals.run.config, "optimizer") or "").rpartition(".")[2].lower()
     if named in OPTIMIZERS:
-        told["optimizer"] = OPTIMIZERS[named]
+        reported["optimizer"] = OPTIMIZERS[named]
     batch = lookup.number(signals.run.config, "batch_size")
     if batch is not None and batch >= 1:
-        told |= {"batch_size": f"{batch:.0f}", "double_batch": f"{2 * batch:.0f}"}
+        reported |= {"batch_size": f"{batch:.0f}", "double_batch": f"{2 * batch:.0f}"}
     for name in ("weight_decay", "dropout", "clip", "epochs"):
         value = lookup.number(signals.run.config, name)
         if value is not None:
-            told[name] = f"{value:g}"
+            reported[name] = f"{value:g}"
     workers = lookup.number(signals.run.config, "workers")
     if workers is not None:
-        told["num_workers"] = f"{workers:.0f}"
+        reported["num_workers"] = f"{workers:.0f}"
     if signals.classes is not None:
-        told["classes"] = str(signals.classes[0])
+        reported["classes"] = str(signals.classes[0])
     steps = (
         signals.planned[0] if signals.planned is not None and signals.planned[1] == "step" else float(signals.run.steps)
     )
     if steps > 20:
-        told |= {"total_steps": f"{steps:.0f}", "warmup_steps": f"{max(1, steps * 0.05):.0f}"}
+        reported |= {"total_steps": f"{steps:.0f}", "warmup_steps": f"{max(1, steps * 0.05):.0f}"}
     best = signals.val if signals.val is not None and len(signals.val) else signals.main
     if best is not None and len(best):
-        told["best_place"] = best.at(best.lowest_at)
-    return told
+        reported["best_place"] = best.at(best.lowest_at)
+    return reported
 
 
 def _times_less(signals: Signals) -> float:
@@ -99,25 +99,19 @@ def missing(signals: Signals, found: Sequence[Gain]) -> tuple[Missing, ...]:
 def command(way: Way, signals: Signals) -> str:
     """The way as something to type, with this run's own names in it."""
     script = str(signals.run.config.get("recording.script") or SCRIPT)
-    return way.command.format(script=shlex.quote(script), source=shlex.quote(signals.run.source))
+    return commands.typed(way.command, script=script, source=signals.run.source)
 
 
 def settle(gain: Gain, signals: Signals, *, well: bool = False) -> str:
     """One sentence: the thing to do, what it needs and what it would decide. `well`: the run may be all right."""
     inside = " (PyTorch)" if gain.way.kind in ("recording", "probe") else ""
     shown = command(gain.way, signals)
-    told = f"`{shown}`{inside}" if shown.startswith("traindx ") else shown
+    action = f"Run `{shown}`{inside}" if commands.is_typed(shown) else f"{shown[0].upper()}{shown[1:]}"
     if well and gain.decides:
-        return (
-            f"{told} settles most for its cost: {gain.way.evidence} would tell a healthy run from "
-            f"{_listed(gain.decides)}."
-        )
+        return f"{action}: it can tell a healthy run apart from {_listed(gain.decides)}."
     if len(gain.decides) > 1:
-        return (
-            f"{told} settles most for its cost: {gain.way.evidence} would tell {gain.decides[0]} from "
-            f"{_listed(gain.decides[1:])}."
-        )
-    return f"{told} settles most for its cost: it shows {gain.way.evidence}."
+        return f"{action}: it can tell {gain.decides[0]} apart from {_listed(gain.decides[1:])}."
+    return f"{action}: it shows {gain.way.evidence}."
 
 
 def _listed(names: Sequence[str]) -> str:

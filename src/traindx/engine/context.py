@@ -1,9 +1,8 @@
-"""What the settings and the timing of events say about causes, beyond the symptoms: an Adam rate of 0.1 is suspicious
-by itself, and a run in fp32 cannot overflow in fp16."""
+"""What the timing of events and the shape of a training say about causes, beyond the symptoms: a loss that was calm
+right up to its NaN was not thrown out by the step size. What settings say are symptoms of kind setting."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,16 +12,9 @@ from traindx.diagnosis import Observation
 from traindx.run import Floats
 from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve
+from traindx.signals.rates import family_of, peak_lr
 from traindx.symptoms import symptoms
 
-# Rates at which an optimiser usually trains: below and above, the rate itself is a suspect. Defaults of the libraries
-# and of published recipes lie inside.
-USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
-
-
-_HALF_TOLD = re.compile(r"fp16|float16|half.precision|loss.?scale|grad.?scaler|\bamp\b", re.IGNORECASE)
-PRECISION_SEEN = frozenset({"loss-scale-collapse", "nan-from-half-overflow"})
-CONSTANT_FOR = 10  # values of the learning rate that are the same: no schedule has touched it
 TINY_BATCH = 2
 NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
@@ -55,11 +47,9 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     """Everything the configuration and the order of events tell."""
     seen = {observation.id: observation for observation in observations if observation.state == "present"}
     return [
-        *_rate(signals),
         *_distance(signals, seen),
-        *_settings(signals, seen),
+        *_batch_size(signals, seen),
         *_architecture(signals),
-        *_precision(signals, seen),
         *_timing(signals, seen),
         *_validation(signals, seen),
         *_hits(signals),
@@ -71,57 +61,11 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     ]
 
 
-def peak_lr(signals: Signals) -> float | None:
-    """The learning rate the run used at most: from the log, else from the settings."""
-    told = lookup.number(signals.run.config, "lr")
-    if signals.lr is not None and np.isfinite(signals.lr.values).any():
-        logged = float(np.nanmax(signals.lr.values))
-        return (
-            logged if told is None else max(logged, told)
-        )  # a log that begins after a steep decay has not seen its peak
-    return told
-
-
-def _rate(signals: Signals) -> Iterator[Hint]:
-    lr = peak_lr(signals)
-    if lr is None or lr <= 0:
-        return
-    family = _family(signals)
-    low, high = USUAL_LR[family]
-    called = {"adam": "Adam-like optimisers", "sgd": "SGD", "": "any usual optimiser"}[family]
-    if lr > high:
-        odds = min(2.0, 0.7 + 0.6 * float(np.log10(lr / high)))
-        yield Hint("lr-too-high", odds, f"learning rate {lr:.3g} is above what {called} usually bear ({high:g})")
-        yield Hint("lr-too-low", -2.0, f"learning rate {lr:.3g} is not low")
-    elif lr < low:
-        odds = min(5.0, 1.0 + 0.6 * float(np.log10(low / lr)))
-        yield Hint("lr-too-low", odds, f"learning rate {lr:.3g} is below what {called} usually need ({low:g})")
-        yield Hint("lr-too-high", -2.0, f"learning rate {lr:.3g} is not high")
-    elif family:
-        yield Hint("lr-too-high", -0.3, f"learning rate {lr:.3g} is in the usual range of {called}")
-        yield Hint("lr-too-low", -0.5, f"learning rate {lr:.3g} is in the usual range of {called}")
-    if signals.lr is not None and len(signals.lr) >= CONSTANT_FOR and float(np.nanmin(signals.lr.values)) >= 0.999 * lr:
-        yield Hint("lr-decayed-too-early", -5.0, f"the learning rate is {lr:.3g} from the first value to the last")
-
-
-def _family(signals: Signals) -> str:
-    name = str(lookup.setting(signals.run.config, "optimizer") or "").lower()
-    if not name and signals.lr is not None:
-        name = signals.lr.name.lower()  # Lightning's LearningRateMonitor writes 'lr-Adam'
-    return "adam" if "adam" in name or "lion" in name else "sgd" if "sgd" in name else ""
-
-
-def _decoupled(signals: Signals) -> bool:
-    """AdamW and its kin shrink weights apart from the gradient, so that a decay of 0.1 is ordinary there; added to the
-    gradient it is about six times as strong."""
-    return "adamw" in str(lookup.setting(signals.run.config, "optimizer") or "adamw").lower()
-
-
 def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     """Adam moves every weight by about the learning rate, so weights that stay where they are were given too small a
     one; the size of the gradient cannot be the reason."""
     lr = peak_lr(signals)
-    if "tiny-updates" not in seen or _family(signals) != "adam" or lr is None or not lr > 0:
+    if "tiny-updates" not in seen or family_of(signals) != "adam" or lr is None or not lr > 0:
         return
     text = f"Adam moves each weight by about the learning rate, {lr:.3g}, however small the gradient"
     yield Hint("lr-too-low", 2.0, text)
@@ -138,37 +82,6 @@ def _given_back(signals: Signals) -> Iterator[Hint]:
             yield Hint(cause, -3.0, f"the targets are numbers and have the shape of the inputs, {shape}")
 
 
-def _settings(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    yield from _strengths(signals)
-    yield from _batch_size(signals, seen)
-    yield from _clipping(signals)
-    yield from _warmup(signals)
-    accumulation = lookup.number(signals.run.config, "accumulation")
-    if accumulation is not None and accumulation <= 1:
-        yield Hint("accumulation-not-scaled", -2.0, "gradients are not accumulated")
-
-
-def _strengths(signals: Signals) -> Iterator[Hint]:
-    """Weight decay, dropout and momentum, which are harmless below a value and suspicious above another."""
-    for name, cause, low, high in (
-        ("weight_decay", "weight-decay-too-high", 0.02, 0.3 if _decoupled(signals) else 0.05),
-        ("dropout", "dropout-too-high", 0.3, 0.6),
-        ("momentum", "momentum-too-high", 0.95, 0.985),
-    ):
-        value = lookup.number(signals.run.config, name)
-        if value is None:
-            continue
-        label = name.replace("_", " ")
-        if value <= low:
-            yield Hint(cause, -2.0, f"{label} is {value:g}")
-        elif value >= high:
-            yield Hint(
-                cause,
-                _excess(name, value if name != "weight_decay" or _decoupled(signals) else 6 * value),
-                f"{label} is {value:g}",
-            )
-
-
 def _batch_size(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     batch = lookup.number(signals.run.config, "batch_size")
     if batch is None or batch < 1:
@@ -177,24 +90,6 @@ def _batch_size(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
         yield Hint("batch-too-small", 2.0, f"batches hold {batch:.0f} sample{'s' if batch > 1 else ''}")
     elif batch >= 64:
         yield Hint("batch-too-small", -1.5, f"batches hold {batch:.0f} samples")
-
-
-def _clipping(signals: Signals) -> Iterator[Hint]:
-    clip = lookup.number(signals.run.config, "clip")
-    if clip is not None and clip > 0:
-        yield Hint("grad-clip-missing", -2.5, f"gradients are clipped at {clip:g}")
-        if clip < 0.05:
-            yield Hint("grad-clip-too-tight", 1.0, f"gradients are clipped at {clip:g}")
-
-
-def _warmup(signals: Signals) -> Iterator[Hint]:
-    warmup = lookup.number(signals.run.config, "warmup")
-    if warmup is not None and warmup > 0:
-        yield Hint("warmup-missing", -2.0, f"a warm-up of {warmup:g} is configured")
-    elif signals.lr is not None and len(signals.lr) >= 10:
-        values = signals.lr.values[np.isfinite(signals.lr.values)]
-        if len(values) and values[0] < 0.5 * values.max() and int(np.argmax(values)) < 0.3 * len(values):
-            yield Hint("warmup-missing", -2.0, "the learning rate warms up in the log")
 
 
 def _architecture(signals: Signals) -> Iterator[Hint]:
@@ -206,20 +101,11 @@ def _architecture(signals: Signals) -> Iterator[Hint]:
             yield Hint(cause, -2.0, f"{text}: nothing multiplies gradients there")
 
 
-def _excess(name: str, value: float) -> float:
-    """How suspicious a setting above its usual range is: what hardly anybody means weighs like a symptom."""
-    if name == "momentum":
-        return 3.0 if value >= 0.995 else 1.5
-    if name == "weight_decay":
-        return 5.0 if value >= 5 else 2.5 if value >= 1 else 1.0
-    return 2.5 if value >= 0.8 else 1.0
-
-
 def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
     """A model of a few hundred parameters that fits nothing is probably too small, as is one that hands many classes
     through a few values; one of millions is not."""
     count = lookup.number(signals.run.config, "parameters")
-    if count is None or not seen.keys() & {"underfitting", "plateau", "slow-convergence"}:
+    if not count or not seen.keys() & {"underfitting", "plateau", "slow-convergence"}:
         return
     narrowest, classes = signals.run.config.get("model_narrowest"), lookup.number(signals.run.config, "classes")
     if narrowest == 1 and count < SMALL_MODEL:
@@ -240,6 +126,8 @@ def _machine(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint
         for cause in ("replicas-diverge", "straggler-rank"):
             yield Hint(cause, -4.0, "the training runs in a single process")
     kind = signals.run.config.get("input_kind")
+    if kind == "tokens" and "inputs-unscaled" not in seen:
+        yield Hint("inputs-not-normalized", -5.0, "the inputs are tokens: there is nothing to normalise")
     if isinstance(kind, str) and kind != "tokens":
         for cause in ("causal-mask-missing", "target-not-shifted", "padding-not-masked", "weights-not-tied"):
             if cause != "target-not-shifted" or "targets-not-next-token" not in seen:
@@ -247,21 +135,6 @@ def _machine(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint
     if signals.run.config.get("device") == "cpu":
         for cause in ("host-sync", "small-batch-underuse"):
             yield Hint(cause, -4.0, "the training runs on the CPU")
-
-
-def _precision(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
-    half = lookup.half_precision(signals.run.config)
-    scaled = any(len(series) and np.nanmax(series.values) > 1 for series in signals.run.of("loss_scale"))
-    told = any(_HALF_TOLD.search(event.text) for event in signals.run.events)
-    if half or scaled or told:
-        yield Hint("fp16-overflow", 0.8, "the run trains in half precision")
-    elif half is False:
-        yield Hint("fp16-overflow", -2.5, "the run does not train in fp16")
-        yield Hint("low-precision-update-lost", -1.0, "the run does not train in fp16")
-    elif signals.run.config.get("input_dtype") in ("float32", "float64") and "nan-from-half-overflow" not in seen:
-        yield Hint("fp16-overflow", -2.0, "the inputs are in single precision and no loss scaling was seen")
-    elif half is None and not signals.run.seen_inside and not seen.keys() & PRECISION_SEEN:
-        yield Hint("fp16-overflow", -2.0, "nothing in the log speaks of half precision")
 
 
 def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from traindx.diagnosis import ANSWERS, Observation
 from traindx.engine.context import Hint, hints
 from traindx.engine.observe import observe
+from traindx.engine.priors import ANY, kind_of
 from traindx.engine.rank import Ranked, rank
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
@@ -21,10 +22,12 @@ class Evidence:
     observations: tuple[Observation, ...] = ()
     hints: tuple[Hint, ...] = ()
     unfamiliar: bool = False
+    training: str = ANY  # its kind, by which causes are more or less common
 
     def ranked(self) -> list[Ranked]:
+        # unknown says nothing and costs time
         known = [observation for observation in self.observations if observation.state != "unknown"]
-        return rank(known, self.hints, unfamiliar=self.unfamiliar)  # unknown says nothing and costs time
+        return rank(known, self.hints, unfamiliar=self.unfamiliar, training=self.training)
 
     def probabilities(self) -> dict[str, float]:
         return {entry.cause: entry.probability for entry in self.ranked()}
@@ -39,10 +42,10 @@ class Evidence:
         return replace(self, hints=self.hints[:place] + self.hints[place + 1 :])
 
 
-def gather(signals: Signals, told: Sequence[Observation] = (), hinted: Sequence[Hint] = ()) -> Evidence:
+def gather(signals: Signals, reported: Sequence[Observation] = (), hinted: Sequence[Hint] = ()) -> Evidence:
     """Everything known of a run. What somebody tells fills in where nothing could be measured, and never overrules a
     measurement."""
-    return weave(signals, measure(signals), told, hinted)
+    return merge_evidence(signals, measure(signals), reported, hinted)
 
 
 def measure(signals: Signals) -> tuple[Observation, ...]:
@@ -52,13 +55,13 @@ def measure(signals: Signals) -> tuple[Observation, ...]:
     return observe(signals)
 
 
-def weave(
-    signals: Signals, measured: Sequence[Observation], told: Sequence[Observation], hinted: Sequence[Hint]
+def merge_evidence(
+    signals: Signals, measured: Sequence[Observation], reported: Sequence[Observation], hinted: Sequence[Hint]
 ) -> Evidence:
     """The same with the measurements at hand."""
-    by_id = {observation.id: observation for observation in told}
+    by_id = {observation.id: observation for observation in reported}
     seen = tuple(by_id.get(o.id, o) if o.state == "unknown" else o for o in measured)
-    return Evidence(seen, (*hints(signals, seen), *hinted), signals.kind != "supervised")
+    return Evidence(seen, (*hints(signals, seen), *hinted), signals.kind != "supervised", kind_of(signals))
 
 
 def entropy(probabilities: Iterable[float]) -> float:

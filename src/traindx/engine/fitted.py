@@ -38,14 +38,14 @@ class Level:
     silence: float = math.log(words.SILENT_FAULT)  # log share of faults that show nothing at all
     ceiling: float = words.CEILING
 
-    def rate(self, cause: str, symptom: Symptom, told: float | None) -> float | None:
+    def rate(self, cause: str, symptom: Symptom, reported: float | None) -> float | None:
         """P(symptom | cause): the page's word, moved by what the zoo saw."""
         if symptom.id in NOT_BRED:
-            return told
+            return reported
         known, present = self.counts.get(cause, {}).get(symptom.id, (0, 0))
         if not known:
-            return told
-        prior = symptom.background if told is None else told
+            return reported
+        prior = symptom.background if reported is None else reported
         return (present + words.AS_RUNS * prior) / (known + words.AS_RUNS)
 
     def to_json(self) -> dict[str, Any]:
@@ -90,10 +90,7 @@ def level_of(observations: Sequence[Observation]) -> str:
     looked = [
         o
         for o in observations
-        if o.state != "unknown"
-        and o.clarity >= words.PROVES
-        and o.id in known
-        and known[o.id].background <= words.DIRECT
+        if o.state != "unknown" and o.clarity >= words.PROVES and o.id in known and known[o.id].direct
     ]
     # a single one that is there is enough: no log shows any
     return INSIDE if len(looked) >= INSIDE_FROM or any(o.state == "present" for o in looked) else CURVE

@@ -10,6 +10,7 @@ from traindx.diagnosis import Observation
 from traindx.errors import TraindxError
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
+from traindx.symptoms.ordinary import held_to
 
 
 def observe(signals: Signals) -> tuple[Observation, ...]:
@@ -19,7 +20,7 @@ def observe(signals: Signals) -> tuple[Observation, ...]:
     with np.errstate(all="ignore"):
         for symptom in symptoms().values():
             try:
-                found.append(symptom.detect(signals))
+                found.append(held_to(signals, symptom.detect(signals)))
             except TraindxError:
                 raise
             except (ArithmeticError, ValueError, IndexError) as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from traindx.causes import causes
 from traindx.causes.base import Cause
@@ -18,12 +18,15 @@ from traindx.diagnosis import Observation
 from traindx.engine import words
 from traindx.engine.context import Hint
 from traindx.engine.fitted import CURVE, INSIDE, Level, level_of, levels
+from traindx.engine.health import of_logs, plainest
+from traindx.engine.priors import ANY, share
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
 
 HEALTHY = "healthy"
 OTHER = "other"
 Expectation = Callable[[Symptom], float | None]  # P(present) under an explanation; None: it says nothing about it
+SEEN_BY = ("always", "usually")
 TELLING = 0.25  # log odds below which a symptom is not worth a line
 
 
@@ -44,15 +47,22 @@ def rank(
     *,
     unfamiliar: bool = False,
     level: Level | None = None,
+    training: str = ANY,
+    on_logs: bool = True,
 ) -> list[Ranked]:
     """All explanations, most probable first; probabilities sum to one. `unfamiliar`: a kind of training the causes were
     not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of
-    evidence."""
+    evidence. `training`: its kind, by which causes are more or less common. `on_logs`: where the evidence is a log,
+    health as real logs calibrated it."""
+    of_a_log = level is None and on_logs and level_of(observations) == CURVE
     level = levels()[level_of(observations)] if level is None else level
     known = symptoms()
     table = causes()
     faults = {identifier: cause for identifier, cause in table.items() if identifier != HEALTHY}
-    total = sum(words.PRIOR_WEIGHT[cause.prior] for cause in faults.values()) or 1.0
+    measured = {observation.id for observation in observations if observation.state != "unknown"}
+    placed = {i for i, cause in faults.items() if not cause.only_with or measured.intersection(cause.only_with)}
+    prior = {identifier: words.PRIOR_WEIGHT[c.prior] * share(training, c.group) for identifier, c in faults.items()}
+    total = sum(prior[identifier] for identifier in placed) or 1.0
     other = words.PRIOR_OTHER * (4 if unfamiliar else 1)
     mass = 1 - words.PRIOR_HEALTHY - other
     silence = level.silence * quiet(observations)
@@ -61,8 +71,8 @@ def rank(
         proven = _proven(cause, observations, known, words.PROVES)
         mild = proven or _proven(cause, observations, known, words.SAID_SO)
         entry = _weigh(Ranked(identifier), observations, known, partial(_expected, level, cause, proven), mild)
-        entry.log_weight += math.log(mass * words.PRIOR_WEIGHT[cause.prior] / total)
-        entry.log_weight += silence
+        entry.log_weight += math.log(mass * prior[identifier] / total)
+        entry.log_weight += silence + (0.0 if identifier in placed else words.ELSEWHERE)
         ranked.append(entry)
     healthy = table.get(HEALTHY)
     entry = _weigh(Ranked(HEALTHY), observations, known, partial(_expected_healthy, level, healthy))
@@ -78,37 +88,46 @@ def rank(
             target.log_weight += hint.log_odds
             (target.supports if hint.log_odds > 0 else target.contradicts).append((abs(hint.log_odds), hint.sentence))
     _normalise(ranked, level)
+    if of_a_log:
+        _as_in_real_logs(ranked, plainest(observations, known), _looked(observations, known))
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
     return sorted(ranked, key=lambda entry: -entry.probability)
 
 
+def _as_in_real_logs(ranked: Sequence[Ranked], problem: float, looked: float) -> None:
+    """Health as calibrated on labelled logs, where enough was looked at; the others keep their proportions."""
+    healthy = next(entry for entry in ranked if entry.cause == HEALTHY)
+    if healthy.probability >= 1:
+        return
+    reported = of_logs().probability(healthy.probability, problem)
+    if looked < 1:  # silence is no health where hardly anything could be looked at
+        reported = min(reported, healthy.probability)
+    rest = (1 - reported) / (1 - healthy.probability)
+    for entry in ranked:
+        entry.probability = reported if entry is healthy else entry.probability * rest
+
+
 def expectation(explanation: str, symptom: Symptom) -> float:
     """P(present) of a symptom under one explanation; its background rate where the explanation says nothing about it.
     What is seen directly is seen from inside."""
-    level = levels()[INSIDE if symptom.background <= words.DIRECT else CURVE]
+    level = levels()[INSIDE if symptom.direct else CURVE]
     if explanation == OTHER:
-        told = _expected_other(symptom)
+        reported = _expected_other(symptom)
     elif explanation == HEALTHY:
-        told = _expected_healthy(level, causes().get(HEALTHY), symptom)
+        reported = _expected_healthy(level, causes().get(HEALTHY), symptom)
     else:
-        told = _expected(level, causes()[explanation], False, symptom)
-    return symptom.background if told is None else told
+        reported = _expected(level, causes()[explanation], False, symptom)
+    return symptom.background if reported is None else reported
 
 
 def quiet(observations: Sequence[Observation]) -> float:
     """How much of the evidence is silence, 0 to 1: nothing wrong was found, and much was looked at."""
     known = symptoms()
-    return (1 - _loudest(observations, known)) * _looked(observations, known)
-
-
-def _loudest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
-    """How plainly any problem shows at all, 0 to 1: a fault that shows nowhere is improbable."""
-    seen = [
-        o.clarity for o in observations if o.state == "present" and o.id in known and known[o.id].severity == "problem"
-    ]
-    return max(seen, default=0.0)
+    return (1 - plainest(observations, known)) * _looked(
+        observations, known
+    )  # a fault that shows nowhere is improbable
 
 
 def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:
@@ -118,17 +137,29 @@ def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -
 
 
 def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom], clarity: float) -> bool:
-    """The cause itself was seen this clearly: a recording saw (or somebody told) what it always shows and hardly
-    anything else does."""
+    """The cause itself was seen this clearly: a recording saw (or somebody told) what it always shows, or what it alone
+    usually shows, and hardly anything else does."""
     seen = False
     for observation in observations:
         symptom = known.get(observation.id)
-        if symptom is None or symptom.background > words.DIRECT or cause.predicts.get(symptom.id) != "always":
+        if symptom is None or not symptom.direct or symptom.id not in marks(cause.id):
             continue
-        if observation.state == "absent":
+        if observation.state == "absent" and cause.predicts[symptom.id] == "always":
             return False
         seen = seen or (observation.state == "present" and observation.clarity >= clarity)
     return seen
+
+
+@cache
+def marks(cause: str) -> frozenset[str]:
+    """Symptoms by which the cause itself is seen: what it always shows, and what it alone usually does."""
+    table = causes()
+    return frozenset(
+        name
+        for name, word in table[cause].predicts.items()
+        if word == "always"
+        or (word == "usually" and sum(one.predicts.get(name) in SEEN_BY for one in table.values()) == 1)
+    )
 
 
 def _weigh(
@@ -147,10 +178,10 @@ def _weigh(
         probability = expected(symptom) if symptom is not None else None
         if symptom is None or probability is None or observation.state == "unknown":
             continue
-        odds = _log_odds(observation, probability, symptom.background)
+        odds = _log_odds(observation, probability, symptom)
         if mild and observation.state == "absent":
             odds *= words.MILD
-        voice = (symptom.family, symptom.background <= words.DIRECT)
+        voice = (symptom.family, symptom.direct)
         best, worst = voices.get(voice, (0.0, 0.0))
         voices[voice] = (max(best, odds), min(worst, odds))
         if odds > TELLING and observation.state == "present":
@@ -167,11 +198,12 @@ def _weigh(
     return entry
 
 
-def _log_odds(observation: Observation, probability: float, background: float) -> float:
+def _log_odds(observation: Observation, probability: float, symptom: Symptom) -> float:
     """How much more (or less) this observation is expected under the explanation than in any run."""
+    background = symptom.background
     if observation.state == "present":
         return math.pow(observation.clarity, words.CLARITY_POWER) * math.log(probability / background)
-    seen = words.SENSITIVITY_DIRECT if background <= words.DIRECT else words.SENSITIVITY
+    seen = words.SENSITIVITY if symptom.kind == "curve" else words.SENSITIVITY_DIRECT
     odds = math.log((1 - seen * probability) / (1 - seen * background))
     return math.pow(observation.clarity, words.CLARITY_POWER) * odds
 
@@ -181,7 +213,9 @@ def _expected(level: Level, cause: Cause, proven: bool, symptom: Symptom) -> flo
     doing."""
     word = cause.predicts.get(symptom.id)
     rate = level.rate(cause.id, symptom, _told(word, symptom))
-    if proven and word != "never" and symptom.severity == "problem" and symptom.background > words.DIRECT:
+    if proven and symptom.severity == "problem" and not symptom.direct:
+        if word == "never":  # it was seen: what it never shows alone may be the doing of something beside it
+            return max(rate or 0.0, words.AGAINST["rarely"] * symptom.background)
         return max(rate or 0.0, words.STRENGTH["often"])
     return rate
 
@@ -194,15 +228,16 @@ def _told(word: str | None, symptom: Symptom) -> float | None:
 
 
 def _expected_healthy(level: Level, healthy: Cause | None, symptom: Symptom) -> float | None:
-    told = _told(healthy.predicts.get(symptom.id), symptom) if healthy is not None else None
-    if told is None and symptom.severity == "problem":
-        direct = symptom.background <= words.DIRECT
-        told = symptom.background * (words.HEALTHY_DIRECT if direct else words.HEALTHY_PROBLEM)
-    return level.rate(HEALTHY, symptom, told)
+    reported = _told(healthy.predicts.get(symptom.id), symptom) if healthy is not None else None
+    if reported is None and symptom.severity == "problem":
+        reported = symptom.background * (words.HEALTHY_DIRECT if symptom.direct else words.HEALTHY_PROBLEM)
+    rate = level.rate(HEALTHY, symptom, reported)
+    # how often sound trainings show what is only worth a note was counted in trainings written here: it is no fault
+    return max(rate, symptom.background) if rate is not None and symptom.severity == "note" else rate
 
 
 def _expected_other(symptom: Symptom) -> float | None:
-    if symptom.severity != "problem" or symptom.background <= words.DIRECT:
+    if symptom.severity != "problem" or symptom.direct:
         return None
     return max(words.OTHER_PROBLEM, symptom.background)
 

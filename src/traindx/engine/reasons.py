@@ -126,7 +126,7 @@ def strength(log_odds: float) -> Strength:
     return next((word for least, word in _STRENGTHS if abs(log_odds) >= least), "none")
 
 
-def why(evidence: Evidence, cause: str, told: Callable[[Way], str] = lambda way: way.command) -> Why:
+def why(evidence: Evidence, cause: str, reported: Callable[[Way], str] = lambda way: way.command) -> Why:
     """What speaks for and against `cause`, what was not looked at, and what would change the answer. `told` gives the
     command of a way to look, with the run's own names; none for a way that was gone already."""
     ranked = evidence.ranked()
@@ -145,7 +145,7 @@ def why(evidence: Evidence, cause: str, told: Callable[[Way], str] = lambda way:
         for reason in reasons
         if (abs(reason.weight) > _TELLING or reason.shared) and once[reason.sentence, reason.state] is reason
     ]
-    lacking = sorted(_lacking(evidence, cause, ranked, told), key=lambda item: -item.reach(now))
+    lacking = sorted(_lacking(evidence, cause, ranked, reported), key=lambda item: -item.reach(now))
     known = causes()
     return Why(
         cause, known[cause].title if cause in known else cause, now, place, top,
@@ -181,7 +181,7 @@ def _of_hints(evidence: Evidence, cause: str, now: float) -> list[Reason]:
     return found
 
 
-def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked], told: Callable[[Way], str]) -> list[Lacking]:
+def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked], reported: Callable[[Way], str]) -> list[Lacking]:
     known = symptoms()
     now = next(entry.probability for entry in ranked if entry.cause == cause)
     found = []
@@ -190,7 +190,7 @@ def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked], told: Cal
         if symptom is None or observation.state != "unknown" or cause == OTHER:
             continue
         ratio = expectation(cause, symptom) / symptom.background
-        how = told(cheapest(symptom))
+        how = reported(cheapest(symptom))
         if not how or (1 / _PREDICTED < ratio < _PREDICTED and cause != HEALTHY):
             continue
         present, absent = (
@@ -209,16 +209,17 @@ def _lacking(evidence: Evidence, cause: str, ranked: Sequence[Ranked], told: Cal
 
 def _changes(lacking: list[Lacking], cause: str, top: str) -> list[str]:
     """Single findings that would put the explanation first, or put it off the first place, likeliest finding first."""
-    told: list[tuple[float, str]] = []
+    reported: list[tuple[float, str]] = []
     for item in lacking:
         for state, chance, leads, share in (
             ("seen", item.chance, item.top_if_present, item.lead_if_present),
             ("ruled out", 1 - item.chance, item.top_if_absent, item.lead_if_absent),
         ):
             if (leads == cause) != (top == cause) and share >= _LEADS:
-                after = f"{leads} would lead with {share * 100:.0f} %"
-                told.append((chance, f"if {item.id} were {state}, {after}"))
-    return [text for _, text in sorted(told, key=lambda pair: -pair[0])]
+                name = '"something else"' if leads == OTHER else leads
+                after = f"{name} would lead with {share * 100:.0f} %"
+                reported.append((chance, f"if {item.id} were {state}, {after}"))
+    return [text for _, text in sorted(reported, key=lambda pair: -pair[0])]
 
 
 def _logit(probability: float) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 
+from traindx import commands
 from traindx.causes import causes
 from traindx.diagnosis import ANSWERS, UNSURE, Hypothesis, Observation, Verdict
 from traindx.engine.advise import command, settle
@@ -72,25 +72,22 @@ def next_step(
         return _open(observations, signals, found)
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:
-        return "traindx plot shows where it happens."
+        return f"`{commands.PLOT}` shows where it happens."
     if top.confidence < UNSURE and found:
-        return f"Change nothing yet. {settle(found[0], signals)}"
+        return f"Don't change anything yet. {settle(found[0], signals)}"
     if top.confidence < UNSURE:
-        return (
-            f"Not certain yet: `traindx explain --why {shlex.quote(run.source)} {top.cause}` says what would have "
-            f"to be seen."
-        )
+        why = commands.typed(commands.WHY, source=run.source, cause=top.cause)
+        return f"Not certain yet: `{why}` says what would have to be seen."
     script = str(run.config.get("recording.script") or "")
+    details = commands.typed(commands.EXPLAIN, cause=top.cause)
     if (
         script.endswith(".py")
         and not script.startswith("/")
         and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
     ):
-        return (
-            f"`traindx fix {shlex.quote(script)}` tries it on copies and gives the diff if it helps. Details: "
-            f"traindx explain {top.cause}"
-        )
-    return f"{top.fix.title}; then compare a short run with this one. Details: traindx explain {top.cause}"
+        fix = commands.typed(commands.FIX, script=script)
+        return f"Run `{fix}` to test this fix on a copy and get a diff. Details: {details}"
+    return f"{top.fix.title}; then compare a short run with this one. Details: {details}"
 
 
 def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]) -> str:
@@ -102,10 +99,7 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
             return "Find out what ended it (memory, a time limit, somebody), then run it to its end and diagnose again."
         return "Fix the crash first, then diagnose the next log."
     if run.format == "checkpoint":
-        return (
-            "Give the course of the training as well: traindx diagnose LOG, or traindx checkpoint … --add-to "
-            "RUN.traindx."
-        )
+        return f"Give the course of the training as well: {commands.DIAGNOSE_LOG}, or {commands.ADD_CHECKPOINT}."
     if signals.main is None and run.config.get(PROBES):
         return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
@@ -120,10 +114,8 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
         return _longer(signals)
     if found:
         return settle(found[0], signals, well=True)
-    return (
-        f"`traindx plot {shlex.quote(run.source)}` shows its curves; nothing else that could be measured would "
-        f"settle it."
-    )
+    plot = commands.typed(commands.PLOT_RUN, source=run.source)
+    return f"`{plot}` shows its curves; nothing else that could be measured would settle it."
 
 
 def _longer(signals: Signals) -> str:

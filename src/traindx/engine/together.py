@@ -14,8 +14,8 @@ from traindx.causes import causes
 from traindx.diagnosis import Observation
 from traindx.engine.context import Hint
 from traindx.engine.evidence import Evidence
-from traindx.engine.rank import HEALTHY, OTHER, Ranked, expectation, rank
-from traindx.engine.words import DIRECT, PROVES
+from traindx.engine.rank import HEALTHY, OTHER, Ranked, expectation, marks, rank
+from traindx.engine.words import PROVES
 from traindx.symptoms import symptoms
 
 BRINGS = 0.15  # a cause that shows a symptom this often explains it
@@ -27,9 +27,9 @@ RIVAL = 0.05  # a cause at work beside the first that takes more than this from 
 # What to put right first: numbers that are no numbers, then what is computed at all, then how it is learnt, speed last.
 # A fault further down cannot be judged while one above it is there.
 FIX_ORDER = (
-    "numerics", "wiring", "loss and output", "data", "initialisation", "gradient flow", "optimisation", "learning rate",
-    "distributed",
-    "capacity", "throughput",
+    "numerics", "wiring", "which weights move", "loss and output", "what the loss sees", "data", "initialisation",
+    "gradient flow", "optimisation", "learning rate", "going on", "distributed", "capacity", "throughput", "reward",
+    "preference", "policy", "classic", "none",
 )  # fmt: skip
 
 
@@ -46,7 +46,7 @@ class Beside:
         return tuple(dict.fromkeys(observation.evidence for observation in self.shown))
 
 
-def beside(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
+def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
     """The causes at work beside the first, in the order to fix them; none where one explains all that was seen."""
     first = next((entry for entry in ranked if entry.cause not in (HEALTHY, OTHER)), None)
     if first is None or not (first.probability >= SURE or _seen(first.cause, evidence.observations)):
@@ -56,7 +56,7 @@ def beside(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
     ]
     left = [o for o in evidence.observations if not (_problem(o) and _brings(first.cause, o))]
     hints = [hint for hint in evidence.hints if hint.cause != first.cause]
-    facts = [o for o in unexplained if symptoms()[o.id].background <= DIRECT and o.clarity >= PROVES]
+    facts = [o for o in unexplained if symptoms()[o.id].direct and o.clarity >= PROVES]
     found: dict[str, Beside] = {}
     for fact in facts:
         if any(_brings(cause, fact) for cause in found):
@@ -74,7 +74,7 @@ def beside(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
     return tuple(sorted(named, key=lambda one: FIX_ORDER.index(causes()[one.cause].group)))
 
 
-def apart(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) -> list[Ranked]:
+def without_secondary(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) -> list[Ranked]:
     """The ranking with what the other causes explain set apart, where they were seen too and only take from the first
     what is certain: faults that were seen are no rivals."""
     by_id = {entry.cause: entry.probability for entry in ranked}
@@ -84,7 +84,7 @@ def apart(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) ->
     theirs = {observation.id for one in seen for observation in one.shown}
     rest = [o for o in evidence.observations if o.state != "unknown" and o.id not in theirs]
     hints = [hint for hint in evidence.hints if hint.cause not in {one.cause for one in seen}]
-    return rank(rest, hints, unfamiliar=evidence.unfamiliar)
+    return rank(rest, hints, unfamiliar=evidence.unfamiliar, training=evidence.training)
 
 
 def _explaining(
@@ -116,8 +116,6 @@ def _brings(cause: str, observation: Observation) -> bool:
 
 def _seen(cause: str, observations: Sequence[Observation]) -> bool:
     """The cause itself was seen: what it always shows, and hardly anything else does."""
-    always = {name for name, word in causes()[cause].predicts.items() if word == "always"}
     return any(
-        o.id in always and _problem(o) and o.clarity >= PROVES and symptoms()[o.id].background <= DIRECT
-        for o in observations
+        o.id in marks(cause) and _problem(o) and o.clarity >= PROVES and symptoms()[o.id].direct for o in observations
     )

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from traindx import commands
 from traindx.symptoms.base import Symptom
 
 Kind = Literal["recording", "probe", "question", "log", "trial"]
@@ -44,35 +45,37 @@ _INSIDE = (
     "update-to-weight ratio", "weight norm", "spread of predictions", "gradient norm", "step time", "data time",
     "loss scale",
     "skipped steps", "throughput", "learning rate", "loss from the first step",
+    "reward", "entropy of the policy", "KL divergence", "clip fraction", "margin between", "length of answers",
+    "share of cut answers", "trainer and sampler", "value function", "mixture of experts",
 )  # fmt: skip
-_VALIDATION = "log a validation loss once per epoch and run `traindx diagnose` again"
-_FEW_STEPS = "log the training loss every few steps and run `traindx diagnose` again"
+_VALIDATION = f"log a validation loss once per epoch and run `{commands.DIAGNOSE}` again"
+_FEW_STEPS = f"log the training loss every few steps and run `{commands.DIAGNOSE}` again"
+_RATE = f"log scheduler.get_last_lr()[0] with each loss and run `{commands.DIAGNOSE}` again"
 
 # Probes: the script's start (imports, data) and the probe's own share of time. Logging something anew: an edit and most
 # of a training. A recording shows most within minutes, while the training does its work anyway.
 WAYS: tuple[Way, ...] = (
-    Way("recording", "recording", "a look inside the training", "traindx run {script}", 10, 180, _INSIDE),
-    Way("sanity", "probe", "whether it can learn one batch", "traindx sanity {script}", 10, 40, ("traindx sanity",)),
-    Way("gradients", "probe", "gradients layer by layer", "traindx gradients {script}", 10, 25,
+    Way("recording", "recording", "gradients and weights", commands.RUN, 10, 180, _INSIDE),
+    Way("sanity", "probe", "whether it can learn one batch", commands.SANITY, 10, 40, ("traindx sanity",)),
+    Way("gradients", "probe", "gradients layer by layer", commands.GRADIENTS, 10, 25,
         ("traindx gradients", "gradient norm", "gradient norms by layer", "gradient norms by parameter")),
-    Way("activations", "probe", "activations layer by layer", "traindx activations {script}", 10, 25,
+    Way("activations", "probe", "activations layer by layer", commands.ACTIVATIONS, 10, 25,
         ("traindx activations", "units by layer", "activation statistics")),
-    Way("lr-range", "probe", "which learning rates work", "traindx lr-range {script}", 10, 25, ("traindx lr-range",)),
-    Way("curvature", "probe", "which learning rates are stable", "traindx curvature {script}", 10, 25,
+    Way("lr-range", "probe", "which learning rates work", commands.LR_RANGE, 10, 25, ("traindx lr-range",)),
+    Way("curvature", "probe", "which learning rates are stable", commands.CURVATURE, 10, 25,
         ("traindx curvature",)),
-    Way("speed", "probe", "where the time goes", "traindx speed {script}", 10, 25,
+    Way("speed", "probe", "where the time goes", commands.SPEED, 10, 25,
         ("traindx speed", "data time", "step time")),
-    Way("checkpoint", "probe", "the weights themselves", "traindx checkpoint CHECKPOINT", 20, 5,
+    Way("checkpoint", "probe", "the weights themselves", commands.CHECKPOINT, 20, 5,
         ("traindx checkpoint",)),
-    Way("ask", "question", "what you know of the script", "traindx ask {source}", 90, 0,
+    Way("ask", "question", "your answers about the script", commands.ASK, 90, 0,
         ("traindx run", "from the inside", "loss function"),
         TOLD),
-    Way("classes", "log", "number of classes", "traindx diagnose {source} --classes N", 10, 0, ("number of classes",)),
-    Way("config", "log", "planned steps or epochs", "traindx diagnose {source} --config config.yaml", 20, 0,
-        ("planned steps or epochs",)),
+    Way("classes", "log", "number of classes", commands.CLASSES, 10, 0, ("number of classes",)),
+    Way("config", "log", "planned steps and other settings", commands.CONFIG, 20, 0,
+        ("planned steps or epochs", "settings")),
     Way("validation loss", "log", "validation loss", _VALIDATION, 120, 1800, ("validation",)),
-    Way("learning rate", "log", "learning rate", "log scheduler.get_last_lr()[0] with each loss and run `traindx "
-                                                 "diagnose` again", 120,
+    Way("learning rate", "log", "learning rate", _RATE, 120,
         1800, ("learning rate",)),
     Way("training loss", "log", "training loss", _FEW_STEPS, 120, 1800, ("loss",)),
     Way("step time", "log", "step time", "log the seconds each step takes, and those spent waiting for data", 120, 600,
@@ -80,7 +83,7 @@ WAYS: tuple[Way, ...] = (
 )  # fmt: skip
 
 # A trial: the likeliest cause's first fix on a copy of the script, a short run before and after.
-TRIAL = Way("trial", "trial", "whether the fix of {cause} helps", "traindx fix {script}", 10, 300)
+TRIAL = Way("trial", "trial", "whether the fix of {cause} helps", commands.FIX, 10, 300)
 TRIAL_HELPS: Mapping[bool, float] = {True: 0.8, False: 0.15}  # P(a fix helps | its cause is at work or not)
 
 

@@ -12,7 +12,7 @@ from traindx.diagnosis import FixProposal, Safety
 _OPTIMIZER = re.compile(r"torch\.optim\.(\w+)\(")
 _ADAPTIVE = ("adam", "rmsprop", "adagrad")  # their steps do not shrink with the gradient
 # Adam moves a weight by up to the rate itself in one step (Kingma and Ba 2015, 2.1), and weights of a layer with 100
-# inputs begin at about 0.1. Its default is 1e-3, and published recipes lie below 3e-3 (engine/context.py: USUAL_LR).
+# inputs begin at about 0.1. Its default is 1e-3, and published recipes lie below 3e-3 (signals/rates.py: USUAL_LR).
 _USUAL_ADAM, _LARGEST_ADAM = 3e-3, 0.1
 # SGD: 0.1 for a batch of 256, scaled linearly up to 3.2 for 8192 (Goyal et al. 2017).
 _USUAL_SGD, _LARGEST_SGD = 0.5, 3.2

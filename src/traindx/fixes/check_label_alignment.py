@@ -22,6 +22,7 @@ figure.savefig("labels.png")
     safety="safe",
     why_safe="Only looks; the repair follows from what is seen.",
     clears=("loss-at-chance", "val-at-chance"),
+    tries=("aligned",),
     doc="""\
 Shows sixteen samples with their labels at the last point before the model. For text print both, for tables print the
 row with its key, for masks overlay them. Then walk back through the pipeline to the first place where they are wrong:

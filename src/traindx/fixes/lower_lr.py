@@ -9,7 +9,7 @@ FIX = Fix(
     title="Lower the learning rate",
     code="""
 lr = {lower_lr}  # was {lr}
-optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr)  # its other settings as they are
+optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr)  # keep the other arguments unchanged
 """,
     safety="caution",
     why_safe="Any smaller rate is stable if the larger one nearly was, but a rate that is too small wastes the run.",

@@ -9,7 +9,7 @@ FIX = Fix(
     title="Raise the learning rate",
     code="""
 lr = {higher_lr}  # was {lr}
-optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr)  # its other settings as they are
+optimizer = torch.optim.{optimizer}(model.parameters(), lr=lr)  # keep the other arguments unchanged
 """,
     safety="caution",
     why_safe="Too large a step can diverge and take the weights with it: keep the last checkpoint.",

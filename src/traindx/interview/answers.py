@@ -10,7 +10,6 @@ from typing import Any
 from traindx.causes import causes
 from traindx.diagnosis import Observation
 from traindx.engine.context import Hint
-from traindx.engine.words import DIRECT
 from traindx.errors import TraindxError
 from traindx.questions.base import UNSEEN, UNTICKED, Choice, Question, Value
 from traindx.symptoms import symptoms
@@ -57,7 +56,7 @@ def parsed(question: Question, given: Any) -> Value:
     return tuple(choice.id for choice in question.choices if choice.id in ticked)
 
 
-def told(question: Question, value: Value) -> Told:
+def reported(question: Question, value: Value) -> Told:
     """What this answer says."""
     if value is None:
         return Told()
@@ -117,14 +116,14 @@ def marks(choice: Choice) -> list[str]:
 def mistakes(choice: Choice) -> list[str]:
     """The symptoms of a choice that are a mistake itself rather than what follows from it."""
     known = symptoms()
-    return [symptom for symptom in choice.present if known[symptom].background <= DIRECT]
+    return [symptom for symptom in choice.present if known[symptom].direct]
 
 
 def named_outright(seen: Iterable[str], sentence: str) -> tuple[Hint, ...]:
     """For the causes whose own mark is among the mistakes seen: something they always show and hardly any other run
     does."""
     known = symptoms()
-    marks = [symptom for symptom in seen if known[symptom].background <= DIRECT]
+    marks = [symptom for symptom in seen if known[symptom].direct]
     return tuple(
         Hint(cause.id, READ_IN_CODE, sentence)
         for cause in causes().values()

@@ -14,11 +14,11 @@ from typing import Any
 from traindx.diagnosis import ANSWERS, Diagnosis, Observation
 from traindx.engine import diagnose
 from traindx.engine.context import Hint
-from traindx.engine.evidence import Evidence, measure, weave
+from traindx.engine.evidence import Evidence, measure, merge_evidence
 from traindx.engine.rank import HEALTHY
 from traindx.errors import TraindxError
 from traindx.interview import choosing
-from traindx.interview.answers import Told, merged, mistakes, parsed, told
+from traindx.interview.answers import Told, merged, mistakes, parsed, reported
 from traindx.interview.pressure import Reply, recognise
 from traindx.interview.script_reading import ScriptReading
 from traindx.misdiagnoses import HAND_OVERS
@@ -30,7 +30,6 @@ from traindx.symptoms import symptoms
 
 SCHEMA = "traindx.ask/1"
 FIRST = "symptoms"
-REINFORCEMENT = "reward or exploration in reinforcement learning"
 MOST_QUESTIONS = 10  # nobody answers more with care
 SURE = 0.8  # a leading explanation this likely needs no further question
 SAID = 0.6  # clarity of a symptom mentioned in passing
@@ -97,7 +96,7 @@ class Session:
 
     def diagnosis(self) -> Diagnosis:
         """What follows from everything known so far."""
-        known = self.told()
+        known = self.reported()
         page = diagnose(self._with(known.settings), None, known.observations, known.hints)
         notes = self.hand_overs()
         if self.handed_over():
@@ -116,16 +115,14 @@ class Session:
         return dataclasses.replace(page, notes=tuple(dict.fromkeys([*notes, *page.notes])))
 
     def handed_over(self) -> bool:
-        """Out of scope: reinforcement learning whatever it shows, and crashes where nothing else is wrong."""
-        known = self.told()
+        """Out of scope: crashes and the like, where nothing else is wrong."""
+        known = self.reported()
         problems = any(o.state == "present" and symptoms()[o.id].severity == "problem" for o in known.observations)
-        return REINFORCEMENT in known.hand_overs or (
-            bool(known.hand_overs) and not problems and not self.shows_a_problem()
-        )
+        return bool(known.hand_overs) and not problems and not self.shows_a_problem()
 
     def hand_overs(self) -> tuple[str, ...]:
         """Problems named so far that are none of learning, each with where to go."""
-        return tuple(_pointer(what) for what in self.told().hand_overs)
+        return tuple(_pointer(what) for what in self.reported().hand_overs)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -152,18 +149,18 @@ class Session:
 
     # What it rests on
 
-    def told(self) -> Told:
+    def reported(self) -> Told:
         """Script, passing remarks and answers together, in an order that does not depend on when they were given."""
         first = questions()[FIRST]
         remarks = [
             Observation(i, "present", f"You said: {choice.text}.", clarity=SAID)
             for choice in first.choices if choice.id in self.said for i in choice.present
         ]  # fmt: skip
-        given = [told(questions()[i], self.answers[i]) for i in sorted(self.answers)]
-        return merged([Told(tuple(remarks), self._trouble()), *given, self.script.told()])
+        given = [reported(questions()[i], self.answers[i]) for i in sorted(self.answers)]
+        return merged([Told(tuple(remarks), self._trouble()), *given, self.script.reported()])
 
     def evidence(self) -> Evidence:
-        return self._evidence(self.told())
+        return self._evidence(self.reported())
 
     def settled(self) -> bool:
         """A fault is likely enough to act on; or a run that was measured is healthy."""
@@ -183,7 +180,7 @@ class Session:
         known = {o.id for o in observations if o.state != "unknown" and o.clarity >= PLAINLY}
         seen = {o.id for o in observations if o.state == "present" and o.clarity >= PLAINLY}
         ruled_out = {o.id for o in observations if o.state == "absent"}
-        config = self._with(self.told().settings).config
+        config = self._with(self.reported().settings).config
         return [
             question
             for question in questions().values()
@@ -196,7 +193,7 @@ class Session:
 
     def suppose(self, question: Question, value: Value) -> Evidence:
         """The evidence if this were answered."""
-        return self._evidence(merged([self.told(), told(question, value)]), again=False)
+        return self._evidence(merged([self.reported(), reported(question, value)]), again=False)
 
     def number_likelihoods(self, question: Question) -> list[Mapping[str, float]]:
         """P(value | cause) of a number's typical values: how usual each is, times what the engine makes of it."""
@@ -219,7 +216,7 @@ class Session:
             _, signals, measured = self._measured
             signals = copy.copy(signals)
             signals.run = self._with(known.settings)
-        return weave(signals, measured, known.observations, known.hints)
+        return merge_evidence(signals, measured, known.observations, known.hints)
 
     def _look(self, run: Run) -> tuple[Signals, tuple[Observation, ...]]:
         key = tuple(sorted((name, repr(value)) for name, value in run.config.items()))

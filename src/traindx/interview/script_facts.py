@@ -182,9 +182,9 @@ class _Walker(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        told = self.facts.value(value)
-        if isinstance(target, ast.Name | ast.Attribute) and told is not None:
-            self.facts.constants.setdefault(target.id if isinstance(target, ast.Name) else target.attr, told)
+        reported = self.facts.value(value)
+        if isinstance(target, ast.Name | ast.Attribute) and reported is not None:
+            self.facts.constants.setdefault(target.id if isinstance(target, ast.Name) else target.attr, reported)
         elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for one, other in zip(target.elts, value.elts, strict=False):
                 self._bind(one, other)

@@ -30,7 +30,7 @@ class ScriptReading:
     notes: tuple[str, ...] = ()
     hand_overs: tuple[str, ...] = ()
 
-    def told(self) -> Told:
+    def reported(self) -> Told:
         seen = [observation for observation in self.observations if observation.state == "present"]
         hints = tuple(hint for one in seen for hint in named_outright([one.id], one.evidence))
         return Told(self.observations, hints, dict(self.settings), self.hand_overs)
@@ -61,9 +61,7 @@ def read_script(text: str, name: str = "train.py") -> ScriptReading:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         note = f"{name} is no Python that can be parsed ({type(error).__name__}) and was not read."
         return ScriptReading(name, notes=(note,))
-    rl = facts.imports & {"gym", "gymnasium", "stable_baselines3", "rllib", "pettingzoo"}
-    over = ("reward or exploration in reinforcement learning",) if rl else ()
-    return ScriptReading(name, settings, found, (), over)
+    return ScriptReading(name, settings, found)
 
 
 def _found(facts: Facts, name: str) -> tuple[Observation, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_types import CallToolResult
 
-from traindx.mcp.desk import Desk
+from traindx.mcp.session_state import SessionState
 
 Function = Callable[..., "CallToolResult | Any"]
 
@@ -21,6 +21,6 @@ class Tool:
 
     id: str
     title: str
-    make: Callable[[Desk], Function]
+    make: Callable[[SessionState], Function]
     runs_code: bool = False
     remembers: bool = False

@@ -58,8 +58,10 @@ async def _waited(process: Process, talk: Path, seconds: float, name: str, conte
                 f"traindx {name} took longer than {seconds:.0f} s and was stopped.",
                 "Give more `seconds`, or a script that trains on less data.",
             )
-        told = _last_words(talk).splitlines()[-1]
-        await context.report_progress(elapsed, seconds, f"{name}, {elapsed:.0f} s of at most {seconds:.0f} s: {told}")
+        reported = _last_words(talk).splitlines()[-1]
+        await context.report_progress(
+            elapsed, seconds, f"{name}, {elapsed:.0f} s of at most {seconds:.0f} s: {reported}"
+        )
     return process.returncode
 
 

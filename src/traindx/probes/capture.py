@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 import torch
 
-from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer, on_every_step
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Criterion, Observer, on_every_step
 from traindx.probes.held_out import fresh_steps, other_loaders, steps_from
 from traindx.probes.lingering import Lingering
 from traindx.probes.sharding import needs_other_ranks

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import torch
 
-from traindx.live.observers.causality import next_tokens
+from traindx.live.instruments.causality import next_tokens
 from traindx.probes.looking import Seen, looking
 from traindx.probes.subject import Step, Subject, Swap
 from traindx.symptoms.base import clarity
@@ -26,7 +26,7 @@ class Answer:
     """`problem`: True, False, or None where the question could not be put."""
 
     problem: bool | None
-    told: str
+    sentence: str
 
 
 def samples_mixed(subject: Subject, step: Step) -> Answer:
@@ -85,7 +85,9 @@ def sees_future(subject: Subject, step: Step) -> Answer:
     if change is None:
         return Answer(None, "the outputs are not finite")
     if change > 0:
-        return Answer(True, f"another last token changes the outputs at earlier places by {change:.2g} of their size")
+        return Answer(
+            True, f"changing the last token changes the outputs at earlier positions (relative change {change:.2g})"
+        )
     return Answer(
         False, f"another last token leaves all outputs at earlier places as they were ({tokens.shape[1]} places)"
     )
@@ -128,9 +130,9 @@ def modes_differ(subject: Subject, steps: Sequence[Step]) -> Answer:
             training = sum(float(subject.loss(step)) for step in steps) / len(steps)
         with subject.mode(False):
             evaluation = sum(float(subject.loss(step)) for step in steps) / len(steps)
-    told = f"loss {training:.4g} in training mode, {evaluation:.4g} in evaluation mode"
+    sentence = f"loss {training:.4g} in training mode, {evaluation:.4g} in evaluation mode"
     ratio = evaluation / training if training else math.nan
-    return Answer(None if not math.isfinite(ratio) else bool(subject.step and ratio > 2.0), told)
+    return Answer(None if not math.isfinite(ratio) else bool(subject.step and ratio > 2.0), sentence)
 
 
 def data_broken(subject: Subject) -> Answer:
@@ -151,11 +153,11 @@ def inputs_differ(subject: Subject) -> tuple[Answer, float]:
     if not math.isfinite(mean + std) or std <= 0 or not distances:
         return Answer(None, "no inputs of an evaluation to compare"), 0.0
     there = _scale(subject.held_out)
-    told = f"mean {there[0]:.3g} and deviation {there[1]:.3g} held out, {mean:.3g} and {std:.3g} in training"
+    sentence = f"mean {there[0]:.3g} and deviation {there[1]:.3g} held out, {mean:.3g} and {std:.3g} in training"
     nearest = min(distances)
     if nearest <= OTHER_SCALE:
-        return Answer(False, told), 1.0
-    return Answer(True, told), clarity(math.log(nearest), math.log(OTHER_SCALE), math.log(PLAIN_SCALE))
+        return Answer(False, sentence), 1.0
+    return Answer(True, sentence), clarity(math.log(nearest), math.log(OTHER_SCALE), math.log(PLAIN_SCALE))
 
 
 def _scale(steps: Sequence[Step]) -> tuple[float, float]:
@@ -176,15 +178,15 @@ def data_ranges(step: Step, of: str = "") -> list[tuple[str, Answer]]:
             numbers = tensor.double()
             if not numbers.numel() or not bool(numbers.isfinite().all()):
                 continue
-            told = (
+            sentence = (
                 f"{tuple(tensor.shape)} {str(tensor.dtype).removeprefix('torch.')}, {float(numbers.min()):.4g} to "
                 f"{float(numbers.max()):.4g}"
             )
             if tensor.is_floating_point():
-                told += f", mean {float(numbers.mean()):.3g}, std {float(numbers.std(unbiased=False)):.3g}"
+                sentence += f", mean {float(numbers.mean()):.3g}, std {float(numbers.std(unbiased=False)):.3g}"
             elif tensor.dim() == 1:
-                told += f", {len(set(tensor.tolist()))} different"
-            rows.append((kind, Answer(None, told)))
+                sentence += f", {len(set(tensor.tolist()))} different"
+            rows.append((kind, Answer(None, sentence)))
     return rows
 
 

@@ -59,8 +59,8 @@ def compile_gain(subject: Subject, work: Callable[[], object], deadline: Deadlin
     except TookTooLong:
         return f"compiling was given up after {seconds:.0f} s."
     except Exception as error:  # a compiler, its tools and the user's model: anything may be missing
-        told = next((line for line in str(error).splitlines() if line.strip()), "no message")
-        return f"compiling failed ({type(error).__name__}: {told[:120]})."
+        sentence = next((line for line in str(error).splitlines() if line.strip()), "no message")
+        return f"compiling failed ({type(error).__name__}: {sentence[:120]})."
     finally:
         if fresh and "torch._dynamo" in sys.modules:
             torch._dynamo.reset()

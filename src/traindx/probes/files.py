@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from traindx.errors import TraindxError
-from traindx.live.hub import CRITERIA
+from traindx.live.events.hub import CRITERIA
 from traindx.probes.given import subject_of
 from traindx.probes.subject import Subject
 
@@ -64,9 +64,9 @@ def _tensors(path: Path) -> Any:
     except FileNotFoundError as error:
         raise TraindxError(f"{path} does not exist.", "Check the path.") from error
     except Exception as error:
-        told = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
+        sentence = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
         raise TraindxError(
-            f"{path} cannot be loaded safely: {told}", "Save plain tensors: torch.save((x, y), path)."
+            f"{path} cannot be loaded safely: {sentence}", "Save plain tensors: torch.save((x, y), path)."
         ) from error
     if not isinstance(loaded, torch.Tensor | tuple | list | dict):
         raise TraindxError(f"{path} holds a {type(loaded).__name__}.", "Save a tensor, (x, y) or a dict of tensors.")

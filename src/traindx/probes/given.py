@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from traindx.errors import TraindxError
-from traindx.live.hub import CRITERIA
+from traindx.live.events.hub import CRITERIA
 from traindx.probes.held_out import readable
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.sharding import needs_other_ranks

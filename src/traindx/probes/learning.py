@@ -87,14 +87,16 @@ def facts_of(subject: Subject, trials: list[Trial]) -> list[Fact]:
     facts: list[Fact] = []
     if all(trial.best > UNLEARNABLE and (trial.steps >= ENOUGH or trial.broke) for trial in main):
         who = " or ".join(trial.name for trial in main)
-        told = (
+        sentence = (
             f"One single batch of {size} is not learned by {who}: at best {left(best)} of what a constant answer "
             f"reaches is left after {best.steps} updates."
         )
-        facts.append(Fact("batch-not-learned", True, told))
+        facts.append(Fact("batch-not-learned", True, sentence))
     elif min(trial.best for trial in main) < WELL:
-        told = f"One batch of {size} is learned: {left(min(main, key=lambda trial: trial.best))} of the loss is left."
-        facts.append(Fact("batch-not-learned", False, told))
+        sentence = (
+            f"One batch of {size} is learned: {left(min(main, key=lambda trial: trial.best))} of the loss is left."
+        )
+        facts.append(Fact("batch-not-learned", False, sentence))
     if user is None or subject.optimizer is None:
         return facts
     cure = _cure(user, trials)
@@ -111,18 +113,18 @@ def _cure(user: Trial, trials: list[Trial]) -> list[Fact]:
     what = best.name.removeprefix(f"{SCALED} ")
     began = f"Trained on one single batch, your optimiser {_ending(user)}"
     if not best.diverged and best.best < WELL:
-        told = (
+        sentence = (
             f"{began}; with the {what} scaled to mean 0 and spread 1 it leaves {left(best)} after {best.steps} updates."
         )
-        return [Fact("scaling-cures", True, told, what), Fact(f"{what}-unscaled", True, told, what)]
+        return [Fact("scaling-cures", True, sentence, what), Fact(f"{what}-unscaled", True, sentence, what)]
     return [Fact("scaling-cures", False, f"{began}, with the {what} scaled as well.", what)]
 
 
 def _optimiser(user: Trial, best: Trial, rate: float) -> list[Fact]:
     """Whether the user's optimiser is the obstacle, where Adam is not."""
     if not user.diverged and user.left < WELL:
-        told = f"Your optimiser brings one batch down to {left(user)} in {user.steps} updates."
-        return [Fact("batch-diverges", False, told), Fact("batch-barely-moves", False, told)]
+        sentence = f"Your optimiser brings one batch down to {left(user)} in {user.steps} updates."
+        return [Fact("batch-diverges", False, sentence), Fact("batch-barely-moves", False, sentence)]
     began = f"Trained on one single batch, your optimiser (learning rate {rate:g}) {_ending(user)}"
     if user.diverged and best.left < WELL:
         return [Fact("batch-diverges", True, f"{began}; {best.name} brings it down to {num(best.late)}.")]

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from traindx.live.hub import Hub
-from traindx.live.observer import Criterion, Observer, on_every_step
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Criterion, Observer, on_every_step
 from traindx.probes.subject import Pace, Step
 from traindx.probes.tape import Unreplayable
 from traindx.probes.tracer import Tracer
@@ -53,7 +53,7 @@ class Lingering(Observer):
         wanted; `wait` for an evaluation, should there be none yet."""
         self._then = then
         self._evaluation = self._evaluation and wait
-        self.hub.hush()
+        self.hub.disable_deep()
         if self._pace:
             self._tracer.stop()
             self._until = time.monotonic() + PACE_SECONDS

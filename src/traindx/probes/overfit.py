@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from traindx.live.tensors import columns
+from traindx.live.measures.tensors import columns
 from traindx.probes.base import Deadline
 from traindx.probes.subject import Step, Subject, Swap
 

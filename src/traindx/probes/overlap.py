@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader
 
-from traindx.live.observers.leaks import row_hashes, some_of
+from traindx.live.instruments.leaks import row_hashes, some_of
 from traindx.probes.base import Deadline
 from traindx.probes.checks import Answer
 from traindx.probes.held_out import readable, reread
@@ -62,14 +62,14 @@ def seen_in_training(subject: Subject, deadline: Deadline) -> tuple[Answer, floa
     if not others:
         return Answer(None, "the only other loader gives the training data"), 0.0
     worst = max(others, key=lambda one: one.share)
-    told = (
+    sentence = (
         f"{worst.shared} of {worst.looked} held-out samples are among {round(worst.known * worst.trained)} "
         f"training samples"
     )
     if LEAK.reached(worst.share) and LEAKED.reached(worst.shared):
-        return Answer(True, told), 0.8 if ALL.reached(worst.share) else 1.0
+        return Answer(True, sentence), 0.8 if ALL.reached(worst.share) else 1.0
     sure = not worst.shared and EXPECTED.reached(worst.looked * worst.known * LEAK.value)
-    return Answer(False if sure else None, told), 1.0
+    return Answer(False if sure else None, sentence), 1.0
 
 
 def _overlap(loader: Any, training: DataLoader[Any], known: set[int]) -> Overlap | None:

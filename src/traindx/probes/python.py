@@ -13,7 +13,7 @@ import torch
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
-from traindx.live.adding import add_readings, require_recording
+from traindx.live.recording.adding import add_readings, require_recording
 from traindx.meaning import meaning_of
 from traindx.opening import read
 from traindx.probes.given import subject_of

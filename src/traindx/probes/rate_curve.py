@@ -48,8 +48,8 @@ def read_curve(rates: Floats, raw: Floats, size: float) -> RateCurve:
     rates, raw, broken_at = rates[good], raw[good], float(rates[-1]) if broke else None
     if len(raw) < FEWEST:
         nothing = np.empty(0)
-        told = f"the loss is not finite any more after {len(raw)} updates, at a rate of {broken_at:.2g}"
-        return RateCurve(rates, raw, nothing, float("nan"), 0.0, None, None, broken_at, told)
+        sentence = f"the loss is not finite any more after {len(raw)} updates, at a rate of {broken_at:.2g}"
+        return RateCurve(rates, raw, nothing, float("nan"), 0.0, None, None, broken_at, sentence)
     smooth = smoothed(raw)
     noise = scatter(raw, smooth)
     low = _lowest(smooth, noise)
@@ -60,8 +60,10 @@ def read_curve(rates: Floats, raw: Floats, size: float) -> RateCurve:
     error = noise / np.sqrt(WINDOW)
     if descent < max(CERTAIN * error, LEAST * size):
         reason = "noise hides any descent" if error > LEAST * size else "no rate brings the loss down"
-        told = f"{reason}: the lowest point is {descent:.3g} below the start, the noise of one update is {noise:.2g}"
-        return RateCurve(rates, raw, smooth, noise, descent, None, None, edge, told)
+        sentence = (
+            f"{reason}: the lowest point is {descent:.3g} below the start, the noise of one update is {noise:.2g}"
+        )
+        return RateCurve(rates, raw, smooth, noise, descent, None, None, edge, sentence)
     waiting = np.flatnonzero(smooth[:low] > -max(BEGUN * descent, 2 * error))
     begin = float(rates[int(waiting[-1]) + 1 if len(waiting) else 0])
     return RateCurve(rates, raw, smooth, noise, descent, begin, _steepest(rates, smooth, low), edge)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torch
 
-from traindx.live.naming import listed
+from traindx.live.events.naming import listed
 from traindx.probes.checks import Answer
 from traindx.probes.looking import Seen, looking, weighted
 from traindx.probes.subject import Subject
@@ -77,8 +77,8 @@ def near_limits(subject: Subject) -> Answer:
     if largest is None:
         return Answer(False, "no layer puts out 16-bit floats with a narrow range")
     share, name, kind = largest
-    told = f"the largest output, of {name}, is at {share:.2g} of what {kind} holds"
-    return Answer(not share < NEAR_LIMIT, told)
+    sentence = f"the largest output, of {name}, is at {share:.2g} of what {kind} holds"
+    return Answer(not share < NEAR_LIMIT, sentence)
 
 
 def _layers_that_run(subject: Subject) -> set[str]:

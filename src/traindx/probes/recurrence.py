@@ -151,8 +151,8 @@ def time_facts(facts: list[Fact], recurrent: list[Memory], clipped: bool) -> lis
     wildest = min(recurrent, key=lambda memory: memory.rate.whole)
     if wildest.rate.whole < 1 / GROWN and wildest.rate.certainty >= SURE and not clipped:
         clear = clarity(-math.log10(wildest.rate.whole), math.log10(GROWN), math.log10(PLAIN_GROWN))
-        told = f"Along time {wildest}."
-        by_id["exploding-gradients"] = Fact("exploding-gradients", True, told, wildest.layer, clarity=clear)
+        sentence = f"Along time {wildest}."
+        by_id["exploding-gradients"] = Fact("exploding-gradients", True, sentence, wildest.layer, clarity=clear)
     return list(by_id.values())
 
 

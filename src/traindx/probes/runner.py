@@ -45,8 +45,8 @@ def run_probe(subject: Subject, probe: Probe, seconds: float) -> Reading:
     except Exception as error:
         if os.environ.get("TRAINDX_DEBUG"):
             raise
-        told = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else 'no message'}"
-        reading = Reading(probe.id, f"not measured: {told}", unknown=(f"It ended in an error ({told}).",))
+        sentence = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else 'no message'}"
+        reading = Reading(probe.id, f"not measured: {sentence}", unknown=(f"It ended in an error ({sentence}).",))
     stamped = tuple(replace(fact, step=float(subject.step), probe=probe.id) for fact in reading.facts)
     return replace(reading, facts=stamped, step=subject.step, seconds=time.monotonic() - began)
 

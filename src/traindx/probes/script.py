@@ -6,9 +6,9 @@ import os
 from functools import partial
 from pathlib import Path
 
-from traindx.live import recorder
-from traindx.live.adding import entries
-from traindx.live.hub import Hub
+from traindx.live.events.hub import Hub
+from traindx.live.host import recorder
+from traindx.live.recording.adding import entries
 from traindx.probes.capture import Capture
 from traindx.probes.runner import chosen, run_probes
 from traindx.probes.subject import Subject

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import torch
 
-from traindx.live.naming import plain
+from traindx.live.events.naming import plain
 from traindx.probes.state import State
 
 Swap = Callable[[torch.Tensor], torch.Tensor]

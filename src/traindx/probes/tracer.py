@@ -14,8 +14,8 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.overrides import TorchFunctionMode
 
-from traindx.live.calls import remove_hooks, returned_by
-from traindx.live.places import user_line
+from traindx.live.events.calls import remove_hooks, returned_by
+from traindx.live.events.places import user_line
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.tape import Constant, Live, Node, Setting, Tape, Unreplayable, Value, refs
 

@@ -8,7 +8,7 @@ QUESTION = Question(
     id="task",
     text="What does the model learn?",
     why="Causal masks, padding and shifted targets exist only for tokens; class imbalance only where there "
-    "are classes. Reinforcement learning fails for other reasons than the ones known here.",
+    "are classes; rewards, advantages and a KL term only in reinforcement learning.",
     kind="one",
     choices=(
         Choice(
@@ -61,8 +61,8 @@ QUESTION = Question(
         Choice(
             "rl",
             "a policy or value (reinforcement learning)",
+            settings={"input_kind": "observations"},
             usual=0.05,
-            hand_over="reward or exploration in reinforcement learning",
         ),
     ),
     seconds=6,

@@ -6,15 +6,16 @@ import importlib
 import pkgutil
 from functools import cache
 
+from traindx.readers import formats
 from traindx.readers.base import Reader
 
 
 @cache
 def readers() -> tuple[Reader, ...]:
-    """Every format there is: each module of this package that defines READER. Two of one name are refused."""
+    """Every format there is: each module of `formats` that defines READER. Two of one name are refused."""
     found: dict[str, Reader] = {}
-    for module_info in pkgutil.iter_modules(__path__):
-        reader = getattr(importlib.import_module(f"{__name__}.{module_info.name}"), "READER", None)
+    for module_info in pkgutil.iter_modules(formats.__path__):
+        reader = getattr(importlib.import_module(f"{formats.__name__}.{module_info.name}"), "READER", None)
         if reader is None:
             continue
         if reader.name in found:

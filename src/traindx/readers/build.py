@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traindx.meaning import Meaning, Split, meaning_of, step_rank
-from traindx.readers.growing import Growing, Shared
+from traindx.readers.tables.growing import Growing, Shared
 from traindx.readers.timeline import (
     MAX_RUNS,
     clock_of,

@@ -67,11 +67,11 @@ def _beside(run: Run, kept: Mapping[tuple[str, str], Sequence[Run]]) -> Iterator
 def _everything(run: Run) -> Hashable:
     """What two whole copies share: every objective value for value, with its steps and times. None where there is too
     little to tell."""
-    told = [series for series in run.of(*OBJECTIVES) if len(series)]
-    if not any(len(series) >= _LEAST_POINTS and _varies(series.values) for series in told):
+    stated = [series for series in run.of(*OBJECTIVES) if len(series)]
+    if not any(len(series) >= _LEAST_POINTS and _varies(series.values) for series in stated):
         return None
     digest = hashlib.blake2b(digest_size=16)
-    for series in sorted(told, key=lambda series: series.name):
+    for series in sorted(stated, key=lambda series: series.name):
         digest.update(series.name.encode())
         for numbers in (series.steps, series.values, series.times):
             digest.update(b"none" if numbers is None else numbers.tobytes())

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES
 from traindx.readers import readers
-from traindx.readers.base import FALLBACK, POSSIBLE, Bundle, Reader
+from traindx.readers.base import FALLBACK, LIKELY, POSSIBLE, Bundle, Reader
 from traindx.readers.copies import without_copies
-from traindx.readers.reach import Allowed, limited_to, may_read
+from traindx.readers.reach import Allowed, kind_of, limited_to, may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.readers.version_files import CARD, on_card
 from traindx.run import Run
+from traindx.secrets import hidden, hidden_settings
 from traindx.versions import as_settings, from_settings
 
 Progress = Callable[[str, int, int], None]  # what is read, bytes done, bytes in all
@@ -38,9 +41,13 @@ _LOOKED_FOR = (
 )
 
 
-def find_runs(paths: Sequence[Path], *, progress: Progress | None = None, allowed: Allowed | None = None) -> list[Run]:
+def find_runs(
+    paths: Sequence[Path], *, progress: Progress | None = None, allowed: Allowed | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> list[Run]:  # fmt: skip
     """Every run in these files and directories, in order. Raises TraindxError when a path holds none. Files that are
-    not `allowed`, links out of a directory for example, are passed over, whatever leads to them."""
+    not `allowed`, links out of a directory for example, are passed over, whatever leads to them. `tell` hears of each
+    log in a directory that could not be read: the others are."""
     runs: list[Run] = []
     with limited_to(allowed):
         for path in paths:
@@ -48,11 +55,21 @@ def find_runs(paths: Sequence[Path], *, progress: Progress | None = None, allowe
                 raise TraindxError(
                     f"{path} does not exist.", "Check the spelling, or give the directory the run wrote to."
                 )
-            runs.extend(_in_directory(path, progress) if path.is_dir() else _in_file(path, str(path), progress))
+            runs.extend(_in_directory(path, progress, tell) if path.is_dir() else _in_file(path, str(path), progress))
         for run in runs:
             add_settings_beside(run)
             add_versions(run)
+            hide_secrets(run)
     return runs
+
+
+def hide_secrets(run: Run) -> None:
+    """Take secrets out of what the log and its settings say, before anybody shows, stores or sends it."""
+    run.config = hidden_settings(run.config)
+    run.events = [replace(event, text=hidden(event.text)) for event in run.events]
+    run.last_lines = tuple(map(hidden, run.last_lines))
+    run.said = tuple(map(hidden, run.said))
+    run.facts = {name: replace(fact, evidence=hidden(fact.evidence)) for name, fact in run.facts.items()}
 
 
 def add_settings_beside(run: Run) -> None:
@@ -82,7 +99,10 @@ def runs_from_stream(stream: BinaryIO, name: str = "<stdin>") -> list[Run]:
         with path.open("wb") as file:
             while chunk := stream.read(1 << 20):
                 file.write(chunk)
-        return _in_file(path, name, None)
+        runs = _in_file(path, name, None)
+    for run in runs:
+        hide_secrets(run)
+    return runs
 
 
 def candidates(source: Source) -> list[tuple[float, Reader]]:
@@ -94,6 +114,7 @@ def candidates(source: Source) -> list[tuple[float, Reader]]:
 def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
     source = _source(path, name, progress)
     try:
+        refuse_special(path, name)
         if not source.size:
             raise TraindxError(f"{name} is empty.", "Give the log file itself, or the directory the run wrote to.")
         _refuse_workbook(source)
@@ -104,14 +125,9 @@ def _in_file(path: Path, name: str, progress: Progress | None) -> list[Run]:
     empty: list[Run] = []
     for _, reader in ranked:
         try:
-            runs = reader.read(source)
+            runs = _read(reader, source)
         except TraindxError as error:
             refusal = refusal or error
-            continue
-        except OSError as error:
-            refusal = refusal or TraindxError(
-                f"{name} cannot be read: {error.strerror or error}.", "Check its permissions."
-            )
             continue
         if any(_tells(run) for run in runs):
             return [run for run in runs if _tells(run)]
@@ -144,9 +160,13 @@ def _tells(run: Run) -> bool:
     )
 
 
-def _in_directory(folder: Path, progress: Progress | None) -> list[Run]:
+def _in_directory(folder: Path, progress: Progress | None, tell: Callable[[str], None] | None = None) -> list[Run]:
     files = [path for path in walk(folder) if may_read(path)]
-    runs, damaged = runs_among(folder, files, progress)
+    named: list[str] = []
+    runs, damaged = runs_among(folder, files, progress, named)
+    if tell is not None and runs:
+        for sentence in named:
+            tell(sentence)
     if not runs:
         detail = f" ({damaged[0]})" if damaged else ""
         raise TraindxError(
@@ -156,8 +176,12 @@ def _in_directory(folder: Path, progress: Progress | None) -> list[Run]:
     return runs
 
 
-def runs_among(folder: Path, files: Sequence[Path], progress: Progress | None = None) -> tuple[list[Run], list[str]]:
-    """The runs that these files of a folder make up, by source and without copies; and what was damaged."""
+def runs_among(
+    folder: Path, files: Sequence[Path], progress: Progress | None = None, named: list[str] | None = None
+) -> tuple[list[Run], list[str]]:
+    """The runs that these files of a folder make up, by source and without copies; and what was damaged. `named` is
+    filled with what was said of files that are logs for certain: a setting or a note that is no log is no loss."""
+    named = [] if named is None else named
     runs: list[Run] = []
     damaged: list[str] = []
     taken: set[Path] = set()
@@ -167,10 +191,12 @@ def runs_among(folder: Path, files: Sequence[Path], progress: Progress | None = 
         free = [path for path in files if path not in taken]
         for bundle in _claimed(reader, folder, free):
             taken |= bundle.files
+            before = len(damaged)
             runs.extend(_quietly(reader, _source(bundle.main, str(bundle.main), progress), damaged))
+            named += damaged[before:]
     for path in files:
         if path not in taken:
-            runs.extend(_any_run(path, progress, damaged))
+            runs.extend(_any_run(path, progress, damaged, named))
     found = sorted((run for run in runs if _tells(run) or run.of(*OBJECTIVES)), key=lambda run: run.source)
     return without_copies(found), damaged
 
@@ -183,7 +209,7 @@ def _claimed(reader: Reader, folder: Path, files: Sequence[Path]) -> list[Bundle
         return []
 
 
-def _any_run(path: Path, progress: Progress | None, damaged: list[str]) -> list[Run]:
+def _any_run(path: Path, progress: Progress | None, damaged: list[str], named: list[str]) -> list[Run]:
     """What one loose file of a directory holds. Plain text counts only when it clearly logs an objective: source code,
     notes and settings lie in run directories too."""
     source = _source(path, str(path), progress)
@@ -195,8 +221,10 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str]) -> list[
     except TraindxError as error:
         damaged.append(str(error))
         return []
-    except OSError:
+    except OSError as error:
+        named.append(f"{path} cannot be read: {error.strerror or error}.")
         return []
+    before = len(damaged)
     for score, reader in ranked:
         found = [
             run
@@ -207,17 +235,46 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str]) -> list[
             found = [run for run in found if any(len(series) >= 2 for series in run.of(*OBJECTIVES)) or run.events]
         if found:
             return found
+    named += damaged[before:][:1] if ranked and ranked[0][0] >= LIKELY else []
     return []
 
 
 def _quietly(reader: Reader, source: Source, damaged: list[str]) -> list[Run]:
     try:
-        return reader.read(source)
+        return _read(reader, source)
     except TraindxError as error:
         damaged.append(error.message)
-    except OSError as error:
-        damaged.append(f"{source.name}: {error.strerror or error}")
     return []
+
+
+def _read(reader: Reader, source: Source) -> list[Run]:
+    """What a reader finds in a file. Whatever it stumbles over is that file's own failure, in one sentence (set
+    TRAINDX_DEBUG to see the error): the files beside it are read all the same."""
+    try:
+        runs = reader.read(source)
+    except TraindxError:
+        raise
+    except OSError as error:
+        raise TraindxError(f"{source.name} cannot be read: {error.strerror or error}.", "Check the file.") from error
+    except Exception as error:
+        if os.environ.get("TRAINDX_DEBUG"):
+            raise
+        raise TraindxError(
+            f"{source.name} could not be read as {reader.title} ({type(error).__name__}: {str(error)[:120]}).",
+            "It is damaged, or this is a bug in traindx: please report it with the file.",
+        ) from error
+    for run in runs if source.stopped else ():
+        run.lost.append(f"{source.name} {source.stopped}.")
+    return runs
+
+
+def refuse_special(path: Path, name: str) -> None:
+    """A named pipe, a socket or a device is refused at once: to read it may never end."""
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise TraindxError(
+            f"{name} is {kind_of(mode)}, which is not read.", "Pipe the log into `traindx diagnose -` instead."
+        )
 
 
 def _source(path: Path, name: str, progress: Progress | None) -> Source:

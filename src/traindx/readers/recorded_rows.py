@@ -7,6 +7,7 @@ only decoded when a symptom looks at layers, so that a recording of many layers 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from traindx.readers.timeline import ordered
 from traindx.run import Floats, LateSeries, Series
 
 ROWS = '{"k": "rows"'
+LAST_STEP = 1e15  # no training counts as far
 NAMES = '{"k": "names"'
 _VALUES = ', "rows": '
 _numbers = msgspec.json.Decoder(list[list[float]])
@@ -39,13 +41,14 @@ class _Block:
     def add(self, text: str) -> None:
         self._texts.append(text)
         self.count += text.count("], [") + 1
-        self.last = max(self.last, float(text[text.rindex("[") + 1 :].partition(",")[0].rstrip("] ")))
+        last = float(text[text.rindex("[") + 1 :].partition(",")[0].rstrip("] "))
+        self.last = max(self.last, last if math.isfinite(last) else 0.0)
 
     def table(self, lost: list[str]) -> Floats:
         """A row for each column: steps first."""
         if self._table is None:
             rows = [row for text in self._texts for row in _decoded(text)]
-            whole = [row for row in rows if len(row) == len(self.names) + 1]
+            whole = [row for row in rows if len(row) == len(self.names) + 1 and abs(row[0]) < LAST_STEP]
             if len(whole) < self.count:
                 lost.append(f"{self.count - len(whole)} rows of the recording could not be read.")
             self._table = np.array(whole, dtype=np.float64).reshape(-1, len(self.names) + 1).T.copy()
@@ -62,8 +65,8 @@ class RecordedRows:
         self._by_text: dict[str, _Block] = {}  # the names as they stand in the line, decoded once
 
     def take_names(self, entry: dict[str, Any]) -> None:
-        """A list of names that rows refer to by its number."""
-        self._by_text[str(entry.get("of"))] = self._block(entry.get("names", []))
+        """A list of names that rows refer to by its number. A ValueError where it is none."""
+        self._by_text[str(entry.get("of"))] = self._block(entry.get("names"))
 
     def take(self, line: str) -> bool:
         """A line of rows; False where it is damaged."""
@@ -82,7 +85,9 @@ class RecordedRows:
             return False
         return True
 
-    def _block(self, names: list[str]) -> _Block:
+    def _block(self, names: Any) -> _Block:
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError("names that are no words")
         return self._blocks.setdefault(tuple(names), _Block(tuple(names)))
 
     def series(self) -> dict[str, Series]:
@@ -119,5 +124,5 @@ def _decoded(text: str) -> Iterator[list[float]]:
     except msgspec.MsgspecError:
         try:  # NaN and Inf are no JSON, but Python writes and reads them
             yield from (list(map(float, row)) for row in json.loads(text))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError, RecursionError):
             return

@@ -12,6 +12,7 @@ from traindx.readers.reach import open_file
 from traindx.run import flatten
 
 _MAX_BYTES = 4 << 20  # hand-written settings are far smaller; a larger file is data
+_MAX_YAML_BYTES = 1 << 18  # Python reads about 80 KB of YAML in a second
 _MAX_NODES = 100_000  # aliases can unfold a small YAML file into billions of nodes
 _NUMBER_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 
@@ -42,7 +43,11 @@ def settings_from(text: str) -> dict[str, Any]:
 def _from_yaml(text: str) -> Any:
     import yaml
 
-    class TaglessLoader(yaml.SafeLoader):
+    if len(text) > _MAX_YAML_BYTES:
+        return None
+    fastest: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class TaglessLoader(fastest):  # type: ignore[valid-type,misc]
         """Objects of other programs' classes are read as the plain mapping, list or word they are written as."""
 
     def plain(loader: yaml.SafeLoader, _: str, node: yaml.Node) -> Any:

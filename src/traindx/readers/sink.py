@@ -12,7 +12,8 @@ import numpy as np
 
 from traindx.meaning import Meaning, Split, meaning_of, tokens_of
 from traindx.readers.build import RunBuilder
-from traindx.readers.frames import (
+from traindx.readers.source import Source
+from traindx.readers.tables.frames import (
     ELAPSED_WORDS,
     NAN,
     STAMP_NAMES,
@@ -33,7 +34,6 @@ from traindx.readers.frames import (
     run_column,
     seconds_of,
 )
-from traindx.readers.source import Source
 from traindx.run import Event, Floats, Run
 
 _MAX_RUNS = 256  # a key with more values than this does not name runs

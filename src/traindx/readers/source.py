@@ -18,6 +18,8 @@ TAIL_BYTES = 16 << 10
 HEAD_BYTES = 1 << 16
 CHUNK_BYTES = 1 << 20
 MAX_LINE = 1 << 18  # a longer line is no log line; the rest of it is skipped
+UNPACKED_BYTES = 64 << 20  # of a gzip, and
+UNPACKED_RATIO = 100  # times its own size; logs shrink to a tenth, the most repetitive to a fiftieth
 _GZIP = b"\x1f\x8b"
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -38,6 +40,34 @@ def read_up_to(file: BinaryIO, count: int) -> tuple[bytes, bool]:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces), False
 
 
+class _Unpacked(gzip.GzipFile):
+    """A gzip that gives up where it unfolds into far more than a log does: a few kilobytes can hold gigabytes of the
+    same letter."""
+
+    def __init__(self, source: Source) -> None:
+        self._packed = open_file(source.path)
+        super().__init__(fileobj=self._packed, mode="rb")
+        self._source = source
+        self._left = UNPACKED_BYTES + UNPACKED_RATIO * source.size
+
+    def read1(self, size: int = -1) -> bytes:
+        return self._counted(super().read1(size))
+
+    def read(self, size: int | None = -1) -> bytes:
+        return self._counted(super().read(self._left + 1 if size is None or size < 0 else size))
+
+    def _counted(self, piece: bytes) -> bytes:
+        self._left -= len(piece)
+        if self._left < 0:
+            self._source.stopped = f"unpacks to more than {UNPACKED_RATIO} times its size; what follows was not read"
+            return b""
+        return piece
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+
 class Source:
     """One file, opened as often as needed and never written to."""
 
@@ -45,6 +75,7 @@ class Source:
         self.path = path
         self.name = name if name is not None else str(path)
         self.progress = progress
+        self.stopped = ""  # why the rest of it was not read
 
     @cached_property
     def size(self) -> int:
@@ -58,7 +89,7 @@ class Source:
     def open(self) -> BinaryIO:
         """The bytes of the file, unpacked where it is gzipped."""
         if self.compressed:
-            return cast(BinaryIO, gzip.open(self.path, "rb"))
+            return cast(BinaryIO, _Unpacked(self))
         return self._raw()
 
     def _raw(self) -> BinaryIO:

@@ -6,8 +6,8 @@ import json
 import re
 from pathlib import Path
 
+from traindx.readers.formats.wandb_files import METADATA
 from traindx.readers.reach import may_read, open_file
-from traindx.readers.wandb_files import METADATA
 from traindx.versions import PACKAGES, is_version, listed_in, stated_in
 
 CARD = "README.md"

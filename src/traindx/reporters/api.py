@@ -19,8 +19,8 @@ PACKAGE = Path(__file__).parents[1]
 # what is public, by subject: module:name as it is defined, and the name it is imported by
 PUBLIC: dict[str, tuple[tuple[str, str], ...]] = {
     "Record, probe, compare": (
-        ("live.watching:watch", "traindx.watch"),
-        ("live.watching:Watch", "what `traindx.watch` gives"),
+        ("live.outside.watching:watch", "traindx.watch"),
+        ("live.outside.watching:Watch", "what `traindx.watch` gives"),
         ("probes.python:probe", "traindx.probe"),
         ("probes.python:Probing", "what `traindx.probe` gives"),
         ("fleet:compare", "traindx.compare"),

@@ -28,7 +28,8 @@ class Illustrate(Protocol):
 @dataclass(frozen=True)
 class Reporter:
     """`flag` is what `--format` calls it; `suffixes` are the file endings that choose it when no format is given;
-    `illustrate`, where a format has it, is asked instead of `render` when the runs are at hand."""
+    `illustrate`, where a format has it, is asked instead of `render` when the runs are at hand; `render_all` shows what
+    `render` leaves out for brevity."""
 
     id: str
     flag: str
@@ -36,3 +37,4 @@ class Reporter:
     suffixes: tuple[str, ...]
     render: Render
     illustrate: Illustrate | None = None
+    render_all: Render | None = None

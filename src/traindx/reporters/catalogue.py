@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 Part = Literal["symptoms", "causes", "fixes"]
 PARTS: tuple[Part, ...] = ("symptoms", "causes", "fixes")
+_OF_THE_FIELD = frozenset({"lora", "gan", "vae", "lm"})  # words that say enough by themselves
 _FILLERS = frozenset("a an and do i in is it just m my of on so the to too very you".split())
 _SIMILAR = 0.5  # how alike two ids must be to be worth suggesting
 
@@ -59,7 +60,8 @@ def said(text: str) -> list[str]:
     from traindx.misdiagnoses import misdiagnoses
 
     wanted = _words(text)
-    rows = [row for row in misdiagnoses() if len(wanted) > 1 and wanted <= _words(f"{row.says} {row.thinks}")]
+    enough = len(wanted) > 1 or wanted & _OF_THE_FIELD
+    rows = [row for row in misdiagnoses() if enough and wanted <= _words(f"{row.says} {row.thinks}")]
     return [
         f"# “{row.says}”\n\n- thought: {row.thinks}\n- usually: {row.usually}\n- how to tell: {row.check}\n"
         for row in rows

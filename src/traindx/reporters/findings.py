@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from traindx.diagnosis import Diagnosis, Hypothesis, Observation
@@ -34,9 +34,11 @@ def findings(diagnosis: Diagnosis) -> list[Finding]:
     verdict."""
     present = [symptom for symptom in diagnosis.present() if severe(symptom)]
     first = leading(diagnosis)
-    told = [] if first is None else [_cause(diagnosis, hypothesis) for hypothesis in (first, *diagnosis.also)]
-    told += [_symptom(diagnosis, symptom) for symptom in present]
-    return told or [_verdict(diagnosis)]
+    found = [] if first is None else [_cause(diagnosis, hypothesis) for hypothesis in (first, *diagnosis.also)]
+    found += [_symptom(diagnosis, symptom) for symptom in present]
+    if first is None and found and diagnosis.verdict == "unhealthy":  # the cause is unclear, that it is ill is not
+        found[0] = replace(found[0], level="error")
+    return found or [_verdict(diagnosis)]
 
 
 def severe(symptom: Observation) -> bool:
@@ -54,7 +56,8 @@ def source_line(where: str | None) -> tuple[str | None, int | None]:
 
 
 def _cause(diagnosis: Diagnosis, hypothesis: Hypothesis) -> Finding:
-    places = [source_line(symptom.where) for symptom in diagnosis.present() if symptom.evidence in hypothesis.supports]
+    places = [source_line(hypothesis.where)]
+    places += [source_line(symptom.where) for symptom in diagnosis.present() if symptom.evidence in hypothesis.supports]
     file, line = next((place for place in places if place[0]), (None, None))
     lines = [
         f"{run_name(diagnosis)}: {clean(diagnosis.headline)}",

@@ -10,15 +10,12 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from traindx.causes import causes
 from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis
 from traindx.reporters.base import Reporter
 from traindx.reporters.markdown import block, code, escaped, language_of, row
 from traindx.reporters.scrub import base_of, scrubbed
+from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
-    HEALTHY,
-    OTHER,
-    STANDS_OUT,
     VERDICT_WORD,
     amount,
     clean,
@@ -26,7 +23,6 @@ from traindx.reporters.wording import (
     leading,
     length_of,
     main_symptom,
-    others,
     percent,
     placed,
     telling,
@@ -57,46 +53,30 @@ def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
 def _one(diagnosis: Diagnosis) -> list[str]:
     length = f" · {length_of(diagnosis)}" if length_of(diagnosis) else ""
     lines = [f"**traindx: {VERDICT_WORD[diagnosis.verdict]}** · {code(_name(diagnosis))}{length}", ""]
-    shown = telling(diagnosis, _MOST_EVIDENCE)
+    shown = telling(diagnosis)[:_MOST_EVIDENCE]
     if clean(diagnosis.headline) not in {clean(symptom.evidence) for symptom in shown}:
         lines += [_told(diagnosis.headline, diagnosis), ""]
     first = leading(diagnosis)
-    if first is not None and _is_clear(diagnosis, first):
+    if first is not None:
         lines.append(f"**Most likely ({percent(first.confidence)}):** {_titled(first)}")
-    elif checks := _checks(diagnosis):
-        these = " these three" if len(checks) == _CHECKS else ""
-        lines += [f"**Cause unclear. Check{these}:**", *checks]
+    else:
+        lines += _checks(diagnosis)
     if shown:
         lines += ["", "**Evidence:**"] if lines[-1] else ["**Evidence:**"]
         lines += [f"- {_told(placed(symptom, diagnosis.run.axis), diagnosis)}" for symptom in shown]
-    if first is not None and _is_clear(diagnosis, first):
+    if first is not None:
         lines += _fix(first, diagnosis)
     return [*lines, "", _reproduce(diagnosis)]
 
 
-def _is_clear(diagnosis: Diagnosis, first: Hypothesis) -> bool:
-    """Whether one cause may be called the likeliest: it stands out, and no run without a fault is likelier."""
-    healthy = max((h.confidence for h in diagnosis.hypotheses if h.cause == HEALTHY), default=0.0)
-    return first.confidence >= STANDS_OUT and first.confidence > healthy
-
-
 def _checks(diagnosis: Diagnosis) -> list[str]:
     """The likeliest causes, each with the observation that tells it from the others."""
-    if diagnosis.verdict == "healthy":
-        return []
-    first = leading(diagnosis)
-    named = [*([] if first is None else [first]), *others(diagnosis)]
-    listed = [h for h in named if h.cause not in (HEALTHY, OTHER)][:_CHECKS]
-    lines = []
-    for hypothesis in listed:
-        known = causes().get(hypothesis.cause)
-        apart = {} if known is None else known.look_alikes
-        rivals = [other.cause for other in listed if other is not hypothesis and other.cause in apart]
-        check = apart[rivals[0]] if rivals else f"`traindx explain {hypothesis.cause}`"
-        lines.append(
-            f"- {_titled(hypothesis)}, {percent(hypothesis.confidence)}: {escaped(check) if rivals else check}"
-        )
-    return lines
+    found = checks(diagnosis)
+    sentence = [
+        f"- {_titled(h)}, {percent(h.confidence)}: {escaped(check) if check else f'`traindx explain {h.cause}`'}"
+        for h, check in found
+    ]
+    return [f"**{heading(found)}**", *sentence] if sentence else []
 
 
 def _fix(hypothesis: Hypothesis, diagnosis: Diagnosis) -> list[str]:
@@ -117,8 +97,7 @@ def _several(diagnoses: Sequence[Diagnosis]) -> list[str]:
     lines = [f"**traindx: {amount(len(diagnoses), 'run')}**: {counts}", "", *head]
     for diagnosis in ordered[:_MOST_RUNS]:
         first = leading(diagnosis)
-        clear = first is not None and _is_clear(diagnosis, first)
-        guess = f"{code(first.cause)} {percent(first.confidence)}" if first is not None and clear else ""
+        guess = f"{code(first.cause)} {percent(first.confidence)}" if first is not None else ""
         symptom = "" if diagnosis.verdict == "healthy" else code(main_symptom(diagnosis))
         lines.append(row(code(_name(diagnosis)), diagnosis.verdict, symptom, guess))
     hidden = len(ordered) - _MOST_RUNS
@@ -133,9 +112,9 @@ def _reproduce(diagnosis: Diagnosis) -> str:
         name = key.rpartition(".")[2].lower().removesuffix("_version").removesuffix("version")
         if name in _PACKAGES and isinstance(value, str) and (found := _VERSION.match(value)):
             versions["torch" if name == "pytorch" else name] = found.group()
-    told = " · ".join(f"{name} {escaped(version)}" for name, version in versions.items())
+    sentence = " · ".join(f"{name} {escaped(version)}" for name, version in versions.items())
     command = code(f"traindx diagnose {shlex.quote(base_of(diagnosis.run.source))}")
-    return f"{told} · reproduce: {command}"
+    return f"{sentence} · reproduce: {command}"
 
 
 def _titled(hypothesis: Hypothesis) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.base import Reporter
 from traindx.reporters.sparkline import caption, curves_of, sparkline
+from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
@@ -118,6 +119,14 @@ def _seen(diagnosis: Diagnosis) -> str:
 
 
 def _most_likely(diagnosis: Diagnosis) -> str:
+    found = checks(diagnosis)
+    if found:
+        sentence = [
+            f"- {escaped(title_of(h))} ({code(h.cause)}, {percent(h.confidence)}): "
+            + (escaped(check) if check else f"`traindx explain {h.cause}`")
+            for h, check in found
+        ]
+        return "\n".join([f"**{heading(found)}**", "", *sentence])
     first = leading(diagnosis)
     if first is None:
         return ""
@@ -166,7 +175,7 @@ def _named(fix: FixProposal) -> str:
 
 def _alternatives(diagnosis: Diagnosis) -> str:
     listed = [h for h in others(diagnosis) if h.confidence >= 0.005]
-    if diagnosis.verdict == "healthy" or not listed:
+    if diagnosis.verdict == "healthy" or checks(diagnosis) or not listed:
         return ""
     rows = [row(percent(h.confidence), escaped(title_of(h)), "" if h.cause == OTHER else code(h.cause)) for h in listed]
     return "\n".join(["| else | explanation | id |", "|---:|---|---|", *rows])

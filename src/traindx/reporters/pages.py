@@ -144,21 +144,21 @@ def fix_page(fix: Fix, link: Link) -> str:
 
 def first_aid_page() -> str:
     """Short ways from what one sees, or says, to where to look."""
-    from traindx import misdiagnoses as told
+    from traindx import misdiagnoses as sentence
 
     def link(kind: Kind, *identifiers: str) -> str:
         return ", ".join(linked(kind, identifier).replace("(../", "(") for identifier in identifiers)
 
-    seen = [row(one.title, link("symptoms", *one.symptoms)) for one in told.COMPLAINTS]
+    seen = [row(one.title, link("symptoms", *one.symptoms)) for one in sentence.COMPLAINTS]
     looks = [
         row(link("symptoms", one.symptom), link("causes", *one.causes), link("fixes", one.fix))
-        for one in told.FIRST_LOOKS
+        for one in sentence.FIRST_LOOKS
     ]
     branches = [
-        row(one.tree, one.question, link("causes", *one.causes), link("fixes", one.fix)) for one in told.BRANCHES
+        row(one.tree, one.question, link("causes", *one.causes), link("fixes", one.fix)) for one in sentence.BRANCHES
     ]
-    said = [row(one.says, one.thinks, one.usually, one.check) for one in told.misdiagnoses()]
-    beyond = [row(one.what, one.signs, one.go_to) for one in told.HAND_OVERS]
+    said = [row(one.says, one.thinks, one.usually, one.check) for one in sentence.misdiagnoses()]
+    beyond = [row(one.what, one.signs, one.go_to) for one in sentence.HAND_OVERS]
     parts = [
         "# First aid",
         "Short ways from what you see to where to look. `traindx diagnose` weighs all of this on your own log.",

@@ -47,9 +47,9 @@ def _table(table: Table, width: int, ink: Ink) -> list[str]:
     lines = [_row(heads, sizes, numeric)]
     for row in rows:
         *first, last = row
-        told = [last] if numeric[-1] else wrap(last, sizes[-1])
-        lines += [_row([*first, told[0]], sizes, numeric)]
-        lines += [_row([*[""] * len(first), more], sizes, numeric) for more in told[1:]]
+        sentence = [last] if numeric[-1] else wrap(last, sizes[-1])
+        lines += [_row([*first, sentence[0]], sizes, numeric)]
+        lines += [_row([*[""] * len(first), more], sizes, numeric) for more in sentence[1:]]
     return [*title, *lines]
 
 

@@ -52,8 +52,8 @@ def _reasons(reasons: Sequence[Reason], width: int) -> list[str]:
 
 
 def _lacking(item: Lacking, now: float, width: int) -> list[str]:
-    told = f"{percent(now)} → {percent(item.if_present)} if seen, {percent(item.if_absent)} if ruled out"
-    return hanging(f"  {item.id}", [told], 32, width)
+    sentence = f"{percent(now)} → {percent(item.if_present)} if seen, {percent(item.if_absent)} if ruled out"
+    return hanging(f"  {item.id}", [sentence], 32, width)
 
 
 def _moves(item: Lacking, now: float) -> bool:
@@ -67,5 +67,5 @@ def _ways(items: Sequence[Lacking], width: int) -> list[str]:
     for item in items:
         by_way.setdefault(item.how, []).append(item.id)
     several = len(by_way) > 1
-    told = [f"{clean(how)} ({', '.join(ids)})" if several else clean(how) for how, ids in by_way.items()]
-    return hanging("  to look:", told, 12, width)
+    sentence = [f"{clean(how)} ({', '.join(ids)})" if several else clean(how) for how, ids in by_way.items()]
+    return hanging("  to look:", sentence, 12, width)

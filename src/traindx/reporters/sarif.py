@@ -88,8 +88,8 @@ def _uri(path: str) -> str:
 
 def _fingerprint(finding: Finding) -> str:
     """The same problem of the same run keeps its identity when its numbers move a little."""
-    told = "\0".join((finding.kind, finding.rule, finding.file or finding.source, finding.run))
-    return hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()[:32]
+    sentence = "\0".join((finding.kind, finding.rule, finding.file or finding.source, finding.run))
+    return hashlib.sha256(sentence.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 REPORTER = Reporter("sarif", "sarif", "SARIF 2.1.0, for code scanning", (".sarif",), render)

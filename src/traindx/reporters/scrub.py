@@ -5,16 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-_HIDDEN = "***"
-_SECRETS = re.compile(
-    # tokens by the prefixes their makers give them
-    r"\b(?:hf_|sk-|gh[pousr]_|github_pat_|glpat-|xox[abprs]-|AKIA|AIza|eyJ)[\w.-]{12,}"
-    r"|\b[0-9a-fA-F]{40,}\b"  # W&B keys have 40 digits
-    r"|[\w.+-]+@[\w-]+\.[\w.]+"
-)
-_NAMED = re.compile(
-    r"(?i)\b((?:[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization|credential)s?)[\"']?\s*[:=]\s*[\"']?)(?:bearer\s+)?[^\s\"',;]+"
-)
+from traindx.secrets import HIDDEN, hidden
+
+_PEOPLE = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 _IN_ADDRESS = re.compile(r"(\w+://)[^\s/@]+@|(\w+://[^\s?]+)\?\S+")
 _PATH = re.compile(r"(?<![\w:/.~\\])(?:~|[A-Za-z]:|\.{1,2})?(?:[/\\][^\s/\\:'\"`*?<>|]+)+[/\\]?")
 
@@ -25,8 +18,7 @@ def scrubbed(text: str, source: str = "") -> str:
     if source:
         text = text.replace(source, base_of(source))
     text = _IN_ADDRESS.sub(lambda match: match.group(1) or match.group(2), text)
-    text = _NAMED.sub(rf"\g<1>{_HIDDEN}", text)
-    text = _SECRETS.sub(_HIDDEN, text)
+    text = _PEOPLE.sub(HIDDEN, hidden(text))
     return _PATH.sub(lambda match: base_of(match.group()), text)
 
 

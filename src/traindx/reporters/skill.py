@@ -116,18 +116,18 @@ Each has a reference with what one sees, why, look-alikes, fixes with code, and 
 
 def files() -> dict[str, str]:
     """Every file of the skill, by its path in the skill's folder."""
-    from traindx import misdiagnoses as told
+    from traindx import misdiagnoses as sentence
     from traindx.causes import causes
 
-    complaints = _table(("the user says", "symptoms"), ((c.title, _ids(c.symptoms)) for c in told.COMPLAINTS))
+    complaints = _table(("the user says", "symptoms"), ((c.title, _ids(c.symptoms)) for c in sentence.COMPLAINTS))
     said = _table(
-        ("said", "usually", "how to tell"), ((m.says, m.usually, m.check) for m in told.misdiagnoses())
+        ("said", "usually", "how to tell"), ((m.says, m.usually, m.check) for m in sentence.misdiagnoses())
     )  # fmt: skip
     branches = _table(
         ("of", "question", "if so", "first fix"),
-        ((b.tree, b.question, ", ".join(map(_reference, b.causes)), f"`{b.fix}`") for b in told.BRANCHES),
+        ((b.tree, b.question, ", ".join(map(_reference, b.causes)), f"`{b.fix}`") for b in sentence.BRANCHES),
     )
-    beyond = _table(("what", "how it shows", "where to go"), ((h.what, h.signs, h.go_to) for h in told.HAND_OVERS))
+    beyond = _table(("what", "how it shows", "where to go"), ((h.what, h.signs, h.go_to) for h in sentence.HAND_OVERS))
     listed: list[str] = []
     for group, members in groupby(sorted(causes().values(), key=lambda c: (c.group, c.id)), key=lambda c: c.group):
         listed.append(f"- {group}: {', '.join(_reference(cause.id) for cause in members)}")

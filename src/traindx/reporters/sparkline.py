@@ -23,8 +23,8 @@ def curves_of(diagnosis: Diagnosis) -> list[Curve]:
 
 
 def results_of(diagnosis: Diagnosis) -> list[str]:
-    """Best and last of what is not drawn, in words: of everything on a healthy page, which has no pictures."""
-    drawn = [] if diagnosis.verdict == "healthy" else curves_of(diagnosis)
+    """Best and last of what is not drawn, in words."""
+    drawn = curves_of(diagnosis)
     return [caption(curve, diagnosis.run.axis) for curve in diagnosis.curves if curve not in drawn]
 
 
@@ -80,14 +80,14 @@ def caption(curve: Curve, unit: str) -> str:
     best, at = (max if meaning_of(curve.name).goal == "max" else min)(finite, key=lambda pair: pair[0])
     last = curve.values[-1]
     if last == best:
-        told = f"{name}: {number(last)} now, its best"
+        sentence = f"{name}: {number(last)} now, its best"
     else:
         then, now = apart(best, last)
-        told = f"{name}: {then} at {unit} {count(at)} (best), {now} now"
+        sentence = f"{name}: {then} at {unit} {count(at)} (best), {now} now"
     if not math.isfinite(last):
         first = next(step for step, value in zip(curve.steps, curve.values, strict=True) if not math.isfinite(value))
-        told += f" ({NOT_FINITE} from {unit} {count(first)})"
-    return told + (", log scale" if is_log(curve.values) else "")
+        sentence += f" ({NOT_FINITE} from {unit} {count(first)})"
+    return sentence + (", log scale" if is_log(curve.values) else "")
 
 
 def _cells(steps: Sequence[float], values: Sequence[float], columns: int, rows: int) -> list[list[str]]:

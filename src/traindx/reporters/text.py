@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
 
 from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Observation, Verdict
 from traindx.reporters.base import Reporter
-from traindx.reporters.layout import Ink, Style, ends, fitting, hanging, narrowed, pad, shorten, table, wrap
+from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
+from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
     OTHER,
@@ -34,7 +35,6 @@ from traindx.reporters.wording import (
     placed,
     run_name,
     seen_at,
-    supports,
     telling,
     title_of,
     wanted,
@@ -50,14 +50,23 @@ _RIVAL = 0.1  # an explanation this likely beside the first gets a line on what 
 _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RUN_ROOM = 16  # the least a run's name is given in the summary
 _TITLE = 22  # where the name of an explanation begins
-_RAGGED = 16  # what wrapping leaves empty at the end of a line of ids
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
-_MOST = {"seen": 6, "for": 4, "against": 3, "do not": 2, "code": 8, "else": 4, "missing": 4, "notes": 4}
+_SHORT = {"why": 2, "seen": 3, "against": 1, "do not": 2, "code": 6, "else": 3, "missing": 1, "notes": 3}
+_FULL = {"why": 3, "seen": 40, "against": 8, "do not": 8, "code": 60, "else": 12, "missing": 8, "notes": 20}
+_SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
 
 def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
     """One page for one run; a summary table first for several, and full pages only for the worst of many."""
-    page = _Pages(Ink(color), min(width, MAX_WIDTH))
+    return _rendered(diagnoses, _Pages(Ink(color), min(width, MAX_WIDTH), _SHORT))
+
+
+def render_all(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
+    """The same with everything that a page leaves out for brevity."""
+    return _rendered(diagnoses, _Pages(Ink(color), min(width, MAX_WIDTH), _FULL))
+
+
+def _rendered(diagnoses: Sequence[Diagnosis], page: _Pages) -> str:
     if len(diagnoses) == 1:
         return "\n".join(page.one(diagnoses[0])) + "\n"
     shown = list(diagnoses)
@@ -75,21 +84,22 @@ def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
 class _Pages:
     """Lays out pages for one terminal."""
 
-    def __init__(self, ink: Ink, width: int) -> None:
+    def __init__(self, ink: Ink, width: int, most: Mapping[str, int]) -> None:
         self.ink = ink
         self.width = max(width, 40)
+        self.most = most  # how many of each kind are shown
+        self.full = most is _FULL
 
     def one(self, diagnosis: Diagnosis) -> list[str]:
+        """The answer first: verdict, cause and fix; then what proves it; then what was not measured and what to do."""
         lines = self.title(diagnosis)
         if diagnosis.verdict == "healthy":
-            return lines + self.checked(diagnosis)
+            return lines + self.healthy(diagnosis)
         if headline(diagnosis):
             lines += wrap(headline(diagnosis), self.width)
         for section in (
-            self.curves(diagnosis), self.seen(diagnosis), self.most_likely(diagnosis), self.also(diagnosis),
-            self.known(diagnosis),
-            self.alternatives(diagnosis),
-            self.closing(diagnosis),
+            self.answer(diagnosis), self.also(diagnosis), self.known(diagnosis), self.curves(diagnosis),
+            self.seen(diagnosis), self.alternatives(diagnosis), self.closing(diagnosis),
         ):  # fmt: skip
             if section:
                 lines += ["", *section]
@@ -119,58 +129,77 @@ class _Pages:
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
         return lines + hanging("", results_of(diagnosis), 2, self.width)
 
-    def captioned(self, picture: list[str], told: str) -> list[str]:
+    def captioned(self, picture: list[str], text: str) -> list[str]:
         """The words beside the picture where there is room, else below it."""
         across = max((cell_len(line) for line in picture), default=0)
         room = self.width - across - 5
         if not picture or room < _CAPTION_ROOM:
-            return [*(f"  {self.ink(line, 'cyan')}" for line in picture), *hanging("", [told], 2, self.width)]
-        beside = wrap(told, room)
+            return [*(f"  {self.ink(line, 'cyan')}" for line in picture), *hanging("", [text], 2, self.width)]
+        beside = wrap(text, room)
         beside = [""] * ((len(picture) - len(beside)) // 2) + beside
         lines = []
-        for line, text in zip_longest(picture, beside, fillvalue=""):
-            drawn = pad(line, across) if text else line.rstrip()
-            lines.append(f"  {self.ink(drawn, 'cyan')}   {text}".rstrip())
+        for line, words in zip_longest(picture, beside, fillvalue=""):
+            drawn = pad(line, across) if words else line.rstrip()
+            lines.append(f"  {self.ink(drawn, 'cyan')}   {words}".rstrip())
         return lines
 
     def seen(self, diagnosis: Diagnosis) -> list[str]:
-        shown = telling(diagnosis, _MOST["seen"])
+        """What was seen besides what the answer rests on, the weightiest first."""
+        above = {symptom.evidence for symptom in self._proof(diagnosis)}
+        above |= {text for hypothesis in diagnosis.also for text in hypothesis.supports[: self.most["why"]]}
+        present = [symptom for symptom in telling(diagnosis) if symptom.evidence not in above]
+        shown = list({symptom.evidence: symptom for symptom in reversed(present)}.values())[::-1][: self.most["seen"]]
         if not shown:
             return []
         column = max(len(clean(symptom.id)) for symptom in shown) + 3
         lines = []
-        said: dict[str, str] = {}
         for symptom in shown:
-            first = said.setdefault(symptom.evidence, symptom.id)
-            told = placed(symptom, diagnosis.run.axis) if first == symptom.id else f"as {clean(first)} says"
-            lines += hanging(f"    {clean(symptom.id)}", [told], column + 3, self.width)
-        rest = [s.id for s in telling(diagnosis, len(diagnosis.symptoms)) if s not in shown]
+            text = placed(symptom, diagnosis.run.axis)
+            lines += hanging(f"    {clean(symptom.id)}", [text], column + 3, self.width)
+        said = {symptom.evidence for symptom in shown}
+        rest = [symptom.id for symptom in present if symptom.evidence not in said]
         if rest:
-            lines.append(f"    and {joined(rest, 8)}")
-        return [f"  {self.ink('Symptoms', 'heading')}", *lines]
+            lines += hanging("", [f"and {joined(rest, 6)}"], 4, self.width)
+        return [f"  {self.ink('Also seen' if above else 'Seen', 'heading')}", *lines]
 
-    def most_likely(self, diagnosis: Diagnosis) -> list[str]:
+    def _proof(self, diagnosis: Diagnosis) -> list[Observation]:
+        """The symptoms that the leading explanation rests on most: they are part of the answer."""
         first = leading(diagnosis)
         if first is None:
             return []
-        surest = all(first.confidence >= h.confidence for h in diagnosis.hypotheses if h.cause != OTHER)
-        label = "Most likely" if surest else "Suspected"
-        lines = self.explanation(label, first)
-        lines += self.labelled("for", supports(diagnosis, first)[: _MOST["for"]])
-        lines += self.labelled("against", [clean(text) for text in first.contradicts[: _MOST["against"]]])
+        return [one for one in telling(diagnosis) if one.evidence in first.supports][: self.most["why"]]
+
+    def answer(self, diagnosis: Diagnosis) -> list[str]:
+        first, found = leading(diagnosis), checks(diagnosis)
+        if first is None or found:
+            return self.unclear(found) if found else []
+        lines = self.explanation("Most likely", first)
+        lines += self.labelled("line", [clean(first.where)] if first.where else [])
+        spelled = {symptom.evidence for symptom in diagnosis.present()}
+        proof = [placed(symptom, diagnosis.run.axis) for symptom in self._proof(diagnosis)]
+        proof += [clean(text) for text in first.supports if text not in spelled][: self.most["why"]]
+        lines += self.labelled("why", proof)
+        lines += self.labelled("against", [clean(text) for text in first.contradicts[: self.most["against"]]])
         lines += self.fix(first)
-        lines += self.labelled("do not", [clean(text) for text in first.do_not[: _MOST["do not"]]])
+        lines += self.labelled("do not", [clean(text) for text in first.do_not[: self.most["do not"]]])
+        return lines
+
+    def unclear(self, found: list[tuple[Hypothesis, str]]) -> list[str]:
+        """The candidates, each with what tells it from the others."""
+        lines = [f"  {self.ink(line, 'heading')}" for line in wrap(heading(found), self.width - 2)]
+        for hypothesis, check in found:
+            lines += self.explanation("", hypothesis)
+            text = clean(check) if check else f"traindx explain {clean(hypothesis.cause)}"
+            lines += hanging("", [text], _TITLE, self.width)
         return lines
 
     def also(self, diagnosis: Diagnosis) -> list[str]:
         """What is at work beside the first cause."""
         lines: list[str] = []
-        spelled = {symptom.evidence: symptom for symptom in telling(diagnosis, _MOST["seen"])}
         for hypothesis in diagnosis.also:
             lines += self.explanation("Also", hypothesis)
-            told = zip(hypothesis.supports, seen_at(diagnosis, hypothesis), strict=True)
-            proof = [_named(spelled[text]) if text in spelled else sentence for text, sentence in told]
-            lines += self.labelled("for", proof[: _MOST["for"]])
+            lines += self.labelled("line", [clean(hypothesis.where)] if hypothesis.where else [])
+            lines += self.labelled("why", seen_at(diagnosis, hypothesis)[: self.most["why"]])
             if hypothesis.fix is not None:
                 lines += self.labelled(
                     "fix", [f"{clean(hypothesis.fix.title)}; how: traindx explain {hypothesis.fix.id}"]
@@ -179,8 +208,8 @@ class _Pages:
 
     def known(self, diagnosis: Diagnosis) -> list[str]:
         """Known issues of the library versions."""
-        told = [text for note in diagnosis.known_issues for text in (known_issue(note), note.source)]
-        return self.section("Known issue", told)
+        texts = [text for note in diagnosis.known_issues for text in (known_issue(note), note.source)]
+        return self.section("Known issue", texts)
 
     def explanation(self, label: str, hypothesis: Hypothesis) -> list[str]:
         """One explanation on one line: its probability, its name in words, its id at the right edge."""
@@ -200,66 +229,65 @@ class _Pages:
         lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {fix.safety})"])
         code = narrowed(clean_lines(fix.code), self.width - _LABEL)
         indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code)))
-        lines += [f"{indent}{self.ink(line, 'cyan')}".rstrip() for line in code[: _MOST["code"]]]
-        if len(code) > _MOST["code"]:
-            lines.append(f"{indent}… {len(code) - _MOST['code']} more lines: traindx explain {fix.id}")
+        lines += [f"{indent}{self.ink(line, 'cyan')}".rstrip() for line in code[: self.most["code"]]]
+        if len(code) > self.most["code"]:
+            lines.append(f"{indent}… {len(code) - self.most['code']} more lines: traindx explain {fix.id}")
         if hypothesis.alternatives:
             then = [f"{clean(other.title)} ({other.id})" for other in hypothesis.alternatives]
             lines += self.labelled("or", ["; ".join(then[:3])])
         return lines
 
     def alternatives(self, diagnosis: Diagnosis) -> list[str]:
-        """The other explanations: the likelier ones a line each, the rest together, what the catalogue lacks last."""
-        listed = [h for h in others(diagnosis) if h.cause != OTHER]
+        """The other explanations, a line each; what is unlikely is left to `-v`."""
+        if leading(diagnosis) is None and not self.full:
+            return []
+        listed = [h for h in others(diagnosis) if h.cause != OTHER and (self.full or h.confidence >= _SMALL)]
+        listed = listed[: self.most["else"]]
         lines = []
-        for place, hypothesis in enumerate(listed[: _MOST["else"]]):
-            label = ("Could be" if leading(diagnosis) is None else "Else") if place == 0 else ""
-            lines += self.explanation(label, hypothesis)
+        for place, hypothesis in enumerate(listed):
+            lines += self.explanation("Else" if place == 0 else "", hypothesis)
             if hypothesis.confidence >= _RIVAL and hypothesis.contradicts and hypothesis.cause != HEALTHY:
                 lines += hanging("", [f"against: {objection(diagnosis, hypothesis)}"], _TITLE, self.width)
-        rest = [f"{h.cause} {percent(h.confidence)}" for h in listed[_MOST["else"] :]]
-        unknown = [f"something else {percent(h.confidence)}" for h in others(diagnosis) if h.cause == OTHER]
-        if rest or unknown:
-            label = "" if lines else "  Else"
-            ending = hanging(label, [" · ".join([*rest, *unknown])], _TITLE, self.width)
-            lines += [ending[0].replace(label, self.ink(label, "heading"), 1) if label else ending[0], *ending[1:]]
         return lines
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:
         lines: list[str] = []
         lines += self.missing(diagnosis)
-        lines += self.section("Note", notes_of(diagnosis)[: _MOST["notes"]])
+        lines += self.section("Note", notes_of(diagnosis)[: self.most["notes"]])
         lines += self.section("Next", [clean(diagnosis.next)] if diagnosis.next else [])
         return lines
 
     def missing(self, diagnosis: Diagnosis) -> list[str]:
         texts: list[str] = []
         lacking = wanted(diagnosis)
-        before: tuple[str, ...] = ()
-        for item in lacking[: _MOST["missing"]]:
+        for item in lacking[: self.most["missing"]]:
             ids = joined([clean(name) for name in item.would_decide], 3)
-            decides = "" if not ids else " (decides the same)" if item.would_decide == before else f" (decides {ids})"
-            before = item.would_decide
+            settles = f" (would settle {ids})" if ids else ""
             how = f": {clean(item.how)}" if item.how else ""
-            texts.append(f"{clean(item.evidence)}{decides}{how}")
+            texts.append(f"{clean(item.evidence)}{settles}{how}")
         left = len(lacking) - len(texts)
-        if left > 0:
-            texts.append(f"and {left} more (--format md lists them)")
+        if left > 0 and texts:
+            texts[-1] += f" (and {left} more: -v)"
         return self.section("Not measured", texts)
 
-    def checked(self, diagnosis: Diagnosis) -> list[str]:
-        """A healthy run: what was checked, what was not, and what is worth knowing all the same."""
+    def healthy(self, diagnosis: Diagnosis) -> list[str]:
+        """A healthy run: its results, what was checked, what was not, and what is worth knowing all the same."""
         absent, unknown = ids_of(diagnosis, "absent"), ids_of(diagnosis, "unknown")
-        room = 2 * (self.width - _SECTION) - _RAGGED
-        sure = f"{percent(diagnosis.hypotheses[0].confidence)} healthy; " if diagnosis.hypotheses else ""
-        lines = self.section("Results", results_of(diagnosis))
-        lines += self.section("Checked", [fitting(f"{sure}{len(absent)} symptoms ruled out: ", absent, room)])
-        lacking = joined([clean(item.evidence) for item in wanted(diagnosis)], 2)
-        why = f"{len(unknown)} symptoms" + (f" (for want of {lacking}): " if lacking else ": ")
-        lines += self.section("Not checked", [fitting(why, unknown, room) if unknown else "nothing was left out"])
-        present = [f"{clean(s.id)}: {clean(s.evidence)}" for s in diagnosis.present()]
+        sure = f" (confidence {percent(diagnosis.hypotheses[0].confidence)})" if diagnosis.hypotheses else ""
+        passed = f"{amount(len(absent), 'check')} passed."
+        lines = hanging("", [f"No problem found{sure}. {passed}"], 2, self.width)
+        if self.full and absent:
+            lines += hanging("", [", ".join(absent)], 4, self.width)
+        lines += self.curves(diagnosis)
+        ways = [clean(item.how) for item in wanted(diagnosis) if item.how]
+        if unknown:
+            need = f"{amount(len(unknown), 'check')} {'needs' if len(unknown) == 1 else 'need'} more data"
+            lines += self.section("Not measured", [f"{need}: {'; '.join(ways[:2])}." if ways else f"{need}."])
+            if self.full:
+                lines += hanging("", [", ".join(unknown)], _SECTION, self.width)
+        present = [f"{clean(s.id)}: {placed(s, diagnosis.run.axis)}" for s in diagnosis.present()]
         lines += self.known(diagnosis)
-        return lines + self.section("Note", [*present, *notes_of(diagnosis)][: _MOST["notes"]])
+        return lines + self.section("Note", [*present, *notes_of(diagnosis)][: self.most["notes"]])
 
     def summary(self, diagnoses: Sequence[Diagnosis]) -> list[str]:
         """One line a run, and how many there are of each kind."""
@@ -267,7 +295,8 @@ class _Pages:
         rows = [["run", "length", "verdict", "symptom", "most likely", ""]]
         for diagnosis in diagnoses:
             first = leading(diagnosis)
-            guess = ("", "") if first is None else (first.cause, percent(first.confidence))
+            unclear = "unclear" if diagnosis.verdict == "unhealthy" else ""
+            guess = (unclear, "") if first is None else (first.cause, percent(first.confidence))
             symptom = "" if diagnosis.verdict == "healthy" else main_symptom(diagnosis)
             name = run_name(diagnosis).removeprefix(folder)
             rows.append([name, length_of(diagnosis), diagnosis.verdict, symptom, *guess])
@@ -294,11 +323,6 @@ class _Pages:
         return lines
 
 
-def _named(symptom: Observation) -> str:
-    """A symptom that stands above in full: its id, and its place again, which is where to look."""
-    return ", ".join(clean(part) for part in (symptom.id, symptom.where) if part)
-
-
 def _fitting(rows: list[list[str]], width: int) -> list[list[str]]:
     """The table with its first column shortened to fit; a narrow terminal loses what the pages tell anyway."""
     for unneeded in ("length", "", "symptom", "most likely", "verdict"):
@@ -310,4 +334,4 @@ def _fitting(rows: list[list[str]], width: int) -> list[list[str]]:
     return [[shorten(row[0], max(width - rest, _RUN_ROOM)), *row[1:]] for row in rows]
 
 
-REPORTER = Reporter("text", "text", "a page for the terminal", (".txt",), render)
+REPORTER = Reporter("text", "text", "a page for the terminal", (".txt",), render, render_all=render_all)

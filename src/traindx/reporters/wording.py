@@ -14,7 +14,7 @@ _ENDS = frozenset({"too-short", "truncated"})
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
-STANDS_OUT = 0.25  # an inconclusive run gets a fix only for an explanation this likely
+STANDS_OUT = 0.25  # an explanation less likely than this is no answer: the cause is unclear
 _MOST_DIGITS = 7
 _LOWER, _UPPER = 1e-3, 1e6  # outside of this range scientific notation is the shorter to read
 
@@ -125,13 +125,13 @@ def unmeasured(diagnosis: Diagnosis) -> bool:
 
 
 def leading(diagnosis: Diagnosis) -> Hypothesis | None:
-    """The explanation to act on: the likeliest one that names a fault. A healthy run has none, and an inconclusive one
-    only where something stands out."""
+    """The explanation to act on: the likeliest one that names a fault, where it stands out and is likelier than a run
+    without one. A healthy run has none."""
     if diagnosis.verdict == "healthy":
         return None
     first = next((h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)), None)
-    stands_out = first is not None and (diagnosis.verdict == "unhealthy" or first.confidence >= STANDS_OUT)
-    return first if stands_out else None
+    healthy = next((h.confidence for h in diagnosis.hypotheses if h.cause == HEALTHY), 0.0)
+    return first if first is not None and first.confidence >= max(STANDS_OUT, healthy) else None
 
 
 def others(diagnosis: Diagnosis) -> list[Hypothesis]:
@@ -158,13 +158,14 @@ def objection(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
     return clean(seen if seen is not None else f"{name} not seen" if not_seen else text)
 
 
-def telling(diagnosis: Diagnosis, most: int) -> list[Observation]:
-    """The symptoms to spell out, in catalogue order: where there are too many, those that the named causes rest on."""
+def telling(diagnosis: Diagnosis) -> list[Observation]:
+    """The symptoms that are present, the weightiest first: what the named causes rest on, in their order, then the
+    plainest. What the headline says is not said again."""
     rests = [text for h in (leading(diagnosis), *diagnosis.also) if h is not None for text in h.supports]
     above = headline(diagnosis)
     present = [symptom for symptom in diagnosis.present() if clean(symptom.evidence) != above]
-    chosen = sorted(present, key=lambda symptom: symptom.evidence not in rests)[:most]
-    return [symptom for symptom in present if symptom in chosen]
+    rank = {text: place for place, text in reversed(list(enumerate(rests)))}
+    return sorted(present, key=lambda symptom: (rank.get(symptom.evidence, len(rests)), -symptom.clarity))
 
 
 def seen_at(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
@@ -222,9 +223,9 @@ def ids_of(diagnosis: Diagnosis, state: str) -> list[str]:
 
 def notes_of(diagnosis: Diagnosis) -> list[str]:
     """What is out of scope and what was lost, each said once."""
-    told = list(diagnosis.notes)
-    told += [loss for loss in diagnosis.run.lost if not any(loss in note for note in told)]
-    return [clean(note) for note in dict.fromkeys(told)]
+    sentence = list(diagnosis.notes)
+    sentence += [loss for loss in diagnosis.run.lost if not any(loss in note for note in sentence)]
+    return [clean(note) for note in dict.fromkeys(sentence)]
 
 
 def known_issue(note: KnownIssueNote) -> str:

@@ -6,7 +6,7 @@ from traindx.casebook.case import Case
 from traindx.casebook.places import book_path
 from traindx.casebook.store import CaseBook
 from traindx.reporters.html.markup import Html, tag
-from traindx.reporters.wording import amount, percent
+from traindx.reporters.wording import percent
 from traindx.server.pages import framed, message
 
 MOST_CASES = 300
@@ -32,7 +32,7 @@ def cases_page() -> str:
     body = tag(
         "section",
         tag("h1", "Case book"),
-        tag("p", f"The newest {amount(len(cases), 'case')}. Say what a cause was with `traindx cases confirm NUMBER`.",
+        tag("p", f"Recent diagnoses: {len(cases)}. Confirm one with ", tag("code", "traindx cases confirm NUMBER"), ".",
             class_="lead"),
         tag("div", tag("table", tag("thead", head), tag("tbody", [_row(case) for case in cases])), class_="table",
             tabindex=0, role="region", aria_label="cases"),

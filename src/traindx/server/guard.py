@@ -33,15 +33,17 @@ def is_loopback(host: str) -> bool:
 @dataclass(frozen=True)
 class Guard:
     """The rules of one server. A page elsewhere can make a browser send requests here under a name that points to this
-    machine (DNS rebinding), so the name must be one of ours; beyond the own machine a token is needed besides."""
+    machine (DNS rebinding), so the name must be one of ours. A token is needed besides: other users of this machine
+    reach its loopback address too. The address that is printed holds it."""
 
     host: str
     names: tuple[str, ...] = ()
     token: str = ""
 
     @classmethod
-    def of(cls, host: str, names: tuple[str, ...] = ()) -> Guard:
-        return cls(host, names, "" if is_loopback(host) else secrets.token_urlsafe(24))
+    def of(cls, host: str, names: tuple[str, ...] = (), *, open_here: bool = False) -> Guard:
+        """`open_here` leaves the token out on the loopback address."""
+        return cls(host, names, "" if open_here and is_loopback(host) else secrets.token_urlsafe(24))
 
     def knows(self, header: str | None) -> bool:
         """Whether the Host header names this server: a number, since numbers cannot be rebound, or a name of this

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -14,13 +17,43 @@ from traindx.server.shelf import Shelf
 
 DEFAULT_PORT = 8377
 NEIGHBOURS = 20  # ports tried after the default one, which another dashboard may have
-IDLE_SECONDS = 30.0
+IDLE_SECONDS = 30.0  # for which a connection may say nothing
+REQUEST_SECONDS = 20.0  # in which a request must have been sent, and its answer taken
+MOST_CONNECTIONS = 48  # at a time; a browser opens up to six
 
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 64
     dashboard: Dashboard
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self.waiting: dict[socket.socket, float] = {}  # for the client, since when
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Every connection has a thread, and there are so many."""
+        if self.free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self.waiting[request] = time.monotonic()
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.waiting.pop(request, None)
+            self.free.release()
+
+    def service_actions(self) -> None:
+        """Called about twice a second: whoever sends or takes a byte now and then is let go."""
+        late = time.monotonic() - REQUEST_SECONDS
+        for connection, since in list(self.waiting.items()):
+            if since < late:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A browser that closes a connection early is nothing to report."""
@@ -36,6 +69,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def _respond(self) -> None:
+        self.server.waiting.pop(self.connection, None)  # from here on it waits for us
         try:
             answer = self.server.dashboard.answer(self.command, self.path, self.headers)  # type: ignore[arg-type]
         except Exception as error:
@@ -43,6 +77,7 @@ class Handler(BaseHTTPRequestHandler):
             answer = Answer(text.encode(), "text/plain; charset=utf-8", 500)
         if int(self.headers.get("Content-Length") or 0) or self.headers.get("Transfer-Encoding"):
             self.close_connection = True  # a body that nobody reads must not be taken for the next request
+        self.server.waiting[self.connection] = time.monotonic()
         self.send_response(answer.status)
         self.send_header("Content-Type", answer.kind)
         self.send_header("Content-Length", str(len(answer.body)))
@@ -51,6 +86,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(answer.body)
+        # the next request may take its time to come, though none to be sent
+        self.server.waiting[self.connection] = time.monotonic() + IDLE_SECONDS
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = do_PATCH = do_OPTIONS = _respond
 
@@ -62,11 +99,17 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def open_server(
-    folder: Path, host: str, port: int | None, names: tuple[str, ...] = (), shelf: Shelf | None = None
+    folder: Path,
+    host: str,
+    port: int | None,
+    names: tuple[str, ...] = (),
+    shelf: Shelf | None = None,
+    *,
+    open_here: bool = False,
 ) -> Server:
     """A server that is bound and ready; `serve_forever` runs it. Without a port the default one or one of its
     neighbours is taken."""
-    guard = Guard.of(host, names)
+    guard = Guard.of(host, names, open_here=open_here)
     kind = _Server6 if ":" in host else Server
     wanted = range(DEFAULT_PORT, DEFAULT_PORT + NEIGHBOURS) if port is None else [port]
     problem: OSError | None = None

@@ -10,9 +10,11 @@ from typing import Literal
 import numpy as np
 
 from traindx.errors import TraindxError
+from traindx.objectives import understood
 from traindx.run import Floats, Run, Series
 from traindx.signals import choose, lookup
 from traindx.signals.curve import Curve
+from traindx.signals.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,30 @@ class Signals:
     """The curves of one run by their part in the training: `main` is what the verdict rests on."""
 
     def __init__(self, run: Run, settings: Settings | None = None) -> None:
-        self.run = run
+        self.understood = understood(run)
+        self.trainer = self.understood.trainer
+        self.run = self.understood.run  # its series mean what the trainer means by them
         self.settings = settings or Settings()
 
     @cached_property
     def kind(self) -> Literal["supervised", "rl", "gan"]:
+        if self.paired:
+            return "supervised"
+        if self.trainer is not None:
+            return "rl" if self.trainer.task == "rl" else "supervised"
         if choose.is_reinforcement(self.run):
             return "rl"
         return "gan" if choose.is_adversarial(self.run) else "supervised"
+
+    @cached_property
+    def paired(self) -> bool:
+        """A recording saw a loss over pairs of answers."""
+        return choose.seen_objective(self.run) in choose.PAIRED
+
+    @property
+    def ordinary(self) -> bool:
+        """The training loss is one that is made small: not that of a policy or of preferences, as a recording saw."""
+        return not choose.seen_objective(self.run)
 
     @cached_property
     def train(self) -> Curve | None:
@@ -65,10 +83,25 @@ class Signals:
 
     @cached_property
     def train_score(self) -> Curve | None:
-        return self._curve(choose.best_score(self.run, ("train",)))
+        """The training score; beside one of validation, a score that does not name its split is it (Keras)."""
+        named = choose.best_score(self.run, ("train",))
+        held_out = choose.best_score(self.run, ("val", "test"))
+        if named is None and held_out is not None:
+            plain = choose.best_score(self.run, ("",))
+            alike = plain is not None and plain.meaning.part == held_out.meaning.part
+            named = plain if alike and self.kind == "supervised" else None
+        return self._curve(named)
+
+    @cached_property
+    def progress(self) -> Progress | None:
+        """How what the verdict rests on moves."""
+        return Progress(self.main) if self.main is not None and len(self.main) else None
 
     @cached_property
     def reward(self) -> Curve | None:
+        named = self.understood.objective
+        if named is not None and named.meaning.kind == "reward":
+            return self._curve(named)
         return self._curve(choose.best_reward(self.run))
 
     @cached_property
@@ -110,9 +143,9 @@ class Signals:
         if self.train is not None and self.train.name.startswith(choose.SUM):
             return None  # several losses added up have no chance level
         for name in ("classes", "vocabulary"):
-            told = lookup.number(self.run.config, name)
-            if told is not None and told >= 2 and told == int(told):
-                return int(told), "config"
+            stated = lookup.number(self.run.config, name)
+            if stated is not None and stated >= 2 and stated == int(stated):
+                return int(stated), "config"
         return None
 
     @cached_property

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from traindx.meaning import Meaning, tokens_of
-from traindx.measurements import SharedLosses
+from traindx.measurements import PolicyObjective, SharedLosses
 from traindx.run import Run, Series
 from traindx.thresholds import Threshold
 
@@ -31,6 +31,9 @@ SUM = "sum of "  # how the name of a loss begins that was put together from its 
 
 
 USED = Threshold(2, "losses that go through a network and do not update it", "one may be a warm-up of the other")
+RECOGNISED = Threshold(2, "losses", "one may be a helper's")
+PAIRED = ("preference", "reward-model")  # families of objectives over pairs of answers
+QUARTILES = (0.25, 0.75)
 FEWER = 0.3  # a twin with fewer than this share of the points tells less, however fine its scale
 MANY = 30
 
@@ -47,7 +50,10 @@ def usable(run: Run, *kinds: str) -> list[Series]:
 
 def is_adversarial(run: Run) -> bool:
     """A GAN loop: losses for a generator and for a discriminator, or a recording saw two networks train each other."""
-    if any(_train_each_other(look) for measured in run.measured for look in measured.all(SharedLosses)):
+    looks = [look for measured in run.measured for look in measured.all(SharedLosses)]
+    if any(_train_each_other(look) for look in looks):
+        return True
+    if any(_use_each_other(look) for look in looks) and not _one_objective(run):
         return True
     words = [set(tokens_of(series.name)) | set(series.meaning.part.split("/")) for series in usable(run, "loss")]
     if any(bag & _GENERATOR and bag & _ADVERSARIAL for bag in words):
@@ -60,9 +66,36 @@ def _train_each_other(look: SharedLosses) -> bool:
     return look.updated > 1 and len(look.used) == 1 and USED.reached(look.used[0])
 
 
+def seen_objective(run: Run) -> str:
+    """The family of a policy's or a preference's objective that a recording saw most often; '' for none."""
+    seen: dict[str, int] = {}
+    for measured in run.measured:
+        for one in measured.latest(PolicyObjective):
+            seen[one.family] = seen.get(one.family, 0) + one.losses
+    family = max(seen, key=lambda name: seen[name], default="")
+    return family if family and RECOGNISED.reached(seen[family]) else ""
+
+
+def _use_each_other(look: SharedLosses) -> bool:
+    return look.updated > 1 and len(look.used) > 1 and all(map(USED.reached, look.used))
+
+
+def _one_objective(run: Run) -> bool:
+    """Whether two optimisers that take turns go down one loss, each for its own part: then the losses of both have the
+    same level. A critic that is not cut off from its generator has a loss of its own."""
+    losses = [run.series.get(name) for name in ("train_loss", "train_loss/optimizer1")]
+    values = [series.values[np.isfinite(series.values)] for series in losses if series is not None]
+    if len(values) < len(losses) or not all(map(len, values)):
+        return True
+    one, other = values
+    low, high = np.quantile(other, QUARTILES)
+    return bool(low <= np.median(one) <= high)
+
+
 def is_reinforcement(run: Run) -> bool:
-    """Reinforcement learning: rewards are logged, or policy and value losses stand side by side."""
-    if usable(run, "reward"):
+    """Reinforcement learning: rewards are logged, policy and value losses stand side by side, or a recording saw such
+    a loss."""
+    if usable(run, "reward") or seen_objective(run) not in ("", *PAIRED):
         return True
     words = set().union(*(set(tokens_of(series.name)) for series in usable(run, "loss")), set())
     return len(words & _ACTOR_CRITIC) >= 2
@@ -140,9 +173,9 @@ def first_group(series: Sequence[Series]) -> Series | None:
 
 def _preference(series: Series, splits: Sequence[str], scale: str) -> tuple[int, int, int, int, int]:
     enough = int(len(series) >= 5)
-    told = -splits.index(series.meaning.split)
+    stated = -splits.index(series.meaning.split)
     wanted = int(series.meaning.scale == scale)
-    return (enough, wanted, told if len(series) >= 3 else -9, len(series), -len(series.name))
+    return (enough, wanted, stated if len(series) >= 3 else -9, len(series), -len(series.name))
 
 
 def _together(run: Run, losses: list[Series], splits: Sequence[str]) -> Series:

@@ -59,9 +59,9 @@ def _beside_a_norm(loss: Series, norm: Series | None) -> Hidden | None:
     since = f"{loss.name} is {loss.values[loss.steps == rows[0]][0]:.4g} beside a gradient norm of"
     place = f"from step {counted(float(rows[0]))} ({len(rows)} rows)"
     if np.isfinite(shown):
-        told = "DeepSpeed writes -1 for each parameter group whose norm is not finite, √2 for two of them"
+        stated = "DeepSpeed writes -1 for each parameter group whose norm is not finite, √2 for two of them"
         return Hidden(
-            loss, float(rows[0]), float(rows[-1]), f"{since} {shown:.4g} {place}: {told}, so the gradient is NaN."
+            loss, float(rows[0]), float(rows[-1]), f"{since} {shown:.4g} {place}: {stated}, so the gradient is NaN."
         )
     return Hidden(
         loss, float(rows[0]), float(rows[-1]), f"{since} NaN {place}: the logger's NaN filter hides a NaN loss."

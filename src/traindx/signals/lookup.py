@@ -64,11 +64,11 @@ def number(config: Mapping[str, Any], name: str) -> float | None:
 
 def half_precision(config: Mapping[str, Any]) -> bool | None:
     """Whether the run trained in fp16: True or False where the config tells, else None."""
-    told: bool | None = None
+    stated: bool | None = None
     for key, value in config.items():
         name = _last(key)
         if name in ("fp16", "amp", "useamp", "half", "usefp16"):
-            told = told or str(value).lower() in ("true", "1", "o1", "o2", "yes")
+            stated = stated or str(value).lower() in ("true", "1", "o1", "o2", "yes")
         elif name in ("precision", "mixedprecision", "dtype", "torchdtype"):
-            told = told or bool(_HALF.search(str(value)))
-    return told
+            stated = stated or bool(_HALF.search(str(value)))
+    return stated

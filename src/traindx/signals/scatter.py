@@ -15,7 +15,7 @@ SURE = 2.0  # standard deviations
 def scatters(curve: Curve) -> bool:
     """The values scatter by their own size, so that the level of a few of them tells nothing: it may seem to fall where
     nothing is learnt, or to rest where much is."""
-    return len(curve) >= 2 * FIRST and curve.noise >= WIDE * float(np.median(np.abs(curve.y)))
+    return len(curve) >= 2 * FIRST and 0 < curve.noise >= WIDE * float(np.median(np.abs(curve.y)))
 
 
 def lost_in_noise(curve: Curve) -> bool:

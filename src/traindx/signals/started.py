@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 
@@ -19,6 +20,26 @@ FRESH = fitted("straight-path.fresh", 0.5, unit="of the weight matrices are unif
 FIRST_LOOKS = 3  # at the training accuracy
 KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
+
+
+_TUNING = re.compile(r"lora|peft|finetun|fine.tun|pretrained|adapter|prefix.?tun|freeze.backbone", re.IGNORECASE)
+_NOT_TUNED = (False, None, "", 0, "none", "None", "False", "false")
+TOKENS = Threshold(
+    6.0, "first loss", "guessing among the tokens of any usual vocabulary costs more (ln 403)", side="below"
+)
+
+
+def fine_tuning(signals: Signals) -> str:
+    """Why this is the training of a model that was trained before, or ''. Its settings name adapters or trained
+    weights, or the Trainer of Hugging Face logs a loss that no fresh language model begins with."""
+    for key, value in signals.run.config.items():
+        stated = f"{key}={value}" if isinstance(value, str) else key
+        if value not in _NOT_TUNED and _TUNING.search(stated):
+            return f"a trained model is fine-tuned ({key}), which gains most in its first steps"
+    train = signals.train
+    if signals.run.format.startswith("hf-") and train is not None and len(train) and TOKENS.reached(train.initial):
+        return "a trained model is fine-tuned (Hugging Face Trainer), which gains most in its first steps"
+    return ""
 
 
 def trained_before(signals: Signals) -> str:

@@ -13,6 +13,9 @@ from traindx.signals import Signals
 
 DOC_HEADINGS = ("## What is observed", "## How it is measured", "## Healthy range", "## What it usually means")
 
+Kind = Literal["curve", "direct", "setting"]
+DIRECT = 0.003  # background rate of what is seen directly: it hardly shows in any run without its cause
+
 Values = Sequence[float] | Floats | tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 
 
@@ -35,7 +38,10 @@ class Symptom:
     """`severity`: a 'problem' can make a run unhealthy, a 'note' only informs (a run may be healthy and still
     improving). `background` is how often the symptom shows in runs that have another fault or none. `family`: symptoms
     of one family tell much the same story, so the engine lets only the strongest of them speak for a cause. `needs`
-    names the evidence it is measured on, in words for the user."""
+    names the evidence it is measured on, in words for the user. `kind`: 'curve', it shows in what was
+    logged; 'direct', it is seen inside the training, which is what a background rate of a few in a thousand means where
+    nothing else is said; 'setting', the run was asked to do it, which is harmless by itself and tells something beside
+    a problem."""
 
     id: str
     title: str
@@ -46,6 +52,16 @@ class Symptom:
     doc: str
     detect: Callable[[Signals], Observation]
     cases: tuple[Case, ...]
+    kind: Kind | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is None:
+            object.__setattr__(self, "kind", "direct" if self.background <= DIRECT else "curve")
+
+    @property
+    def direct(self) -> bool:
+        """Seen inside the training: it proves rather than suggests."""
+        return self.kind == "direct"
 
 
 def clarity(measured: float, threshold: float, plain: float) -> float:
@@ -57,15 +73,17 @@ def clarity(measured: float, threshold: float, plain: float) -> float:
 
 
 def num(value: float) -> str:
-    """A number for a sentence: four significant digits, no trailing zeros."""
+    """A number for a sentence: three significant digits, no trailing zeros."""
     if value != value:
         return "NaN"
     if 1e4 <= abs(value) < 1e9 and value.is_integer():
         return f"{value:.0f}"
     if abs(value) >= 1e6 or (value != 0 and abs(value) < 1e-4):
         return f"{value:.2e}"
-    return f"{value:.4g}"
+    return f"{value:.3g}" if abs(value) < 1e3 else f"{value:.0f}"
 
 
 def percent(share: float) -> str:
+    if abs(share) >= 1e4:
+        return f"{share * 100:.2g} %"
     return f"{share * 100:.0f} %" if abs(share) >= 0.095 else f"{share * 100:.1f} %"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from traindx.diagnosis import Observation
-from traindx.measurements import BatchClasses, Measured
+from traindx.measurements import BatchClasses, BatchLengths, Measured
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -16,10 +16,35 @@ ONE_CLASS = fitted(f"{ID}.one-class", 0.9, unit="of a batch")
 SORTED = fitted(f"{ID}.sorted", 0.625, unit="of the batches hold one class almost only")
 CLASSES = fitted(f"{ID}.classes", 3, unit="classes in turn, where the order is not known")
 TWO = Threshold(2, "classes in turn", "one class alone has no order")
+LENGTHS = Threshold(20, "batches", "a rank correlation of 0.9 by chance has a probability below 1e-7 from here on")
+ORDERED = Threshold(
+    0.9, "rank correlation of order and length", "shuffled batches stay below 0.5 (1 / sqrt(20) is 0.22)"
+)
+SPREAD = Threshold(0.1, "standard deviation of the lengths by their mean", "lengths that hardly differ have no order")
+BY_LENGTH = 0.8  # clarity: a curriculum from short to long may be meant
 LONG_RUN = fitted(f"{ID}.run", 5, unit="batches in a row of one class of two: steps that take turns are shorter")
 
 
 def judge(measured: Measured) -> Observation | None:
+    """By class where samples have one, else by length."""
+    return _by_class(measured) or _by_length(measured.last(BatchLengths))
+
+
+def _by_length(look: BatchLengths | None) -> Observation | None:
+    if look is None or not LENGTHS.reached(look.batches) or not SPREAD.reached(look.spread):
+        return None
+    if ORDERED.reached(abs(look.correlation)):
+        way = "longer and longer" if look.correlation > 0 else "shorter and shorter"
+        text = (
+            f"The first {look.batches} training batches get {way} (rank correlation of order and length "
+            f"{look.correlation:.2f}): the data is sorted by length."
+        )
+        return seen(ID, True, text, at=look, clarity=BY_LENGTH)
+    text = f"The order of {look.batches} training batches says little about their lengths ({look.correlation:.2f})."
+    return seen(ID, False, text, at=look)
+
+
+def _by_class(measured: Measured) -> Observation | None:
     look = measured.last(BatchClasses)
     if look is None or not BATCHES.reached(len(look.classes)):
         return None
@@ -49,7 +74,7 @@ def _look(classes: list[int], share: float = 1.0, sequential: bool | None = None
 
 SYMPTOM = Symptom(
     id=ID,
-    title="training data sorted by class",
+    title="training data sorted",
     severity="problem",
     family="order",
     background=0.002,
@@ -61,7 +86,8 @@ Most training batches hold samples of one class only, and the classes take turns
 ## How it is measured
 The labels of the first 40 training batches with at least 8 samples: a batch counts when at least 90 % of it are one
 class, and 25 of the 40 must. It takes three classes in turn, or two with a loader that is known not to shuffle or where
-each comes for five batches in a row. The same order in every epoch is no fault.
+each comes for five batches in a row. Of tokens: the mean lengths of at least 20 batches go up or down with their place
+in the order (rank correlation 0.9). The same order in every epoch is no fault.
 
 ## Healthy range
 In shuffled data a batch of one class hardly occurs, except for a class that makes up nearly all of the data.
@@ -72,6 +98,9 @@ In shuffled data a batch of one class hardly occurs, except for a class that mak
     detect=from_measurements(ID, judge),
     cases=(
         Case("sorted files", "present", measured=(_look([n // 4 for n in range(40)], sequential=True),)),
+        Case("short texts first", "present", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.5),)),
+        Case("texts in any order", "absent", measured=(BatchLengths(batches=60, correlation=0.1, spread=0.5),)),
+        Case("texts of one length", "unknown", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.01),)),
         Case("shuffled", "absent", measured=(_look([n % 10 for n in range(40)], share=0.2),)),
         Case("batches not quite of one class", "absent", measured=(_look([n // 4 for n in range(40)], share=0.89),)),
         Case("two classes, no loader", "present", measured=(_look([n // 20 for n in range(40)]),)),

@@ -136,13 +136,11 @@ def _turned(curve: Curve) -> Observation | None:
     if lost <= LOST_SHARE or rise < 0.03 * abs(curve.best):
         return None
     left = float(curve.bins.x[np.flatnonzero(curve.bins.median <= curve.best + 0.15 * rise)[-1]])
-    share = (
-        f"{percent(min(lost, 1.0))} of what it had gained is lost" if gained > 0 else "it stands above where it began"
-    )
+    share = f", losing {percent(lost)} of its improvement" if lost < 1 else ""
     return Observation(
         ID, "present",
-        f"{curve.name} was at {num(curve.logged(curve.best))} around {curve.at(curve.best_at)}, is at "
-        f"{num(curve.logged(curve.now))} now and did not come back; {share}.",
+        f"{curve.name} went from {num(curve.logged(curve.best))} ({curve.at(curve.best_at)}) to "
+        f"{num(curve.logged(curve.now))} and never recovered{share}.",
         (left, float(curve.x[-1])), curve.name, clarity(min(lost, 1.0), LOST_SHARE, 0.7),
     )  # fmt: skip
 

@@ -52,8 +52,12 @@ def _off(signals: Signals, curve: Curve) -> Observation | None:
     return Observation(
         ID, "present",
         f"{curve.name} was {num(curve.logged(curve.best))} at best ({curve.at(curve.best_at)}) and ends at "
-        f"{num(curve.logged(now))}, {percent(off)} off.", (curve.best_at, float(curve.x[-1])), curve.name, clear,
+        f"{num(curve.logged(now))}, {_far(off)}.", (curve.best_at, float(curve.x[-1])), curve.name, clear,
     )  # fmt: skip
+
+
+def _far(off: float) -> str:
+    return f"{percent(off)} off" if off < 1 else f"{1 + off:.2g} times the best"
 
 
 def _how_far(curve: Curve, now: float) -> float | None:

@@ -27,6 +27,7 @@ STILL_FALLING = fitted(
     f"{ID}.still-falling", 0.9, unit="of the loss before, in the last third of the updates", side="below"
 )
 EVEN_PACE = fitted(f"{ID}.even-pace", 0.6, unit="of the fall from the first third to the second, added by the last")
+ROSE = Threshold(2.0, "times the first loss", "a loss that has doubled grew; more updates would make it grow on")
 FALLING_CLEAR = 0.8  # clarity where the loss was still falling fast
 FEW = fitted(f"{ID}.few", 199, unit="updates: a run that was still on its way has hardly begun", side="below")
 LEAST = Threshold(6, "losses", "three parts of two")
@@ -42,27 +43,34 @@ def judge(measured: Measured) -> Observation | None:
     if end is None or end.cut_short or end.first_loss is None or end.last_loss is None:
         return None
     share = end.last_loss / end.first_loss if end.first_loss > 0 else 0.0
+    if ROSE.reached(share):
+        return seen(ID, False, f"The loss rose to {num(share)} times its first value: no lack of updates.", at=end)
     begins = f"The training ended by itself after {end.updates} updates"
-    handful = HANDFUL.reached(end.updates) and STILL_HIGH.reached(share)
+    handful = HANDFUL.reached(_evaluations(end)) and STILL_HIGH.reached(share)
     if not handful and _still_falls(end, share):
         text = f"{begins}, while the loss was still falling fast ({percent(share)} of its first value)."
         return seen(ID, True, text, at=end, clarity=FALLING_CLEAR)
-    some = SOME.reached(end.updates)
+    some = SOME.reached(_evaluations(end))
     if handful or (some and HARDLY_MOVED.reached(share)):
         return seen(ID, True, f"{begins}; the loss is still {percent(share)} of its first value.", at=end)
     return None if some else seen(ID, False, f"The training ended after {end.updates} updates.", at=end)
+
+
+def _evaluations(end: TrainingEnd) -> int:
+    """Gradients that were used: an update of L-BFGS is worth as many updates as it evaluates its closure."""
+    return end.updates + end.closures_again
 
 
 def _still_falls(end: TrainingEnd, share: float) -> bool:
     third = len(end.losses) // 3
     if not third:
         return False
-    if not FEWEST.reached(end.updates):
+    if not FEWEST.reached(_evaluations(end)):
         before = sum(end.losses[-2 * third : -third])
         return before > 0 and STILL_FALLING.reached(sum(end.losses[-third:]) / before)
     start, middle, last = (sum(end.losses[third * part : third * (part + 1)]) for part in range(3))
     steady = start > middle > last and EVEN_PACE.reached((middle - last) / (start - middle))
-    return steady and HANDFUL.reached(end.updates) and UNFINISHED.reached(share)
+    return steady and HANDFUL.reached(_evaluations(end)) and UNFINISHED.reached(share)
 
 
 class _Detector(FromMeasurements):
@@ -241,6 +249,11 @@ left early.
             {},
             ENDED,
             measured=TRAINED,
+        ),
+        Case(
+            "the loss grew beyond all bounds",
+            "absent",
+            measured=(TrainingEnd(updates=30, cut_short=False, first_loss=2.3, last_loss=2e36, losses=(2.3, 2e36)),),
         ),
         Case(
             "learns nothing",

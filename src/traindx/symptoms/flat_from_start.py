@@ -9,15 +9,17 @@ from traindx.meaning import tokens_of
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
+from traindx.signals.progress import MOVED, SLIGHT_TREND, Progress
 from traindx.signals.scatter import lost_in_noise, scatters
+from traindx.signals.score import Score, top_of
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, then
 
 ID = "flat-from-start"
-FLAT_SHARE = 0.035  # a training that works loses more than this share of its first loss; below 1 % is plain
-PLAIN_SHARE = 0.01
-NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values
+PLAIN_SHARE = 0.01  # of the first value: so little is plainly nothing
+NOISE_SHARE = 0.15  # up to here a gain may still be nothing but the noise of the values,
+RANKS_SHARE = 0.5  # and up to here where the first values rank no higher than the later ones
 AT_CHANCE = 1.5  # times one in the number of classes: an accuracy that guessing reaches
 GOOD = (
     0.3  # of the highest score: a model that knows nothing seldom begins there, unless there are two or three classes
@@ -36,7 +38,7 @@ RL_SHARE = 0.3  # of the first return: what it may move by
 RL_VALUES = 50
 RL_CLEAR = 0.4
 FEW = 10  # values, whose scatter cannot be told from their course:
-MOVED = 0.25  # of the best, and worse than at the start, is no rest
+RISEN = 0.25  # of the best, and worse than at the start, is no rest
 LOST_CLEAR = 0.3  # where learning, if there is any, does not show through the scatter
 CONSTANT = 10  # values that are equal to the last digit
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
@@ -52,33 +54,32 @@ def detect(signals: Signals) -> Observation:
     before = _begins_late(curve) or trained_before(signals) or _good_at_once(signals, curve)
     if before:
         return Observation(ID, "unknown", before)
-    gain = curve.initial - curve.best
-    scatter = max(curve.level_noise, 1e-300)
-    share = gain / max(abs(curve.initial), 1e-300)
+    course = Progress(curve)
+    gain, share, scatter = course.gained, course.share, max(curve.level_noise, 1e-300)
     first, last = float(curve.x[0]), float(curve.x[-1])
-    few = len(curve) < FEW and curve.now > curve.initial and curve.rise > MOVED * abs(curve.best)
+    few = len(curve) < FEW and curve.now > curve.initial and curve.rise > RISEN * abs(curve.best)
     if few or curve.rise > max(4 * scatter, 0.1 * abs(curve.best)):
         return Observation(ID, "absent", f"{curve.name} moves: it now stands {num(curve.rise)} off its best.")
     other = _improved_elsewhere(signals)
-    by_share = signals.kind != "rl" and share < FLAT_SHARE
+    by_share = signals.kind != "rl" and not MOVED.reached(share)
     by_noise = (
         (share < NOISE_SHARE or signals.kind == "rl")
         and gain < 2 * max(curve.noise, scatter)
         and gain < LEVELS * scatter  # single episodes scatter widely; thousands of them tell the level well
-        and curve.tail_trend(1.0)[1] > -2.0
-    )
+        and not SLIGHT_TREND.reached(course.trend)
+    ) or (course.by_ranks is False and share < RANKS_SHARE)
     if (by_share or by_noise) and not other and (signals.kind == "rl" or not scatters(curve)):
-        clear = clarity(-share, -FLAT_SHARE, -PLAIN_SHARE) if by_share else 0.6
+        clear = clarity(-share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
         best = num(curve.logged(curve.best))
-        course = (
+        moved = (
             f"went from {num(curve.logged(curve.initial))} to {best} at best"
             if gain > 0
             else f"stays around {best}, no better than where it began"
         )
         # the reason that was compared: a share that lies above the threshold was judged by its noise
-        why = f"a training that works moves more than {percent(FLAT_SHARE)}" if by_share else "no more than its noise"
+        why = f"a training that works moves more than {percent(MOVED.value)}" if by_share else "no more than its noise"
         return Observation(
-            ID, "present", f"{curve.name} {course}: {percent(max(share, 0))} in {len(curve)} values ({why}).",
+            ID, "present", f"{curve.name} {moved}: {percent(max(share, 0))} in {len(curve)} values ({why}).",
             (first, last), curve.name, clear,
         )  # fmt: skip
     if not other and signals.kind != "rl" and lost_in_noise(curve):
@@ -135,14 +136,14 @@ def _good_at_once(signals: Signals, curve: Curve) -> str:
     value = curve.logged(curve.initial)
     words = set(tokens_of(curve.name))
     if curve.sign > 0:
-        rate = bool(words & _RATES) and value > 0 and value < KNOWS_SOME * (100.0 if value > 1.5 else 1.0)
+        rate = bool(words & _RATES) and value > 0 and value < KNOWS_SOME * top_of(curve.series.values)
         return f"{curve.name} begins at {num(value)}, far from all wrong: much had been learnt before." if rate else ""
     least = GOOD
     if words & _FROM_ZERO:
         least = ABOVE_ZERO
     elif signals.classes is not None:
         least = min(GOOD, 2 * AT_CHANCE / signals.classes[0])
-    if value < least * (100.0 if value > 1.0 else 1.0):
+    if value < least * top_of(curve.series.values):
         return ""
     return f"{curve.name} begins at {num(value)}: much had been learnt before, and resting there may be well."
 
@@ -166,10 +167,9 @@ def _improved_elsewhere(signals: Signals) -> str:
     if score is None or len(score) < MIN_POINTS or signals.kind == "rl":
         return ""
     gain = score.progress
-    if signals.classes is not None and "acc" in score.name.lower():
-        best = score.logged(score.best)
-        if best < AT_CHANCE / signals.classes[0] * (100 if best > 1.5 else 1):
-            return ""
+    accuracy = signals.classes is not None and "acc" in score.name.lower()
+    if accuracy and signals.classes is not None and Score(score).best < AT_CHANCE / signals.classes[0]:
+        return ""
     if gain > 5 * score.level_noise and gain > 0.15 * max(abs(score.best), 1e-12):
         return score.name
     return ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
-from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, Measured, MissedWeights
+from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, Measured, MissedWeights, TrainingEnd
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.learning import from_library, listed, pretrained, since
 from traindx.symptoms.observed import from_measurements, seen
@@ -72,12 +72,14 @@ def judge(measured: Measured) -> Observation | None:
         why = " (weights were loaded: fine-tuning)" if looks[-1].much else ""
         return seen(ID, False, f"{looks[-1].effective * 100:.0f} % of the weights in layers are frozen{why}.", at=at)
     call = last.look.missed.call if loaded and last.look.missed is not None else ""
-    why = f"load_state_dict ({call}) brought nothing for them" if loaded else "no weights were loaded"
+    why = f"load_state_dict ({call}) loaded nothing for them" if loaded else "No checkpoint was loaded"
+    percent = f"{last.share * 100:.0f} %"
+    share = "All layer weights have" if percent == "100 %" else f"{percent} of the layer weights have"
     return seen(
         ID,
         True,
-        f"{last.share * 100:.0f} % of the weights in layers have requires_grad=False "
-        f"({listed(last.names, last.count)}), and {why}: they stay at their random start. "
+        f"{share} requires_grad=False ({listed(last.names, last.count)}). "
+        f"{why}, so they stay at their random initialisation. "
         f"Trainable: {listed(last.look.trainable, last.look.trainable_parameters)}.",
         at=at,
         where=call or last.names[0],
@@ -212,6 +214,11 @@ weights that should have been loaded and were not.
         Case("a new embedding", "present", measured=(NEW_TABLE, EMBEDDED)),
         Case("word vectors learnt elsewhere", "absent", measured=(LEARNT_TABLE, EMBEDDED)),
         Case("fine-tuning", "absent", measured=(LoadedWeights(loaded=True), FROZEN)),
+        Case(
+            "the best weights are loaded again at the end",
+            "present",
+            measured=(FROZEN, LoadedWeights(loaded=True, step=240), TrainingEnd(updates=240, cut_short=False)),
+        ),
         Case("loaded, but none of these", "present", measured=(LoadedWeights(loaded=True), NOT_FOUND)),
         Case(
             "one small layer not loaded",

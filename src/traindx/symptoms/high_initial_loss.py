@@ -9,6 +9,7 @@ from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
 from traindx.signals.curve import Curve
+from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact, state_of
 from traindx.symptoms.recipes import falling, then
@@ -112,10 +113,9 @@ def _more_than_cross_entropy(signals: Signals, goal: float) -> bool:
     score = signals.score if signals.score is not None else signals.train_score
     if score is None or signals.train is None or not len(score) or "acc" not in score.name.lower():
         return False
-    value = score.logged(score.best)
-    top = 100.0 if value > 1.5 else 1.0
-    guessing = top * float(np.exp(-goal))
-    return value - guessing > SKILLED * (top - guessing) and signals.train.best > (1 - SKILLED) * goal
+    guessing = float(np.exp(-goal))
+    skilled = Score(score).best - guessing > SKILLED * (1 - guessing)
+    return skilled and signals.train.best > (1 - SKILLED) * goal
 
 
 def _overcome(signals: Signals) -> bool:

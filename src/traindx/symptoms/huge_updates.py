@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.measurements import InitialScales
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.inside import OPENING, START, learned, left_over, objective, opening_ratio, ratio_curves, travel
@@ -22,6 +23,7 @@ FAR = 10.0  # times the size of the initial weights; small networks that learn e
 LOST = 100.0
 OVERWRITTEN = 0.3  # of the weights, in each of the first updates: what the initialisation gave is gone at once,
 GONE = 3.0  # and the weights end this many times their initial size away,
+DRAWN = 3**-0.5  # standard deviation of torch's initial weights by 1/sqrt(fan-in)
 UNFITTED = 0.1  # with this much of the loss left: whatever was learnt was learnt in spite of it
 
 
@@ -41,7 +43,7 @@ def detect(signals: Signals) -> Observation:
     if not curves:
         return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
     worst = max(curves, key=_held)
-    held, opening = _held(worst), opening_ratio(curves)
+    held, opening = _held(worst), opening_ratio(curves) * _usual_size(signals)
     if opening > max(held, HUGE):
         summary = (
             f"The first {OPENING} updates change the weights by {num(opening)} of their size (healthy 1e-4 to 1e-2)"
@@ -69,6 +71,13 @@ def detect(signals: Signals) -> Observation:
         )
     clear = clarity(math.log10(size), math.log10(HUGE), math.log10(PLAIN))
     return Observation(ID, "present", f"{summary}.", steps, place, clear if curve is not None else min(clear, 0.5))
+
+
+def _usual_size(signals: Signals) -> float:
+    """How large the initial weights are by what torch draws, 1 at most: of weights that begin ten times smaller, as in
+    textbooks (normal, 0.01), the first steps are a large share whatever the rate."""
+    scales = [scale for one in signals.run.measured for look in one.all(InitialScales) for scale in look.scales]
+    return min(1.0, float(np.median(scales)) / DRAWN) if scales else 1.0
 
 
 def _held(ratio: Curve) -> float:

@@ -35,7 +35,7 @@ def judge(measured: Measured) -> Observation | None:
     evidence = described(start)
     if grows:
         times = f"1e{gain:.0f}" if GAIN.reached(gain) else f"{10**gain:.0f}"
-        evidence += f", which multiplies a signal by {times} on its way"
+        evidence += f", which would amplify the signal about {times}-fold through {start.layers} layers"
     if loops:
         evidence += f"; {start.loop_name} multiplies the state of a sequence by about {start.loop:.2g} at every step"
     where = (start.loop_name if loops else start.widest) if large else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from traindx.measurements import LoadedWeights, Measured
+from traindx.measurements import LoadedWeights, Measured, TrainingEnd
 
 # Libraries whose models come with trained weights, loaded in ways of their own.
 PRETRAINED = frozenset({"transformers", "timm", "peft", "open_clip", "sentence_transformers"})
@@ -24,8 +24,12 @@ def since(looks: Sequence[Look], holds: Callable[[Look], bool]) -> Look:
 
 
 def pretrained(measured: Measured) -> bool:
-    """Weights were loaded, or the model is of a library that loads them in its own way."""
-    return from_library(measured) or any(one.loaded for one in measured.all(LoadedWeights))
+    """Weights were loaded, or the model is of a library that loads them in its own way. What is loaded after the last
+    update, as early stopping brings its best weights back, trained nothing."""
+    end = measured.last(TrainingEnd)
+    return from_library(measured) or any(
+        one.loaded and (end is None or one.step < end.updates) for one in measured.all(LoadedWeights)
+    )
 
 
 def from_library(measured: Measured) -> bool:

@@ -64,8 +64,10 @@ def detect(signals: Signals) -> Observation:
     if not spikes:
         return Observation(ID, "absent", f"No jump of {curve.name} stands out from its noise.")
     worst = max(spikes, key=lambda spike: spike.height - spike.base)
-    number = "One spike" if len(spikes) == 1 else f"{len(spikes)} spikes, the largest"
-    back = f"back by {curve.at(worst.back)}" if worst.back is not None else "and it did not come back"
+    several = f" ({len(spikes)} spikes, this is the largest)" if len(spikes) > 1 else ""
+    ended = worst.step >= float(curve.x[-1])
+    unrecovered = ", the last value" if ended else " and has not recovered"
+    back = unrecovered if worst.back is None else f" and recovered by {curve.at(worst.back)}"
     lasting = worst.back is None
     better = signals.better_after(curve.clock_share(worst.step))
     if better is not None and lasting:
@@ -77,10 +79,10 @@ def detect(signals: Signals) -> Observation:
     size = (worst.height - worst.base) / max(curve.top - curve.best, 1e-300)
     clear = 1.0 if lasting else clarity(size, OF_RANGE, 1.0)
     if better is not None and len(spikes) <= FEW:
-        clear, back = min(clear, PASSING), f"{back}; {better.name} went on to its best"
+        clear, back = min(clear, PASSING), f"{back}; {better.name} reached its best later"
     return Observation(
         ID, "present",
-        f"{number} at {curve.at(worst.step)}: {curve.name} {num(worst.base)} → {num(worst.height)}, {back}.",
+        f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at {curve.at(worst.step)}{back}{several}.",
         (spikes[0].step, spikes[-1].step), curve.name, clear,
     )  # fmt: skip
 

@@ -44,7 +44,7 @@ def detect(signals: Signals) -> Observation:
         or _wrong_way(signals, steps, values)
         or _jump(steps, values, peak)
     )
-    if finding is not None:
+    if finding is not None and not (0 < peak < TINY and _tiny_on_purpose(signals)):
         text, clear, at = finding
         return Observation(ID, "present", text, (at if at is not None else span[0], span[1]), lr.name, clear)
     return Observation(
@@ -61,6 +61,12 @@ def _trains(signals: Signals) -> bool:
     ]
     lost = any(np.isfinite(c.series.values[0]) and not np.isfinite(c.series.values).all() for c in curves)
     return lost or any(max(c.progress, c.rise) > MOVED * max(c.level_noise, 1e-300) for c in curves)
+
+
+def _tiny_on_purpose(signals: Signals) -> bool:
+    """Preference optimisation and policies of language models train at 4e-8 (minimind's DPO) to 1e-6; where such a rate
+    teaches nothing, the margin or the reward shows it."""
+    return signals.trainer is not None and signals.trainer.task != "supervised"
 
 
 def _never_on(values: Floats, peak: float) -> tuple[str, float, float | None] | None:
@@ -89,11 +95,11 @@ def _dead_early(steps: Floats, values: Floats, peak: float) -> tuple[str, float,
 
 def _wrong_way(signals: Signals, steps: Floats, values: Floats) -> tuple[str, float, float | None] | None:
     """Cut again and again while what the scheduler waits on gets better: it waits for it to go the other way."""
-    told, mode = signals.run.series.get("plateau_metric"), signals.run.config.get("plateau_mode")
+    sentence, mode = signals.run.series.get("plateau_metric"), signals.run.config.get("plateau_mode")
     cuts = np.flatnonzero(values[1:] < CUT * values[:-1]) + 1
-    if told is None or mode not in ("min", "max") or len(told) < TOLD or not len(cuts):
+    if sentence is None or mode not in ("min", "max") or len(sentence) < TOLD or not len(cuts):
         return None
-    seen = told.values[np.isfinite(told.values)]
+    seen = sentence.values[np.isfinite(sentence.values)]
     against = mann_kendall(seen[-MOST:]) * (1 if mode == "min" else -1)
     if len(seen) < TOLD or against < SURE or not _got_better(signals, seen, rises=mode == "min"):
         return None

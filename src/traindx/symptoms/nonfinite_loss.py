@@ -22,7 +22,7 @@ def detect(signals: Signals) -> Observation:
     hidden = hidden_nan(signals)
     if hidden is not None:
         return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
-    told = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
+    wording = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
     if not losses:
         return Observation(ID, "unknown", "No loss was logged.")
     finding = min(
@@ -30,9 +30,9 @@ def detect(signals: Signals) -> Observation:
     )
     if finding is not None:
         return finding
-    if told is not None:
-        step = None if told.step is None else (told.step, told.step)
-        return Observation(ID, "present", f"The log says: {told.text[:120]}", step)
+    if wording is not None:
+        step = None if wording.step is None else (wording.step, wording.step)
+        return Observation(ID, "present", f"The log says: {wording.text[:120]}", step)
     return Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
 
 

@@ -25,19 +25,24 @@ class FromMeasurements:
     id: str
     judge: Judge
     otherwise: Callable[[Signals], Observation] | None = None
+    excuse: Callable[[Signals], str] | None = None  # why it does no harm here; '' where it may
 
     def __call__(self, signals: Signals) -> Observation:
         fact = signals.run.facts.get(self.id)
         found = self.judged(signals)
         if found is None or (fact is not None and fact.present and found.state != "present"):
             return _observed(self.id, self.otherwise, signals)
-        return found
+        excused = self.excuse(signals) if self.excuse is not None and found.state == "present" else ""
+        return replace(found, state="absent", evidence=f"{found.evidence} {excused}") if excused else found
 
     def judged(self, signals: Signals) -> Observation | None:
         """What the ranks measured: the first that shows the symptom counts, else the first that was measured."""
         found: Observation | None = None
         for measured in signals.run.measured:
-            here = self.judge(measured)
+            try:
+                here = self.judge(measured)
+            except (ArithmeticError, ValueError, LookupError, TypeError):  # lists of different lengths, a count below 0
+                here = Observation(self.id, "unknown", "What was recorded of it contradicts itself.")
             if here is None or (found is not None and here.state != "present"):
                 continue
             if measured.rank != signals.run.measured[0].rank:
@@ -49,9 +54,12 @@ class FromMeasurements:
 
 
 def from_measurements(
-    identifier: str, judge: Judge, otherwise: Callable[[Signals], Observation] | None = None
+    identifier: str,
+    judge: Judge,
+    otherwise: Callable[[Signals], Observation] | None = None,
+    excuse: Callable[[Signals], str] | None = None,
 ) -> FromMeasurements:
-    return FromMeasurements(identifier, judge, otherwise)
+    return FromMeasurements(identifier, judge, otherwise, excuse)
 
 
 def state_of(signals: Signals, identifier: str) -> State:

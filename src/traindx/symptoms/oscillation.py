@@ -49,8 +49,8 @@ def detect(signals: Signals) -> Observation:
         low, high = sorted((curve.logged(float(np.quantile(y, 0.05))), curve.logged(float(np.quantile(y, 0.95)))))
         return Observation(
             ID, "present",
-            f"{curve.name} turned {len(turns)} times between {num(low)} and {num(high)} "
-            f"after {curve.at(float(x[0]))}, with a net gain of {num(max(net, 0.0))}.",
+            f"{curve.name} swung between {num(low)} and {num(high)} {len(turns)} times after "
+            f"{curve.at(float(x[0]))} with {f'a net improvement of {num(net)}' if net > 0 else 'no net improvement'}.",
             (float(x[0]), float(x[-1])), curve.name, clarity(len(turns), SWINGS, 8),
         )  # fmt: skip
     return Observation(

@@ -6,7 +6,7 @@ from traindx.diagnosis import Observation
 from traindx.measurements import FeatureTail, InputScale, LossJump, Measured, SampleExtremes
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.symptoms.scales import wild_batch
+from traindx.symptoms.scales import far_out, wild_batch
 from traindx.thresholds import fitted
 
 ID = "outlier-batch"
@@ -26,14 +26,14 @@ def judge(measured: Measured) -> Observation | None:
         if rows:
             return seen(ID, True, _sentence(jump, rows), at=jump)
     for batch in measured.all(SampleExtremes):
-        if batch.median > 0 and OUTSIDE.reached(batch.largest / batch.median):
+        if batch.median > 0 and far_out(batch.largest, OUTSIDE, batch.median):
             text = (
-                f"A sample in the batch of update {batch.update} reaches {batch.largest:.3g}; the median sample of the "
-                f"batch reaches {batch.median:.3g}."
+                f"A sample in the batch of update {batch.update} reaches {batch.largest[0]:.3g}; the median sample of "
+                f"the batch reaches {batch.median:.3g}."
             )
             return seen(ID, True, text, at=batch)
     for tail in measured.all(FeatureTail):
-        far = sum(map(FAR.reached, tail.distances))
+        far = far_out(tail.distances, FAR, 1.0)
         if far and ROWS.reached(tail.rows) and FEW.reached(far / tail.rows):
             text = (
                 f"{far} of {tail.rows} training samples looked at reach {tail.farthest:.3g} in feature {tail.feature}; "
@@ -47,7 +47,7 @@ def _rows(jump: LossJump) -> list[int]:
     """Which of the recorded samples of a batch are far out of the range of the others; none where those are many."""
     if not jump.median > 0 or OUTSIDE.reached(jump.beyond_quarter / jump.median):
         return []
-    return [place for place, top in enumerate(jump.largest) if OUTSIDE.reached(top / jump.median)]
+    return list(range(far_out(jump.largest, OUTSIDE, jump.median)))
 
 
 def _sentence(jump: LossJump, places: list[int]) -> str:
@@ -75,6 +75,10 @@ def _jump(largest: tuple[float, ...], beyond_quarter: float = 3.0) -> LossJump:
     )
 
 
+def _extremes(*largest: float) -> SampleExtremes:
+    return SampleExtremes(update=9, largest=largest, median=3.1, step=8)
+
+
 def _tail(*distances: float, rows: int = 512) -> FeatureTail:
     return FeatureTail(feature=2, rows=rows, median=0.1, spread=0.7, farthest=9999.0, distances=distances)
 
@@ -94,7 +98,8 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The largest input value of one training batch, or of one sample in it, is at least 50 times the usual largest.
+The largest input value of one training batch, or of one sample in it, is at least 50 times the usual largest, and ten
+times the next largest.
 
 ## How it is measured
 On the steps that are looked at closely, the largest value of each sample beside that of the median sample of its
@@ -102,7 +107,8 @@ batch; where a loss jumps, also those of its batch, of which no more than a quar
 value of a batch beside that of the batches before. Batches in between are not seen, so silence proves nothing. In
 tables also values far off all others of their feature, at least a thousand times the median distance from its median,
 in at most 2 % of the first 512 training samples (128 at least): a spoilt value makes the deviation that it is scaled
-by, and hides in the range.
+by, and hides in the range. All of them must lie apart: where the next largest value comes within a factor of ten, it is
+the heavy tail of powers, exponentials, prices or counts.
 
 ## Healthy range
 Largest values that differ by a small factor from batch to batch.
@@ -112,14 +118,16 @@ Corrupt samples: decoding errors, wrong units in some files, missing-value codes
 """,
     detect=from_measurements(ID, judge),
     cases=(
-        Case("a missing-value code", "present", measured=(SampleExtremes(update=9, largest=1e6, median=3.1, step=8),)),
-        Case("one range", "unknown", measured=(SampleExtremes(update=9, largest=14.0, median=3.1, step=8),)),
-        Case("forty times the others", "unknown", measured=(SampleExtremes(update=9, largest=124.0, median=3.1),)),
+        Case("a missing-value code", "present", measured=(_extremes(1e6, 4.0, 3.9),)),
+        Case("one range", "unknown", measured=(_extremes(14.0, 4.0, 3.9),)),
+        Case("forty times the others", "unknown", measured=(_extremes(124.0, 4.0, 3.9),)),
+        Case("the heavy tail of a power", "unknown", measured=(_extremes(173.0, 35.0, 20.0),)),
         Case("a sample behind a jump of the loss", "present", measured=(_jump((4e4, 4.1, 4.0)),)),
         Case("a jump without such a sample", "unknown", measured=(_jump((4.2, 4.1, 4.0)),)),
         Case("a jump in a batch of two ranges", "unknown", measured=(_jump((4e4, 4e4, 4e4), 4e4),)),
         Case("a value far off its feature", "present", measured=(_tail(14_000.0, 4.0, 3.9),)),
         Case("a heavy tail", "unknown", measured=(_tail(400.0, 90.0, 55.0),)),
+        Case("a heavier tail", "unknown", measured=(_tail(1400.0, 290.0, 55.0),)),
         Case("far off, and often", "unknown", measured=(_tail(*[2000.0] * 11),)),
         Case("far off in a few samples", "unknown", measured=(_tail(14_000.0, rows=100),)),
         Case("a batch far out", "present", measured=_batches(3.0, 3.1, 2.9, 3.0, 3.2, 3.0, 3.1, 156.0)),

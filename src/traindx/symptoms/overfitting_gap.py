@@ -9,6 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
 from traindx.signals.curve import MAX_BINS, Curve
+from traindx.signals.score import Score
 from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, ramp, then
@@ -226,7 +227,7 @@ def _scatter(val: Curve) -> float:
 def _score_at_its_best(score: Curve | None) -> bool:
     if score is None or len(score) < MIN_POINTS:
         return False
-    return score.rise < 0.01 * max(abs(score.best), 1e-12) or score.clock_share(score.best_at) > 0.8
+    return Score(score).at_its_best
 
 
 def _from_scores(signals: Signals) -> Observation:

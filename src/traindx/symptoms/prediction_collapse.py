@@ -15,6 +15,7 @@ from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.signals.inside import learned, level, objective
+from traindx.signals.score import top_of
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.newest import in_order, newest
 from traindx.symptoms.observed import from_measurements, seen
@@ -76,7 +77,8 @@ def _outputs_spread(largest: float, looks: int = 5) -> OutputSpread:
 
 
 def detect(signals: Signals) -> Observation:
-    if signals.kind != "supervised":
+    compared = signals.trainer is not None and signals.trainer.task != "supervised"  # an accuracy of pairs
+    if signals.kind != "supervised" or compared:
         return Observation(ID, "unknown", "This kind of training logs no predictions that could be judged.")
     direct = _outputs(signals)
     if direct is not None and direct.state == "present":
@@ -156,7 +158,7 @@ def _at_a_class_share(signals: Signals, scores: list[Series], curve: Curve) -> O
         if not set(tokens_of(series.name)) & _ACCURACY:
             continue
         late = series.values[len(series) // 2 :]
-        late = late[np.isfinite(late)] / (100.0 if np.nanmax(series.values) > 1 else 1.0)
+        late = late[np.isfinite(late)] / top_of(series.values)
         middle, scatter = float(np.median(late)), float(late.max() - late.min())
         for name, share in shares.items():
             if abs(middle - share) <= CHANCE * share and scatter <= CHANCE * share:

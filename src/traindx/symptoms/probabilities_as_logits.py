@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traindx.diagnosis import Observation
 from traindx.loss_functions import BINARY_LOGITS, WANT_LOGITS
-from traindx.measurements import LossCall, Measured
+from traindx.measurements import DeclaredLoss, LossCall, Measured
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.loss_calls import clearest, other_loss, softmax_width
 from traindx.symptoms.observed import from_measurements, seen
@@ -19,7 +19,15 @@ ROWS = Threshold(2, "rows", "a single row of logits may sum to 1 by chance")
 
 def judge(measured: Measured) -> Observation | None:
     found = [_judge_call(call) for call in measured.all(LossCall)]
+    found += [_judge_declared(one) for one in measured.all(DeclaredLoss) if not one.binary and one.from_logits]
     return clearest([*found, other_loss(ID, measured, WANT_LOGITS)])
+
+
+def _judge_declared(one: DeclaredLoss) -> Observation:
+    if one.activation == "softmax":
+        text = f"{one.loss} with from_logits=True is given the softmax of the last layer and applies softmax once more."
+        return seen(ID, True, text, at=one)
+    return seen(ID, False, f"The last layer ({one.activation}) gives {one.loss} the logits it wants.", at=one)
 
 
 def _judge_call(call: LossCall) -> Observation | None:
@@ -98,6 +106,24 @@ A softmax as last layer together with `CrossEntropyLoss`: learning is slow and t
         ),
         Case("a regression", "absent", measured=(LossCall(loss="mse_loss", made_by="Addmm"),)),
         Case("another loss function", "unknown", measured=(LossCall(loss="ctc_loss", made_by="LogSoftmax"),)),
+        Case(
+            "softmax and from_logits=True",
+            "present",
+            measured=(
+                DeclaredLoss(
+                    loss="categorical_crossentropy", binary=False, from_logits=True, activation="softmax", outputs=10
+                ),
+            ),
+        ),
+        Case(
+            "no activation and from_logits=True",
+            "absent",
+            measured=(
+                DeclaredLoss(
+                    loss="categorical_crossentropy", binary=False, from_logits=True, activation="linear", outputs=10
+                ),
+            ),
+        ),
         Case("a log alone", "unknown"),
     ),
 )

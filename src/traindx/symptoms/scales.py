@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from traindx.diagnosis import Observation
 from traindx.measurements import InputScale, Measured
@@ -11,6 +12,8 @@ from traindx.thresholds import Threshold, fitted
 
 WILD = fitted("outlier-batch.reach", 50.0, unit="times the median of the largest values of the batches before")
 BATCHES = fitted("outlier-batch.batches", 7, unit="batches before")
+# heavy tails thin out: of powers and exponentials of normal numbers the largest is a few times the next
+APART = fitted("outlier-batch.apart", 10.0, unit="times the largest value that is not far out")
 TINY = 1e-12  # of which a logarithm is taken
 
 
@@ -21,13 +24,22 @@ def clarity_of_size(threshold: Threshold, size: float) -> float:
     return threshold.clarity(threshold.value + share * (strong - threshold.value))
 
 
+def far_out(values: Sequence[float], threshold: Threshold, usual: float) -> int:
+    """How many of the largest values, in descending order, lie beyond a threshold by their usual size and apart from
+    the others; 0 where those come close, as in a heavy tail."""
+    far = sum(threshold.reached(value / usual) for value in values)
+    close = far and far < len(values) and not APART.reached(values[far - 1] / max(values[far], TINY))
+    return 0 if close else far
+
+
 def wild_batch(measured: Measured) -> Observation | None:
     """outlier-batch, where one batch reaches far out of the range of those before it. Batches between those looked at
     are not seen, so that it is never absent."""
     looks = [one for one in measured.all(InputScale) if not one.normalising]
     for number, look in enumerate(looks):
-        usual = sorted(one.peak for one in looks[:number])[number // 2] if BATCHES.reached(number) else 0.0
-        if usual and WILD.reached(look.peak / usual):
+        before = sorted((one.peak for one in looks[:number]), reverse=True)
+        usual = before[number // 2] if BATCHES.reached(number) else 0.0
+        if usual and far_out((look.peak, before[0]), WILD, usual) == 1:
             text = (
                 f"The batch of update {look.update} holds a value of {look.peak:.3g}; the usual largest is {usual:.3g}."
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import LossCall, Measured
+from traindx.measurements import DeclaredLoss, LossCall, Measured
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.loss_calls import clearest, other_loss
 from traindx.symptoms.observed import from_measurements, seen
@@ -23,7 +23,18 @@ LOSSES = ("nll_loss", "kl_div")
 
 def judge(measured: Measured) -> Observation | None:
     found = [_judge_call(call) for call in measured.all(LossCall) if call.loss in LOSSES and call.rows]
+    found += [_judge_declared(one) for one in measured.all(DeclaredLoss) if not one.from_logits]
     return clearest([*found, other_loss(ID, measured, frozenset(LOSSES))])
+
+
+def _judge_declared(one: DeclaredLoss) -> Observation | None:
+    if one.activation == "linear":
+        kind = "sigmoid" if one.binary else "softmax"
+        text = f"{one.loss} wants probabilities (from_logits=False), but the last layer gives raw scores: no {kind}."
+        return seen(ID, True, text, at=one)
+    if one.activation in ("softmax", "sigmoid"):
+        return seen(ID, False, f"{one.loss} is given the result of a {one.activation}.", at=one)
+    return None
 
 
 def _judge_call(call: LossCall) -> Observation | None:
@@ -100,6 +111,19 @@ A missing `log_softmax`, or `softmax` where `log_softmax` was meant.
         ),
         Case("sums below 1", "unknown", measured=(LossCall(loss="kl_div", rows=64, classes=10, log_sum=-0.7),)),
         Case("cross-entropy", "absent", measured=(LossCall(loss="cross_entropy", rows=64, classes=10, log_sum=2.4),)),
+        Case(
+            "no activation and from_logits=False",
+            "present",
+            measured=(
+                DeclaredLoss(
+                    loss="sparse_categorical_crossentropy",
+                    binary=False,
+                    from_logits=False,
+                    activation="linear",
+                    outputs=10,
+                ),
+            ),
+        ),
         Case("a log alone", "unknown"),
     ),
 )

@@ -27,8 +27,8 @@ def judge(measured: Measured) -> Observation | None:
             return seen(
                 ID,
                 True,
-                f"Another last token changes the outputs of {one.where} at earlier places by {one.change:.2g} of their "
-                "size, and the targets are the next tokens: the model sees what it has to predict.",
+                f"Changing the last token changes the outputs of {one.where} at earlier positions (relative change "
+                f"{one.change:.2g}), and the targets are the next tokens: the model sees what it has to predict.",
                 at=one,
             )
     if not tried:

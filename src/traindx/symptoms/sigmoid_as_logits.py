@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from traindx.diagnosis import Observation
 from traindx.loss_functions import BINARY_LOGITS, WANT_LOGITS
-from traindx.measurements import LossCall, Measured
+from traindx.measurements import DeclaredLoss, LossCall, Measured
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.loss_calls import SIGMOIDS, clearest, other_loss, softmax_width
 from traindx.symptoms.observed import from_measurements, seen
@@ -19,7 +19,15 @@ IN_CROSS_ENTROPY = 0.9  # the scores of several classes may be bounded on purpos
 
 def judge(measured: Measured) -> Observation | None:
     found = [_judge_call(call) for call in measured.all(LossCall)]
+    found += [_judge_declared(one) for one in measured.all(DeclaredLoss) if one.binary and one.from_logits]
     return clearest([*found, other_loss(ID, measured, WANT_LOGITS)])
+
+
+def _judge_declared(one: DeclaredLoss) -> Observation:
+    if one.activation == "sigmoid":
+        text = f"{one.loss} with from_logits=True is given the sigmoid of the last layer and applies sigmoid once more."
+        return seen(ID, True, text, at=one)
+    return seen(ID, False, f"The last layer ({one.activation}) gives {one.loss} the logits it wants.", at=one)
 
 
 def _judge_call(call: LossCall) -> Observation | None:
@@ -111,6 +119,15 @@ None. Logits that happen to lie between 0 and 1 do not count as long as the grap
         Case("a compiled model that leaves 0 to 1", "absent", measured=(LossCall(loss=BINARY_LOGITS),)),
         Case("logits", "absent", measured=(LossCall(loss=BINARY_LOGITS, made_by="Addmm"),)),
         Case("a regression", "absent", measured=(LossCall(loss="mse_loss", made_by="Sigmoid"),)),
+        Case(
+            "sigmoid and from_logits=True",
+            "present",
+            measured=(
+                DeclaredLoss(
+                    loss="binary_crossentropy", binary=True, from_logits=True, activation="sigmoid", outputs=1
+                ),
+            ),
+        ),
         Case("a log alone", "unknown"),
     ),
 )

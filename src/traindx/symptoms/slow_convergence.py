@@ -8,8 +8,9 @@ from traindx.diagnosis import Observation
 from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
+from traindx.signals.progress import MOVED, TREND, Progress
+from traindx.signals.score import Score
 from traindx.signals.started import trained_before
-from traindx.signals.stats import theil_sen
 from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling, flat, ramp
 
@@ -17,7 +18,6 @@ ID = "slow-convergence"
 MIN_POINTS = 8
 LITTLE = 0.35  # of the initial loss, over the whole run
 UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
-FLAT = 0.035
 GOT_THERE = 0.7  # of the validation loss or error gone: whatever the training loss measures, the model learnt
 HALF_WAY = 0.5  # of what the validation score lacked at first
 TURNED = 0.7  # of the run: validation that was best before this has been learnt past
@@ -36,13 +36,9 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", before)
     if signals.kind == "gan" and curve.reduction < LITTLE:
         return Observation(ID, "unknown", "Beside an adversarial loss nobody knows how far this one could fall.")
-    x, y = curve.bins.x, curve.bins.median
-    half = len(y) // 2
-    early, late = theil_sen(x[:half], y[:half]), theil_sen(x[half:], y[half:])
-    share = curve.reduction
-    bend = late / early if early < 0 else 0.0
-    z = curve.tail_trend(1.0)[1]
-    moves = z < -3.0 and curve.progress > 4 * curve.level_noise
+    x, y, course = curve.bins.x, curve.bins.median, Progress(curve)
+    share, bend = course.share, course.bend
+    moves = TREND.reached(course.trend) and course.moved
     val = signals.val
     turned = val is not None and len(val) >= MIN_POINTS and val.clock_share(val.best_at) < TURNED and val.rise > 0
     if turned and val is not None:
@@ -56,7 +52,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{signals.score.name} gained {percent(gained)} of what it lacked in the same run."
         )
-    if moves and FLAT <= share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
+    if moves and MOVED.reached(share) and share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
             f"(the second half is {bend:.1f} times as steep as the first; an ordinary descent bends early).",
@@ -73,9 +69,7 @@ def _score_gained(score: Curve | None) -> float:
     """The share of what a score lacked at first that it has gained; 0 where its top is unknown."""
     if score is None or len(score) < MIN_POINTS or score.sign > 0:
         return 0.0
-    first, now = score.logged(float(score.y[0])), score.logged(score.now)
-    top = 100.0 if max(first, now) > 1.5 else 1.0
-    return (now - first) / (top - first) if 0 <= first < top and now <= top else 0.0
+    return Score(score).gained
 
 
 SYMPTOM = Symptom(

@@ -10,7 +10,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Floats, Series
 from traindx.signals import Signals
 from traindx.signals.curve import MAX_BINS
-from traindx.signals.speed import START_UP, data_seconds, step_seconds
+from traindx.signals.speed import START_UP, crowded, data_seconds, step_seconds
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put
 
@@ -45,8 +45,11 @@ def detect(signals: Signals) -> Observation:
     if float(np.median(total)) < LEAST_SECONDS:
         return Observation(ID, "absent", f"{summary}; steps this short are not worth feeding faster.")
     share = max(share, _without_the_longest(waits, total))
-    if share < SLOW:
-        fine = "" if share < FINE else f"; a problem from {percent(SLOW)} on"
+    slow = PLAIN if signals.run.config.get("device") == "cpu" else SLOW  # nothing idles while the CPU itself loads
+    if share >= slow and (why := crowded(signals)) is not None:
+        return Observation(ID, "unknown", f"{summary}. {why}")
+    if share < slow:
+        fine = "" if share < FINE else f"; a problem from {percent(slow)} on"
         return Observation(ID, "absent", f"{summary}{fine}.")
     return Observation(
         ID, "present", f"{summary} (healthy below {percent(FINE)}).", (float(steps[0]), float(steps[-1])), wait.name,
@@ -93,9 +96,10 @@ A good part of every step is spent waiting for the next batch while the accelera
 Data time by step time where both are logged for training, in whatever unit, first rows left out. The share is taken
 over pieces of at least sixteen rows, since with k workers the wait often falls on every k-th step, and the median
 piece counts, or the share of all the time without its one longest wait where that is more: a long wait that comes
-seldom costs as much. Present above 30 %, plain from 60 %, fine below 15 %. Most
-tools count the wait inside the step time, pix2pix and its kin beside it; where waits are longer than steps, they are
-added up.
+seldom costs as much. Present above 30 %, plain from 60 %, fine below 15 %. A training on the CPU has no accelerator
+that idles: there it is present from 60 % on. Where other programs had the CPU for a tenth of the time, nothing is said.
+Most tools count the wait inside the step time, pix2pix and its kin beside it; where waits are longer than steps, they
+are added up.
 
 ## Healthy range
 Below a few per cent with enough workers. Checklists call it a bottleneck when loading takes longer than computing, a

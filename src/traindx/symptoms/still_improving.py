@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.progress import LATE, TAIL, Progress
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "still-improving"
-TAIL = 0.25
 FEWEST = 8  # values; of fewer evaluations the training loss tells
-OF_PROGRESS = 0.06  # made in the last quarter
+EVEN = 0.25  # of the progress: an even descent makes as much in its last quarter
 
 
 def detect(signals: Signals) -> Observation:
@@ -20,16 +20,14 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main if val is None or len(val) < FEWEST or signals.settings.metric else val
     if curve is None or len(curve) < FEWEST or signals.kind == "gan":
         return Observation(ID, "unknown", "Too few values of an objective to see how it ended.")
-    change, z = curve.tail_trend(TAIL if len(curve.bins.median) >= 16 else 0.5)
-    share = -change / curve.progress if curve.progress > 0 else 0.0
-    recent = curve.clock_share(curve.best_at) > 0.85
-    enough = z < -2.0 or len(curve) < 12
-    if share > OF_PROGRESS and enough and recent and -change > 2 * curve.level_noise:
+    course = Progress(curve)
+    share = course.late
+    if course.unfinished:
         return Observation(
             ID, "present", f"{curve.name} still made {percent(min(share, 1.0))} of its progress in the last part of "
                            f"the run "
             f"and ended at its best, {num(curve.logged(curve.now))}.",
-            (float(curve.tail(TAIL)[0][0]), float(curve.x[-1])), curve.name, clarity(share, OF_PROGRESS, 0.25),
+            (float(curve.tail(TAIL)[0][0]), float(curve.x[-1])), curve.name, clarity(share, LATE.value, EVEN),
         )  # fmt: skip
     return Observation(
         ID, "absent", f"{curve.name} made {percent(max(share, 0.0))} of its progress in the last part of the run."

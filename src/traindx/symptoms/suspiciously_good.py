@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Fact, Floats
 from traindx.signals import Signals, choose
 from traindx.signals.disguise import hidden_nan
+from traindx.signals.score import top_of
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.observed import state_of
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -28,7 +29,7 @@ def detect(signals: Signals) -> Observation:
     score = signals.score
     if score is not None and len(score) >= 4 and score.series.meaning.split in ("val", "test"):
         values = score.series.values[np.isfinite(score.series.values)]
-        top = 100.0 if values.max() > 1.5 else 1.0
+        top = top_of(values)
         early = values[: max(2, int(len(values) * EARLY))]
         bounded = values.min() >= 0 and values.max() <= top
         perfect = bool(bounded and early.min() >= PERFECT * top)
@@ -77,7 +78,7 @@ def _test_disagrees(signals: Signals) -> Observation | None:
     val, test = choose.best_score(signals.run, ("val",)), choose.best_score(signals.run, ("test",))
     if val is None or test is None or not np.isfinite(val.values[-1:]).all() or not np.isfinite(test.values[-1:]).all():
         return None
-    top = 100.0 if np.nanmax(val.values) > 1.5 else 1.0
+    top = top_of(val.values)
     if val.values[-1] - test.values[-1] < APART * top or np.nanmax(test.values) > top:
         return None
     return Observation(

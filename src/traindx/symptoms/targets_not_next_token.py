@@ -6,9 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from traindx.diagnosis import Observation
-from traindx.measurements import Measured, NumbersAsTargets, TokensAsTargets
+from traindx.measurements import Measured, NumbersAsTargets, TokenCounts, TokensAsTargets
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.token_counts import counts_of, token_counts
 from traindx.thresholds import Threshold, fitted
 
 ID = "targets-not-next-token"
@@ -19,6 +20,10 @@ COUNTED = fitted(f"{ID}.counted", 0.5, unit="of the targets count in the loss")
 ROWS = fitted(f"{ID}.rows", 16, unit="samples of a batch of numbers")
 WIDTH = fitted(f"{ID}.width", 3, unit="numbers of one input")
 VARIED = fitted(f"{ID}.varied", 0.5, unit="of the targets are different numbers")
+ENOUGH = Threshold(64, "counted targets", "as many tokens as a batch must have elsewhere in this symptom")
+MOST = Threshold(
+    0.95, "of the counted targets equal the tokens at one offset", "the last target of a row that is shifted is padding"
+)
 CLARITY = 0.9  # a copy may be what is wanted, as in an autoencoder
 HOW = {
     0: "equal the input tokens at the same position ({}): the model only has to copy",
@@ -45,7 +50,22 @@ def judge(measured: Measured) -> Observation | None:
             text = f"The targets of {one.criterion} {HOW[offset].format(percent(share))}."
             return seen(ID, True, text, at=one, clarity=CLARITY)
         absent = absent or seen(ID, False, f"The targets of {one.criterion} are the next tokens of the input.", at=one)
-    return absent
+    return absent or _counted(counts_of(measured))
+
+
+def _counted(counts: TokenCounts | None) -> Observation | None:
+    """Where few targets count, as those of answers, all batches looked at are taken together."""
+    if counts is None or not ENOUGH.reached(counts.counted) or not REPEATING.reached(counts.repeated):
+        return None
+    found = dict(enumerate((counts.same, counts.next, counts.second)))
+    offset = max(found, key=lambda place: found[place])
+    share = found[offset] / counts.counted
+    if not MOST.reached(share):
+        return None
+    if offset == 1:
+        return seen(ID, False, "The targets that count in the loss are the next tokens of the input.", at=counts)
+    text = f"The targets that count in the loss {HOW[offset].format(percent(share))}."
+    return seen(ID, True, text, at=counts, clarity=CLARITY)
 
 
 def _offset(look: TokensAsTargets) -> tuple[int | None, float]:
@@ -117,7 +137,8 @@ next.
 ## How it is measured
 A recording compares the integer targets of the loss with the tokens that went into the embedding: at least 99 % agree
 at offset 0 (or 2), in two looks, at least half of the targets count, and at most half of the tokens equal the one
-before. Embeddings of another size, such as positions, are left out. Of an encoder and a decoder the one counts whose
+before. Where fewer count, as those of answers, the targets of all batches looked at are taken together. Embeddings of
+another size, such as positions, are left out. Of an encoder and a decoder the one counts whose
 next tokens are the targets; where there is none, one that was fed the targets themselves. In a regression: every
 target of a batch of at least 16, most of them different, is one and the same number of its own input, in two looks
 (the last value of the window that is to be forecast, a column that was not taken out).
@@ -162,6 +183,9 @@ set and again by the model.
         Case("one column, then another", "unknown", measured=(_numbers(1, 7), _numbers(2, 6))),
         Case("two classes in a column", "unknown", measured=(_numbers(1, 7, 0.1), _numbers(2, 7, 0.1))),
         Case("no column", "unknown", measured=(_numbers(1, -1), _numbers(2, -1))),
+        Case("answers shifted twice", "present", measured=(token_counts(next=20, second=790),)),
+        Case("answers", "absent", measured=(token_counts(),)),
+        Case("masked language modelling", "unknown", measured=(token_counts(next=20, same=160),)),
         Case("a log alone", "unknown"),
     ),
 )

@@ -59,6 +59,8 @@ def detect(signals: Signals) -> Observation:
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
+    # a step of a policy is a whole batch of answers or episodes, often with several updates
+    ended = ended or (signals.trainer is not None and signals.trainer.task == "rl" and points >= TICKS)
     ticking = points >= TICKS or _hardly_evaluated(signals, points)
     if single and ticking and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
         return Observation(

@@ -5,47 +5,85 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.signals import Signals
-from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.signals import Signals, choose
+from traindx.signals.curve import Curve
+from traindx.signals.progress import MOVED, Progress
+from traindx.signals.score import Score
+from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.recipes import falling, flat, then
+from traindx.thresholds import Threshold
 
 ID = "underfitting"
-HIGH = 0.55  # of chance level; 0.8 is plain
-LOW_SKILL = 0.45  # accuracy above chance, as a share of what is above chance
+HIGH = Threshold(
+    0.55, "of chance level", "a classifier that fits ends below half of it; one at 0.8 hardly learnt", strong=0.8
+)
+LOW_SKILL = Threshold(0.45, "of the accuracy above chance", "most mistakes of a guess are still made", side="below")
+TERMS = Threshold(3.0, "times chance level at first", "a loss that is added up over positions or tasks")
+LEARNT = Threshold(0.5, "of its first value lost", "a sum of terms that falls by half is learning")
 GAP = 0.2  # validation may be this much above train
+LANGUAGE = Threshold(2000, "classes", "next-token losses of 40 % of ln(vocabulary) are ordinary")
+STALLED = 0.05  # of the progress, in the last third of the run
+MOST = 0.9  # of the progress, made before this share of the run
+MIN_SCORES = 3
+FIRST_LOSS = (0.6, 7.0)  # of a fresh classifier: ln 2 to ln 1000
+TOLD_CLEAR, GUESSED_CLEAR = 1.0, 0.4  # how clear it can be with a known number of classes, and with a guessed one
+LEARNT_BEFORE = Threshold(0.85, "of chance level", "a first loss so far below it is no fresh model's", side="below")
 
 
 def detect(signals: Signals) -> Observation:
-    train, val, score = signals.train, signals.val, signals.score
+    train, val = signals.train, signals.val
     if signals.kind != "supervised" or train is None or len(train) < 6:
         return Observation(ID, "unknown", "No training loss long enough to judge the fit.")
     if train.x[0] > 0.2 * train.x[-1] and train.series.axis == "step":
         return Observation(ID, "unknown", "The log begins in the middle of the run.")
-    if signals.classes is None or train.series.meaning.kind != "loss":
+    classes, clearest = _classes(signals, train)
+    if classes is None or train.series.meaning.kind != "loss":
         return Observation(ID, "unknown", "What loss would be good is not known (give --classes N for a classifier).")
-    chance = float(np.log(signals.classes[0]))
-    level = train.now / chance
+    chance = float(np.log(classes))
+    level, course = train.now / chance, Progress(train)
     close = val is None or len(val) < 2 or val.now < train.now * (1 + GAP)
-    skill = 0.0
-    if score is not None and len(score) >= 3:
-        value = score.logged(score.best)
-        top = 100.0 if value > 1.5 else 1.0
-        base = top / signals.classes[0]
-        skill = (value - base) / (top - base)
-    language = signals.classes[0] > 2000  # next-token losses of 40 % of ln(vocabulary) are ordinary
-    stalled = (
-        train.tail_trend(0.3)[0] > -0.05 * max(train.progress, 1e-12) or train.clock_share(train.reached(0.9)) < 0.9
-    )
-    unfitted = level > HIGH and close and skill < LOW_SKILL
-    if not language and unfitted and train.reduction > 0.035 and stalled:
+    if level > 1 and TERMS.reached(train.initial / chance) and LEARNT.reached(train.reduction):
+        text = f"{train.name} began at {num(train.initial / chance)} times chance level and fell: a sum of terms."
+        return Observation(ID, "unknown", text)
+    skilled = not LOW_SKILL.reached(_skill(signals.score, classes))
+    unfitted = HIGH.reached(level) and close and not skilled and not LANGUAGE.reached(classes)
+    if unfitted and MOVED.reached(course.share) and _stalled(train):
+        score = signals.score
         beside = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
+        known = "" if clearest == TOLD_CLEAR else f", the loss of a guess among {classes:.0f} classes"
         return Observation(
             ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level "
-                           f"{num(chance)}{beside}, "
+                           f"{num(chance)}{known}{beside}, "
             f"and {'validation is no better: neither is fitted' if signals.val is not None else 'it no longer falls'}.",
-            (float(train.x[0]), float(train.x[-1])), train.name, clarity(level, HIGH, 0.8),
+            (float(train.x[0]), float(train.x[-1])), train.name, min(HIGH.clarity(level), clearest),
         )  # fmt: skip
     return Observation(ID, "absent", f"{train.name} ends at {percent(level)} of chance level {num(chance)}.")
+
+
+def _classes(signals: Signals, train: Curve) -> tuple[float | None, float]:
+    """How many classes there are, and how clear a finding by them can be. Where nobody told, or the first loss lies
+    far below a guess among those told, an accuracy beside a first loss of ln K gives K."""
+    given = None if signals.classes is None else float(signals.classes[0])
+    fresh = FIRST_LOSS[0] < train.initial < FIRST_LOSS[1]
+    doubted = given is not None and LEARNT_BEFORE.reached(train.initial / float(np.log(given)))
+    score = signals.score
+    plain = signals.trainer is None or signals.trainer.task == "supervised"  # pairs of answers are no classes
+    if (given is not None and not doubted) or not (fresh and plain) or score is None or len(score) < MIN_SCORES:
+        return given, TOLD_CLEAR
+    accuracy, guessed = "acc" in score.name.lower(), float(np.exp(train.initial))
+    if not accuracy or Score(score).first > 2 / guessed or train.name.startswith(choose.SUM):
+        return given, TOLD_CLEAR
+    return round(guessed), GUESSED_CLEAR
+
+
+def _skill(score: Curve | None, classes: float) -> float:
+    return Score(score).above_chance(round(classes)) if score is not None and len(score) >= MIN_SCORES else 0.0
+
+
+def _stalled(train: Curve) -> bool:
+    """Whether the descent has slowed."""
+    slow = train.tail_trend(0.3)[0] > -STALLED * max(train.progress, 1e-12)
+    return slow or train.clock_share(train.reached(MOST)) < MOST
 
 
 SYMPTOM = Symptom(
@@ -61,8 +99,11 @@ Training and validation loss end close to each other and both far too high.
 
 ## How it is measured
 For classifiers with a known number of classes: the training loss ends above 55 % of ln(K), validation is not more than
-20 % above it, the accuracy has less than 45 % of what is above chance, and the descent has slowed. Without knowing what
-a good value is, a high loss cannot be told from a hard task, and traindx says unknown.
+20 % above it, the accuracy has less than 45 % of what is above chance, and the descent has slowed. Where the number of
+classes is not known, or the first loss lies far below a guess among those that were told, an accuracy that begins near
+exp(-first loss) gives it, and the finding weighs less. Without either, a high loss cannot be told from a hard task, and
+traindx says unknown; so it does of a loss that begins at three times chance level, loses half of that and is above
+chance still: it is added up over several terms.
 
 ## Healthy range
 Depends on the task. Language models over large vocabularies end at 25 to 45 % of ln(vocabulary) and are left out.
@@ -79,6 +120,9 @@ contain what the labels ask for. Overfit one batch first: a model that cannot is
                       "val_acc": np.minimum(0.386, np.linspace(0.1, 0.6, 70))}, {"num_classes": 10}),
         Case("fitted", "absent", lambda: {"train_loss": falling(70, 2.3, 0.3), "val_loss": falling(70, 2.3, 0.5)},
              {"num_classes": 10}),
+        Case("classes by the first loss", "present",
+             lambda: {"loss": falling(30, 2.3, 1.9, 0.003, pace=12), "val_loss": falling(30, 2.3, 1.92, 0.003, pace=12),
+                      "val_accuracy": 1 - falling(30, 0.9, 0.71, 0.003, pace=12)}),
         Case("classes unknown", "unknown", lambda: {"train_loss": falling(70, 2.3, 1.7)}),
     ),
 )  # fmt: skip

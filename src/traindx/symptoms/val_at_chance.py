@@ -6,6 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.recipes import falling, flat, ramp
 
@@ -33,10 +34,9 @@ def detect(signals: Signals) -> Observation:
     count = signals.classes[0]
     score, val = signals.score, signals.val
     if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
-        value = score.logged(score.best)
-        top = 100.0 if value > 1.5 else 1.0
-        base = top / count
-        skill = (value - base) / (top - base)
+        value, scale = score.logged(score.best), Score(score)
+        base = scale.top / count
+        skill = scale.above_chance(count)
         text = f"the best {score.name} is {num(value)}; guessing gives {num(base)}"
         if skill < 0.06:
             return Observation(ID, "present", f"Training learns ({train.name} {num(train.now)}), but {text}.",
@@ -60,9 +60,7 @@ def _worse_than_guessing(signals: Signals, classes: int) -> bool:
     val, score = signals.val, signals.score
     if val is None or score is None or min(len(val), len(score)) < MANY or val.series.meaning.kind != "loss":
         return False
-    value = score.logged(score.best)
-    guessing = (100.0 if value > 1.5 else 1.0) / classes
-    return val.best > 0.97 * float(np.log(classes)) and value < 1.1 * guessing
+    return val.best > 0.97 * float(np.log(classes)) and Score(score).best < 1.1 / classes
 
 
 def _never_improved(signals: Signals) -> Observation | None:
@@ -75,15 +73,10 @@ def _never_improved(signals: Signals) -> Observation | None:
         return None
     beside = ""
     right = score is not None and len(score) >= MIN_POINTS and "acc" in score.name.lower()
-    if (
-        right
-        and score is not None
-        and score.logged(score.now) > MOSTLY_RIGHT * (100.0 if score.logged(score.now) > 1.5 else 1.0)
-    ):
+    if right and score is not None and Score(score).now > MOSTLY_RIGHT:
         return None
     if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
-        top = 100.0 if score.logged(score.best) > 1.5 else 1.0
-        if float(score.y[0]) - float(score.y.min()) > STUCK * top:
+        if float(score.y[0]) - float(score.y.min()) > STUCK * Score(score).top:
             return None
         beside = f" and {score.name} stayed at {num(score.logged(score.now))}"
     return Observation(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
+from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat
 
@@ -60,8 +61,7 @@ def _apart(signals: Signals, train: Curve, val: Curve, gained: float) -> Observa
         and min(len(score), len(trained)) >= MIN_POINTS
         and _alike(score, trained)
     ):
-        fit, now = trained.logged(trained.now), score.logged(score.now)
-        top = 100.0 if fit > 1.5 else 1.0
+        fit, now, top = trained.logged(trained.now), score.logged(score.now), Score(trained).top
         if 0 <= now <= fit <= top and fit - now >= POINTS * top:
             text = (
                 f"{trained.name} ends at {num(fit)}, {score.name} at {num(now)}, {percent((fit - now) / top)} of "
@@ -84,15 +84,14 @@ def _apart(signals: Signals, train: Curve, val: Curve, gained: float) -> Observa
 def _alike(score: Curve, trained: Curve) -> bool:
     """The same measure on validation and on training data."""
     one, other = score.series.meaning, trained.series.meaning
-    return one.split in ("val", "test") and other.split == "train" and one.part == other.part
+    return one.split in ("val", "test") and other.split in ("train", "") and one.part == other.part
 
 
 def _score_learnt(score: Curve | None) -> str:
     """A validation score that lost a good part of its mistakes and is still at its best: only the confidence is off."""
     if score is None or len(score) < MIN_POINTS or score.series.meaning.split not in ("val", "test"):
         return ""
-    first, now = score.logged(float(score.y[0])), score.logged(score.now)
-    top = 100.0 if now > 1.5 else 1.0
+    first, now, top = score.logged(float(score.y[0])), score.logged(score.now), Score(score).top
     if not 0 <= first < now <= top or top - now > min((1 - BEHIND) * (top - first), HALF * top):
         return ""
     if score.rise > 0.1 * (now - first):

@@ -9,8 +9,8 @@ from dataclasses import replace
 import msgspec
 
 from traindx.diagnosis import Observation
-from traindx.measurements import CallsAlike, EvaluatedRows, FirstBatches, Measured
-from traindx.symptoms.base import Case, Symptom
+from traindx.measurements import CallsAlike, EvaluatedRows, FirstBatches, Measured, TextOverlap
+from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
@@ -36,6 +36,12 @@ CERTAIN = fitted(f"{ID}.certain", 0.5, unit="of the rows are in calls large enou
 SIGMAS = Threshold(2.5, "standard deviations", "chance goes beyond in one of a hundred cases", side="below")
 COARSE = fitted(f"{ID}.coarse", 4, unit="different numbers in a sample", side="below")
 BY_CHANCE = fitted(f"{ID}.by-chance", 0.5, unit="training rows that repeat others, by evaluated rows that repeat them")
+RUNS = Threshold(100, "runs of tokens on each side", "a share of fewer is uncertain by more than a tenth")
+TEXT = Threshold(
+    0.5,
+    "of the runs that training samples do not share",
+    "GPT-3 calls a sample dirty by a single run (Brown et al. 2020)",
+)
 SURE, PERHAPS_MEANT = 0.95, 0.8  # clarity: of a set partly trained on, and of one that was taken from the training set
 
 
@@ -49,7 +55,23 @@ def judge(measured: Measured) -> Observation | None:
         if found is not None and found.state == "present":
             return found
         clean = clean or found
-    return clean
+    overlap = _by_text(measured.last(TextOverlap))
+    return overlap if overlap is not None and (clean is None or overlap.state == "present") else clean
+
+
+def _by_text(look: TextOverlap | None) -> Observation | None:
+    """Runs of tokens, against how much later training samples repeat earlier ones: templates make all samples alike."""
+    if look is None or not EVALUATED.reached(look.samples) or not RUNS.reached(min(look.evaluated, look.fresh)):
+        return None
+    seen_share, usual = look.seen / look.evaluated, look.fresh_seen / look.fresh
+    beyond = (seen_share - usual) / max(1 - usual, 1e-9)
+    said = (
+        f"{percent(seen_share)} of the runs of {look.length} tokens in evaluated samples occur in training samples; "
+        f"training samples repeat {percent(usual)} of each other's."
+    )
+    if not TEXT.reached(beyond):
+        return seen(ID, False, said, at=look)
+    return seen(ID, True, said, at=look, clarity=SURE)
 
 
 def _repeats_itself(measured: Measured, look: EvaluatedRows) -> Observation | None:
@@ -201,6 +223,13 @@ def _repeating() -> EvaluatedRows:
     return msgspec.structs.replace(look, table_distinct=3600)
 
 
+def _texts(seen: int, fresh_seen: int) -> TextOverlap:
+    return TextOverlap(
+        length=13, training=5000, evaluated=1000, seen=seen, fresh=1000, fresh_seen=fresh_seen, samples=60,
+        samples_seen=50,
+    )  # fmt: skip
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="validation samples in the training data",
@@ -219,7 +248,8 @@ an array), its length tells it too, and all rows of a table with up to a million
 Validation rows may stand in the same table, so that those found in it count only if they were seen in training batches
 at least half as often as its other rows. At least 25 evaluated rows are needed, and 10 that were trained on. It is
 ruled out where a leak would have shown five training rows and none is there, or twenty and at most a quarter of them
-is.
+is. Tokens are also compared by runs of 13: at least half of those that training samples do not share among themselves
+are found in training samples.
 
 At the end the last evaluation that was seen is compared with what was trained on after it, too; rows that are trained
 on only after their evaluation, as those of folds and streams, do not count. Samples of at most four different numbers
@@ -280,6 +310,9 @@ anew at every start. """,
             "absent",
             measured=(_look((1, 143, 0, 0, 0)), _look((1, 200, 96, 0, 0), first=(450, 40))),
         ),
+        Case("texts of the training set", "present", measured=(_texts(900, 100),)),
+        Case("texts from one template", "absent", measured=(_texts(900, 880),)),
+        Case("other texts", "absent", measured=(_texts(20, 15),)),
         Case("a log alone", "unknown"),
     ),
 )

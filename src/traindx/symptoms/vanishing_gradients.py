@@ -18,6 +18,7 @@ from traindx.symptoms.recipes import falling, flat, ramp
 ID = "vanishing-gradients"
 MIN_POINTS = 10
 TINY = 1e-7  # the usual checklist figure for early layers, used here for any norm
+SMALL = 1e-2  # the usual figure for a whole model, which suggests it beside a loss that rests (small-gradient-norm)
 FADED = 1e-4  # of its level at the beginning
 DEPTH_RATIO = 1e-3  # first layer by last layer; checklists ask for this factor between any two layers
 PLAIN_RATIO = 1e-6
@@ -46,6 +47,12 @@ def _over_time(norm: Series, works: bool | None) -> Observation:
     summary = f"{norm.name} is {num(late)} over the last tenth of the run, {num(early)} over the first"
     gone = late < TINY or late < FADED * early
     if not gone or math.isnan(late) or works:
+        if works is False and late < SMALL:
+            return Observation(
+                ID,
+                "unknown",
+                f"{summary}: small while the loss stands; whether it fades on its way norms by layer tell.",
+            )
         ending = ", and the loss came down: converged" if gone and works else ""
         return Observation(ID, "absent", f"{summary}{ending}.")
     if works is None:
@@ -126,7 +133,9 @@ the first layers: it moves the last ones too far before.
         Case("layers of one size", "absent",
              lambda: {"loss": flat(60, 2.3, 0.004),
                       **{f"grad_norm/layers.{i}.weight": flat(60, 0.1 + 0.1 * i, 0.3, i) for i in range(7)}}),
-        Case("small but steady", "absent", lambda: {"loss": flat(100, 2.3, 0.004), "grad_norm": flat(100, 3e-4, 0.2)}),
+        Case("small but steady", "unknown", lambda: {"loss": flat(100, 2.3, 0.004), "grad_norm": flat(100, 3e-4, 0.2)}),
+        Case("ordinary and steady", "absent",
+             lambda: {"loss": flat(100, 2.3, 0.004), "grad_norm": flat(100, 0.3, 0.2)}),
         Case("fades, no loss logged", "unknown", lambda: {"grad_norm": falling(100, 1.0, 1e-9, 0.1, pace=30)}),
         Case("no norm logged", "unknown", lambda: {"loss": ramp(100, 2.3, 2.2)}),
     ),

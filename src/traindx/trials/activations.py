@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.hub import Hub
+from traindx.live.events.hub import Hub
 
 SQUASHING = ("sigmoid", "tanh", "relu", "softmax", "log_softmax")
 

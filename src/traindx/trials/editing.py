@@ -10,12 +10,13 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
+from traindx.trials import source_text
 from traindx.trials.setting import EDITS, Setting
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Evidence:
     config: Mapping[str, object] = field(default_factory=dict)
     places: Mapping[str, tuple[str, int]] = field(default_factory=dict)  # symptom → file name and line
     texts: Mapping[str, str] = field(default_factory=dict)  # symptom → what was seen, with its numbers
+    lines: Mapping[str, tuple[str, int]] = field(default_factory=dict)  # cause → file name and line to change
+    file: str = ""  # the name of the file that is being edited
 
     @classmethod
     def of(cls, page: Diagnosis) -> Evidence:
@@ -40,7 +43,17 @@ class Evidence:
             found = _WHERE.search(f"{symptom.where or ''} {symptom.evidence}")
             if found:
                 places[symptom.id] = (Path(found.group(1)).name, int(found.group(2)))
-        return cls(page.run.config, places, {symptom.id: symptom.evidence for symptom in page.present()})
+        lines = {
+            h.cause: (Path(found.group(1)).name, int(found.group(2)))
+            for h in (*page.also, *page.hypotheses)
+            if h.where and (found := _WHERE.search(h.where))
+        }
+        return cls(page.run.config, places, {symptom.id: symptom.evidence for symptom in page.present()}, lines)
+
+    def line(self, cause: str) -> int | None:
+        """The line of a cause, where it stands in the file that is being edited."""
+        file, line = self.lines.get(cause, ("", 0))
+        return line if line and file == self.file else None
 
 
 Edit = Callable[["libcst.Module", Setting, Evidence], "libcst.Module | None"]
@@ -77,8 +90,8 @@ def edited(
         edit: Edit = importlib.import_module(f"traindx.trials.edits.{setting.name}").edit
         for path in _sources(root, script):
             try:
-                text = texts.get(path) or given.get(path) or path.read_text(encoding="utf-8")
-                changed = edit(libcst.parse_module(text), setting, evidence)
+                text = texts.get(path) or given.get(path) or source_text.read(path)
+                changed = edit(libcst.parse_module(text), setting, replace(evidence, file=path.name))
             except (OSError, UnicodeDecodeError, libcst.ParserSyntaxError):
                 continue
             if changed is not None and changed.code != text:
@@ -96,7 +109,7 @@ def _sources(root: Path, script: Path) -> Iterator[Path]:
         path = line.pop(0)
         yield path
         try:
-            text = path.read_text(encoding="utf-8")
+            text = source_text.read(path)
         except (OSError, UnicodeDecodeError):
             continue
         for name in re.findall(r"^\s*(?:from|import)\s+([\w.]+)", text, re.MULTILINE):
@@ -112,7 +125,7 @@ def diff_of(root: Path, edits: Mapping[str, str]) -> str:
     """The edits as one unified diff, to be applied in the root."""
     lines: list[str] = []
     for name, text in edits.items():
-        old = (root / name).read_text(encoding="utf-8").splitlines(keepends=True)
-        for line in difflib.unified_diff(old, text.splitlines(keepends=True), f"a/{name}", f"b/{name}"):
+        old = source_text.lines_of(source_text.read(root / name))
+        for line in difflib.unified_diff(old, source_text.lines_of(text), f"a/{name}", f"b/{name}"):
             lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     return "".join(lines)

@@ -12,7 +12,7 @@ from traindx.executors import Executor as Workers
 from traindx.executors import Lost, executor_for
 from traindx.executors.ray import Ray
 from traindx.trials.job import Job, Result, end, perform
-from traindx.trials.starting import Child, Nursery, Starter
+from traindx.trials.starting import Child, ForkServer, Starter
 
 
 class Executor(Protocol):
@@ -28,11 +28,11 @@ class Local:
 
     def __init__(self, at_once: int = 1) -> None:
         self.at_once = at_once
-        self._nursery = Nursery()
-        weakref.finalize(self, self._nursery.close)
+        self._fork_server = ForkServer()
+        weakref.finalize(self, self._fork_server.close)
 
     def run(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
-        running = _Running(self._nursery)
+        running = _Running(self._fork_server)
         pool = ThreadPoolExecutor(self.at_once)
         places: dict[Future[Result], int] = {}
         try:

@@ -17,15 +17,17 @@ from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.engine.context import Hint
 from traindx.errors import TraindxError
-from traindx.live.launch import command_of, name_of
-from traindx.live.store import STATE
+from traindx.live.host.launch import command_of, name_of
+from traindx.live.recording.store import STATE
 from traindx.opening import read
 from traindx.reporters.wording import percent
 from traindx.trials.editing import INSTALL, MISSING, Evidence, available, diff_of, edited
 from traindx.trials.executors import executor_named
 from traindx.trials.further import LIKELY, further, helped
+from traindx.trials.handing import Hand, hand_over
 from traindx.trials.order import standing
 from traindx.trials.outcome import GRAVE, Trial
+from traindx.trials.patch import candidate_of, read_patch
 from traindx.trials.plan import (
     EXCUSED,
     Candidate,
@@ -38,6 +40,7 @@ from traindx.trials.plan import (
 )
 from traindx.trials.report import Report, outcome_of
 from traindx.trials.revise import Proof, revised
+from traindx.trials.sandbox import choose
 from traindx.trials.session import Limits, Session
 from traindx.trials.setting import Setting, at_run_time
 from traindx.trials.workspace import Project
@@ -60,6 +63,8 @@ class Asked:
     address: str | None = None
     from_step: int | None = None  # the update after which trials begin
     recording: Path | None = None  # one with a kept state, for trials to begin with
+    network: bool = False  # whether the script may use it in a trial
+    hand: Hand | None = None  # whom to ask where no change of ours is proven
 
     @property
     def at_once(self) -> int:
@@ -77,7 +82,7 @@ class Asked:
                 "The state that --from-step keeps is on this machine alone.",
                 "Record it where all nodes see it (traindx run --checkpoint N) and give --from RUN.traindx.",
             )
-        limits = Limits(self.steps, self.seconds, self.budget, self.seeds, self.from_step)
+        limits = Limits(self.steps, self.seconds, self.budget, self.seeds, self.from_step, self.network)
         project = Project.of(self.arguments)
         return Session(
             project, command_of(self.arguments), executor_named(self.executor, self.at_once, self.address), limits, tell
@@ -126,10 +131,21 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
             session.tune(partial(strengthened, page))
             session.confirm()
             further(session, page, planned, strengthened, asked.at_once)
+            notes += _handed(session, asked, page)
         except KeyboardInterrupt:
             interrupted = True
     report, edits = _conclude(session, asked, page, files, interrupted, notes)
     return replace(report, alone=alone), edits, interrupted
+
+
+def _handed(session: Session, asked: Asked, page: Diagnosis) -> list[str]:
+    """Where no change of ours can be written, the command that the user named is asked."""
+    best = session.best or helped(session.of_this_round())
+    if asked.hand is None or (best is not None and best.candidate.written):
+        return []
+    proven, attempts = hand_over(session, page, " ".join(asked.arguments), asked.hand, failing)
+    session.best = proven or session.best
+    return attempts
 
 
 def trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None]) -> tuple[Report, bool]:
@@ -159,6 +175,46 @@ def _trial(asked: Asked, settings: Sequence[Setting], tell: Callable[[str], None
         interrupted = True
     report, _ = _conclude(session, asked, page, files, interrupted, notes)
     return replace(report, command="trial", by_hand=(), alone=alone), interrupted
+
+
+def prove(asked: Asked, patch: Path, tell: Callable[[str], None]) -> tuple[Report, Edits, bool]:
+    """Somebody's patch, judged like a fix of ours: it must clear what shows the cause and not worsen the error."""
+    with tempfile.TemporaryDirectory(prefix="traindx-trial-") as place:
+        session = asked.session(tell)
+        edits = read_patch(patch, session.project.root)
+        files = session.project.fingerprint()
+        alone = _first(session, asked, Path(place))
+        notes: list[str] = []
+        page = _recalled(session, asked, alone, "trial", notes)
+        candidate = candidate_of(edits, page)
+        interrupted = not _judge(session, candidate)
+        report, written = _conclude(session, asked, page, files, interrupted, [*notes, *failing(session, candidate)])
+        return replace(report, command="trial", by_hand=(), alone=alone), written, interrupted
+
+
+def _judge(session: Session, candidate: Candidate) -> bool:
+    """Run the pairs of one change; False where Ctrl-C cut it short."""
+    try:
+        session.screen([candidate])
+        session.more_seeds(candidate)
+    except KeyboardInterrupt:
+        return False
+    return True
+
+
+def failing(session: Session, candidate: Candidate) -> list[str]:
+    """The checks of a patch that still fail: what should be gone and is there, and why it could not run."""
+    before, after = session.arm(None, 0), session.arm(candidate, 0)
+    if after.failed:
+        return [f"With the patch the script ends: {after.failed}."]
+    wanted = [one for one in candidate.clears if one in before.present()]
+    left = [one for one in wanted if one in after.present()]
+    page = after.page
+    stated = {s.id: s.evidence for s in page.present()} if page is not None else {}
+    new = [s for s in after.present() if s in GRAVE and s not in before.present()]
+    return [f"Still failing: {one}. {stated.get(one, '')}".strip() for one in left] + [
+        f"New with the patch: {one}. {stated.get(one, '')}".strip() for one in new
+    ]
 
 
 def _recalled(session: Session, asked: Asked, page: Diagnosis, made_by: str, notes: list[str]) -> Diagnosis:
@@ -236,6 +292,14 @@ def _script(arguments: Sequence[str]) -> Path | None:
     return None if found is None else Path(found).resolve()
 
 
+def _held_by(asked: Asked) -> str:
+    """What kept the arms from the user's files."""
+    if asked.executor != "local":
+        return "Each machine kept its trials from writing by the strongest means it has."
+    network = " (the network was allowed)" if asked.network else ""
+    return f"Trials were held by {choose().holds}{network}."
+
+
 def _conclude(
     session: Session, asked: Asked, page: Diagnosis, files: dict[str, str], interrupted: bool, notes: list[str]
 ) -> tuple[Report, Edits]:
@@ -246,6 +310,10 @@ def _conclude(
     edits = dict(best.candidate.written) if best is not None else {}
     if session.state is not None and best is not None and {one.name for one in best.candidate.whole} & OF_THE_RATE:
         edits = {}  # a rate that is right from there on need not be right before
+    saved = [name for name in edits if session.project.mark(root / name) != files.get(str(root / name))]
+    if saved:  # what it was made from is no longer there
+        edits = {}
+        notes.append(f"{', '.join(saved)} was saved while trials ran, so no diff is given. Run it again.")
     if interrupted:
         notes.append("Stopped by Ctrl-C or a signal: the verdicts are those of the trials that were done.")
     if session.state is not None:
@@ -257,11 +325,12 @@ def _conclude(
     if session.left <= 0:
         notes.append("The time budget was spent; --budget gives more.")
     by_command = [] if best is None else [on_the_command_line(one, asked.arguments[1:]) for one in best.candidate.whole]
-    told = [f"{new} instead of {old}" for old, new in filter(None, by_command)]
-    notes += _about_the_edit(session, page, best, told)
+    stated = [f"{new} instead of {old}" for old, new in filter(None, by_command)]
+    notes += _about_the_edit(session, page, best, stated)
     if best is not None and (left := _still_wrong(session, best)):
         notes.append(left)
     notes += _changed_meanwhile(session, files)
+    notes.append(_held_by(asked))
     name = " ".join(asked.arguments)
     report = Report(
         name,
@@ -270,7 +339,7 @@ def _conclude(
         best,
         diff_of(root, edits) if edits else "",
         tuple(by_hand(page, None if best is None else best.candidate))
-        if page.verdict != "healthy" and not told
+        if page.verdict != "healthy" and not stated
         else (),
         tuple(notes),
         page,
@@ -279,10 +348,10 @@ def _conclude(
     return report, {root: edits} if edits else {}
 
 
-def _about_the_edit(session: Session, page: Diagnosis, best: Trial | None, told: Sequence[str]) -> list[str]:
+def _about_the_edit(session: Session, page: Diagnosis, best: Trial | None, stated: Sequence[str]) -> list[str]:
     """How the script is given its best change where no diff does it, or why there is no diff."""
-    if best is not None and told:
-        return [f"The script is given it by its command: {', '.join(told)}."]
+    if best is not None and stated:
+        return [f"The script is given it by its command: {', '.join(stated)}."]
     if page.verdict != "healthy" and not available():
         return [f"{MISSING}. {INSTALL}."]
     if best is not None and session.state is None and (inside := _not_written(best.candidate)):
@@ -320,19 +389,19 @@ def _still_wrong(session: Session, best: Trial) -> str:
 
 def _about_the_start(session: Session, page: Diagnosis) -> list[str]:
     """What holds for trials that began in the middle."""
-    told = (
+    stated = (
         "Trials began with the state of a later update: seeds differ in the order of the data and in random "
         "numbers after it, not in the start."
     )
     arm = session.baseline()
     if arm.measured is not None and not arm.measured.aligned:
-        told += (
+        stated += (
             " The order of the data could not be repeated up to there; both arms of a pair share theirs all the same."
         )
     lost = [s.id for s in page.present() if s.id in GRAVE and s.id not in arm.present()]
     if lost:
-        told += f" The unchanged script did not show {lost[0]} again from there."
-    return [told]
+        stated += f" The unchanged script did not show {lost[0]} again from there."
+    return [stated]
 
 
 def _ours(name: str) -> bool:

@@ -90,13 +90,13 @@ def left_after(change: Candidate, first: Diagnosis, pages: Sequence[Diagnosis]) 
         return {}
     there = set.intersection(*({symptom.id for symptom in page.present()} for page in pages))
     found = [_wrong(page) for page in pages]
-    told = {cause: one for cause, one in found[0].items() if all(cause in other for other in found[1:])}
+    stated = {cause: one for cause, one in found[0].items() if all(cause in other for other in found[1:])}
     for hypothesis in (*first.hypotheses, *first.also):
         if hypothesis.cause not in EXCUSED and there & set(proofs_of(hypothesis.cause)):
-            told.setdefault(hypothesis.cause, hypothesis)
+            stated.setdefault(hypothesis.cause, hypothesis)
     treated = {one.cause for one in change.chain}
     return {
-        cause: one for cause, one in told.items() if cause not in treated or there & set(proofs_of(cause))
+        cause: one for cause, one in stated.items() if cause not in treated or there & set(proofs_of(cause))
     }  # fmt: skip
 
 

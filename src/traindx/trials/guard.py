@@ -1,5 +1,5 @@
 """Keeps a trial from writing where the user's own files are: what it may not write ends it with a sentence that says
-why."""
+why. The sandbox (`traindx.trials.sandbox`) holds what gets around Python; this says which file it was."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import torch
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _CHANGING = frozenset(
     {"os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "os.chmod",
-     "shutil.rmtree", "shutil.move",
+     "os.chown", "os.utime", "os.setxattr", "os.removexattr", "os.chflags", "shutil.rmtree", "shutil.move",
+     "shutil.chown", "shutil.copymode", "shutil.copystat",
      "sqlite3.connect"}
 )  # fmt: skip
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from traindx.live import recorder
-from traindx.live.hub import Hub
-from traindx.live.states import Keeper
+from traindx.live.events.hub import Hub
+from traindx.live.host import recorder
+from traindx.live.recording.states import Keeper
 from traindx.probes.script import start as probe
 from traindx.trials import guard, seeds
 from traindx.trials.rewind import Rewind

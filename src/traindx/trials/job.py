@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from traindx.errors import TraindxError
-from traindx.live.bootstrap import OPTIONS, RECORD
-from traindx.live.launch import HOOK, reaching
+from traindx.live.host.bootstrap import OPTIONS, RECORD, TRACE
+from traindx.live.host.launch import HOOK, reaching
+from traindx.secrets import hidden
+from traindx.trials.sandbox import Limits, choose
 from traindx.trials.starting import Child, Plain, Starter
 from traindx.trials.workspace import Copy, Project
 
@@ -44,6 +46,8 @@ class Job:
     state: str | None = None  # the file of a kept state to begin with
     startup: float = STARTUP_SECONDS
     probes: float | None = None  # seconds for probes of the model, instead of a training
+    network: bool = False  # whether it may use the network
+    trace: bool = False  # whether its first updates are traced line by line
 
 
 @dataclass(frozen=True)
@@ -65,8 +69,8 @@ class Result:
 
 
 def perform(job: Job, started: Callable[[Child], None] | None = None, starter: Starter | None = None) -> Result:
-    """Run one arm in a directory of its own, which is gone afterwards. `started` is told the process, to be able to end
-    it."""
+    """Run one arm in a directory of its own, which is gone afterwards, held by the strongest sandbox of this machine.
+    `started` is told the process, to be able to end it."""
     with tempfile.TemporaryDirectory(prefix="traindx-trial-", ignore_cleanup_errors=True) as place:
         copy = Copy(job.project, Path(place))
         try:
@@ -77,7 +81,7 @@ def perform(job: Job, started: Callable[[Child], None] | None = None, starter: S
         output = Path(place) / "output.txt"
         code = _run(job, copy, recording, output, started, starter or Plain())
         said = output.read_bytes()[-TAIL:].decode("utf-8", "replace")
-        return Result(code, _with_own_paths(said, copy), _files(recording))
+        return Result(code, hidden(_with_own_paths(said, copy)), _files(recording))
 
 
 def _with_own_paths(text: str, copy: Copy) -> str:
@@ -89,21 +93,29 @@ def _run(
     job: Job, copy: Copy, recording: Path, output: Path, started: Callable[[Child], None] | None, starter: Starter
 ) -> int:
     command = reaching([job.command[0], *(copy.argument(word) for word in job.command[1:])])
+    kept = [Path(job.keep[1]).parent] if job.keep else []
+    for folder in kept:
+        folder.mkdir(parents=True, exist_ok=True)  # a sandbox can only open what is there
+    writable = (str(copy.place), *map(str, kept))
     options = {
         "start": START, "budget": BUDGET, "steps": job.steps, "settings": list(job.settings), "seed": job.seed,
         "seconds": job.seconds, "reference": job.reference,
         "closed": sorted({str(job.project.root), str(job.project.folder)}),
-        "allowed": [str(copy.place), *([str(Path(job.keep[1]).parent)] if job.keep else [])], "keep": job.keep,
+        "allowed": list(writable), "keep": job.keep,
         "state": job.state, "probes": job.probes,
     }  # fmt: skip
+    held = Limits(writable, job.network)
+    temporary = copy.place / "tmp"  # the machine's own is read-only there
+    temporary.mkdir(exist_ok=True)
     paths = [str(HOOK), copy.moved(os.environ.get("PYTHONPATH", ""))]
     environment = {
         **os.environ, RECORD: str(recording), OPTIONS: json.dumps(options), "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(path for path in paths if path), "PYTHONDONTWRITEBYTECODE": "1",
+        "TMPDIR": str(temporary), **({TRACE: "1"} if job.trace else {}),
     }  # fmt: skip
     limit = None if job.seconds is None else job.startup + PATIENCE * job.seconds
     try:
-        child = starter.start(command, copy.folder, environment, output)
+        child = starter.start(command, copy.folder, environment, output, (choose().id, held))
     except OSError as error:
         output.write_text(f"{command[0]} cannot be started: {error}")
         return 127

@@ -42,9 +42,11 @@ def sections_of(report: Report) -> tuple[Section, ...]:
     if report.trials:
         table = Table("", _COLUMNS, tuple(_row(trial) for trial in report.trials))
         measured = sorted({trial.effect.metric for trial in report.trials if trial.effect is not None})
-        told = (f"Before and after: {', '.join(measured)}, less is better.",) if measured else ()
+        stated = (f"Before and after: {', '.join(measured)}, less is better.",) if measured else ()
         none = "" if best is not None else "none helped"
-        found.append(Section("Tried on copies of the script", (*told, *report.notes), none, "unknown", tables=(table,)))
+        found.append(
+            Section("Tried on copies of the script", (*stated, *report.notes), none, "unknown", tables=(table,))
+        )
     by_hand = [
         Section(
             f"By hand: {step.title}",

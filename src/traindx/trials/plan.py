@@ -9,7 +9,6 @@ from pathlib import Path
 
 from traindx.causes import causes
 from traindx.diagnosis import Diagnosis, Safety
-from traindx.engine.words import DIRECT
 from traindx.fixes import fixes
 from traindx.fixes.base import Judged
 from traindx.symptoms import symptoms
@@ -91,7 +90,7 @@ def plan(
     """Every change worth a trial, the most promising first; no change twice. `on`: the one that they are made on top
     of."""
     evidence, found = Evidence.of(page), dict[tuple[Setting, ...], Candidate]()
-    told = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
+    stated = {"steps": str(max(steps, 1)), "warmup": str(max(10, steps // 20))}
     for cause, confidence in _worth_a_trial(page):
         proofs = (
             proofs_of(cause) if confidence > LEAST_LIKELY else ()
@@ -99,7 +98,7 @@ def plan(
         for rank, identifier in enumerate(causes()[cause].fixes):
             fix = fixes()[identifier]
             for place, text in enumerate(fix.tries):
-                for name, value in told.items():
+                for name, value in stated.items():
                     text = text.replace("{" + name + "}", value)
                 settings = combined(text)
                 weight = confidence * LATER**rank * 0.9**place
@@ -119,12 +118,14 @@ def plan(
 def _worth_a_trial(page: Diagnosis) -> Iterator[tuple[str, float]]:
     """Causes with their confidence: likely ones, mistakes that were seen beside the first, and last those whose own
     sign was seen, but not plainly enough to be likely. A trial tells more of these than anything else."""
-    told = {h.cause: h.confidence for h in (*page.hypotheses, *page.also) if h.confidence >= LEAST_LIKELY}
+    stated = {h.cause: h.confidence for h in (*page.hypotheses, *page.also) if h.confidence >= LEAST_LIKELY}
     there = {symptom.id for symptom in page.present()}
     for cause in causes():
         if there & set(proofs_of(cause)):
-            told.setdefault(cause, LEAST_LIKELY)
-    yield from ((cause, confidence) for cause, confidence in told.items() if cause in causes() and cause not in EXCUSED)
+            stated.setdefault(cause, LEAST_LIKELY)
+    yield from (
+        (cause, confidence) for cause, confidence in stated.items() if cause in causes() and cause not in EXCUSED
+    )
 
 
 def with_a_symptom(candidates: Sequence[Candidate], page: Diagnosis) -> list[Candidate]:
@@ -164,7 +165,7 @@ def proofs_of(cause: str) -> tuple[str, ...]:
     """What the cause always shows and hardly anything else does: the fault itself, as a recording sees it."""
     known = symptoms()
     predicts = causes()[cause].predicts
-    return tuple(one for one, word in predicts.items() if word == "always" and known[one].background <= DIRECT)
+    return tuple(one for one, word in predicts.items() if word == "always" and known[one].direct)
 
 
 def by_hand(page: Diagnosis, shown: Candidate | None = None) -> list[Manual]:
@@ -183,7 +184,7 @@ def by_hand(page: Diagnosis, shown: Candidate | None = None) -> list[Manual]:
         cause = causes().get(hypothesis.cause)
         if cause is None or hypothesis.fix is None or hypothesis.confidence < 2 * LEAST_LIKELY:
             continue
-        where = _place(hypothesis.cause, places)
+        where = hypothesis.where or _place(hypothesis.cause, places)
         steps.append(Manual(hypothesis.fix.id, hypothesis.fix.title, hypothesis.cause, hypothesis.fix.code, where))
     return list({step.fix: step for step in reversed(steps)}.values())[::-1][:MOST_BY_HAND]
 

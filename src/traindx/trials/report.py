@@ -10,6 +10,7 @@ from typing import Any
 from traindx.diagnosis import Diagnosis
 from traindx.reporters.layout import Ink, Style, ends, hanging, shorten, table, wrap
 from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
+from traindx.trials.brief import StepBuffer, brief_of
 from traindx.trials.judge import Basis, Effect
 from traindx.trials.outcome import Trial
 from traindx.trials.plan import Manual
@@ -70,7 +71,14 @@ class Report:
             "best": " + ".join(trial.candidate.fix for trial in self.chain) or None,
             "diff": self.diff,
             "together": None if self.together is None else _trial_json(self.together),
+            "notes": list(self.notes),
+            "brief": None if (brief := self.brief) is None else brief.to_json(),
         }
+
+    @property
+    def brief(self) -> StepBuffer | None:
+        """What a repair by hand must satisfy."""
+        return brief_of(self.before or self.page, self.name)
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
@@ -146,8 +154,8 @@ def _title(report: Report, ink: Ink, width: int) -> list[str]:
         ]
         lines += hanging("    for", [clean(text) for text in first.supports[:2]], _LABEL, width)
         for other in page.also:
-            told = f"{other.title} ({other.cause}, {percent(other.confidence)})"
-            lines += hanging(f"  {ink('Also', 'heading')}", [told, *map(clean, other.supports[:1])], _LABEL, width)
+            stated = f"{other.title} ({other.cause}, {percent(other.confidence)})"
+            lines += hanging(f"  {ink('Also', 'heading')}", [stated, *map(clean, other.supports[:1])], _LABEL, width)
     return lines
 
 
@@ -217,11 +225,11 @@ def _conclusion(report: Report, ink: Ink, width: int) -> list[str]:
             f"  {ink('Nothing to fix', 'heading')}", ["No change was tried, and none is recommended."], 19, width
         )
     elif any(trial.open for trial in report.trials):
-        told = "What looked better did so in one pair of runs, which may be chance; more time (--budget) settles it."
-        lines += hanging(f"  {ink('Not settled', 'heading')}", [told], _LABEL, width)
+        stated = "What looked better did so in one pair of runs, which may be chance; more time (--budget) settles it."
+        lines += hanging(f"  {ink('Not settled', 'heading')}", [stated], _LABEL, width)
     elif report.trials:
-        told = "None of the changes made the training measurably better."
-        lines += hanging(f"  {ink('No fix helped', 'heading')}", [told], _LABEL + 2, width)
+        stated = "None of the changes made the training measurably better."
+        lines += hanging(f"  {ink('No fix helped', 'heading')}", [stated], _LABEL + 2, width)
     if best is None or not report.diff:
         for step in report.by_hand:
             where = f" at {step.where}" if step.where else ""
@@ -248,8 +256,8 @@ def _best_fix(report: Report, best: Trial, ink: Ink, width: int) -> list[str]:
         label = "    then" if place else f"  {ink('Best fix', 'heading')}"
         lines += hanging(label, [clean(_said(trial))], _LABEL, width)
     if report.together is not None:
-        told = f"beside the unchanged script: {outcome_of(report.together)}"
-        lines += hanging("    together", [clean(told)], _LABEL, width)
+        stated = f"beside the unchanged script: {outcome_of(report.together)}"
+        lines += hanging("    together", [clean(stated)], _LABEL, width)
     if best.cost >= DEARER and best.effect is not None and math.isfinite(best.effect.before):
         lines += hanging("    cost", [f"a step takes {best.cost:.1f} times as long"], _LABEL, width)
     if best.brought:
@@ -285,10 +293,10 @@ def outcome_of(trial: Trial) -> str:
         if effect.interval is None or not math.isfinite(effect.before)
         else f" (× {effect.interval[0]:.2g} to {effect.interval[1]:.2g}, 95 %)"
     )
-    told = f"{effect.metric} {_short(effect.before)} → {_short(effect.after)}{times} over {trial.seeds} seeds"
+    stated = f"{effect.metric} {_short(effect.before)} → {_short(effect.after)}{times} over {trial.seeds} seeds"
     if trial.basis == "fault":
-        return f"the fault is gone ({cleared}); the error is not shown to change: {told}"
-    return "; ".join(filter(None, (told, cleared)))
+        return f"the fault is gone ({cleared}); the error is not shown to change: {stated}"
+    return "; ".join(filter(None, (stated, cleared)))
 
 
 def _inked(line: str, ink: Ink) -> str:

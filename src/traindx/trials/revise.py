@@ -34,8 +34,8 @@ def revised(page: Diagnosis, tests: Sequence[Proof], later: Sequence[tuple[Hypot
     """The diagnosis after the trials: confirmed causes rise, refuted ones fall, and the sum stays one. A cause that was
     too unlikely to be named is named once its fix has helped. `later`: causes that showed themselves after a first
     change, and what came of their fix on top of it: they are at work beside the first."""
-    told = {hypothesis.cause for hypothesis in (*page.hypotheses, *page.also)}
-    found = dict.fromkeys(test.cause for test in tests if test.verdict == "helped" and test.cause not in told)
+    stated = {hypothesis.cause for hypothesis in (*page.hypotheses, *page.also)}
+    found = dict.fromkeys(test.cause for test in tests if test.verdict == "helped" and test.cause not in stated)
     new = [Hypothesis(cause, causes()[cause].title, LEAST_LIKELY) for cause in found if cause in causes()]
     weighed = [
         _weighed(hypothesis, [test for test in tests if test.cause == hypothesis.cause])
@@ -50,14 +50,14 @@ def revised(page: Diagnosis, tests: Sequence[Proof], later: Sequence[tuple[Hypot
         if hypothesis.cause != first:
             known, others = beside.get(hypothesis.cause, (hypothesis, ()))
             beside[hypothesis.cause] = (known, (*others, proof))
-    also = tuple(_beside(one, [t for t in told if t.cause == one.cause]) for one, told in beside.values())
+    also = tuple(_beside(one, [t for t in stated if t.cause == one.cause]) for one, stated in beside.values())
     return replace(page, hypotheses=tuple(settled), also=also)
 
 
 def _beside(hypothesis: Hypothesis, tests: Sequence[Proof]) -> Hypothesis:
     """A cause at work beside the first: it is there or not, whatever the others are."""
-    told, weight = _weighed(hypothesis, tests)
-    return replace(told, confidence=weight / (weight + 1 - hypothesis.confidence) if weight else 0.0)
+    stated, weight = _weighed(hypothesis, tests)
+    return replace(stated, confidence=weight / (weight + 1 - hypothesis.confidence) if weight else 0.0)
 
 
 def _weighed(hypothesis: Hypothesis, tests: Sequence[Proof]) -> tuple[Hypothesis, float]:

@@ -18,7 +18,7 @@ import torch
 from torch.optim import Optimizer
 from torch.optim import optimizer as torch_optimizer
 
-from traindx.live import states
+from traindx.live.recording import states
 from traindx.trials import seeds
 
 LATER = 17  # updates by which the data of the next pair lie further on
@@ -58,7 +58,7 @@ class Rewind:
     def _after(self, optimizer: Optimizer) -> None:
         if self._arrived:
             return
-        self._met.meet(optimizer)
+        self._met.register(optimizer)
         self._step += 1
         if not self._like_then and len(self._met.alive()) == len(self.state["optimizers"]):
             states.restore_weights(self.state, self._met.alive())

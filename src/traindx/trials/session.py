@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.engine.context import Hint
 from traindx.errors import TraindxError
-from traindx.live.adding import add_readings
+from traindx.live.recording.adding import add_readings
 from traindx.opening import read
 from traindx.readers.probed import readings_in
 from traindx.reading import Reading
@@ -45,6 +46,7 @@ class Limits:
     budget: float = 900.0  # for all
     seeds: int = SEEDS
     start: int | None = None  # the update after which trials begin; None: from the start
+    network: bool = False  # whether arms may use it
 
 
 class Session:
@@ -75,7 +77,7 @@ class Session:
         if self.limits.start is None:
             return self.baseline()
         steps = self.limits.start + (self.limits.steps or Limits().steps or 0)
-        job = Job(self.command, self.project, steps=steps, seconds=self.left, keep=(self.limits.start, str(to)))
+        job = self._job(steps=steps, seconds=self.left, keep=(self.limits.start, str(to)), trace=True)
         [(_, result)] = self.executor.run([job])
         self._recorded = result
         arm = arm_of(result)
@@ -90,11 +92,11 @@ class Session:
         seconds = min(PROBE_SECONDS, self.left / 4)
         if self._recorded is None or seconds < 1:
             return None
-        [(_, result)] = self.executor.run([Job(self.command, self.project, seconds=seconds, probes=seconds)])
+        [(_, result)] = self.executor.run([self._job(seconds=seconds, probes=seconds)])
         with tempfile.TemporaryDirectory(prefix="traindx-arm-") as place:
             self._readings = readings_in(result.save(Path(place) / "probes.traindx"))
-        told = f"{len(self._readings)} measured" if self._readings else "no step could be measured"
-        self.tell(f"probes: {told}")
+        stated = f"{len(self._readings)} measured" if self._readings else "no step could be measured"
+        self.tell(f"probes: {stated}")
         return self.diagnosed() if self._readings else None
 
     def diagnosed(self, hints: Sequence[Hint] = ()) -> Diagnosis:
@@ -146,10 +148,14 @@ class Session:
             self._arms[_key(candidate), seed] = arm
             self.tell(_said(candidate, seed, arm))
 
+    def _job(self, **values: Any) -> Job:
+        return Job(self.command, self.project, network=self.limits.network, **values)
+
     def job(self, candidate: Candidate | None, seed: int) -> Job:
         """What an executor is given for this arm."""
         seconds = max(5.0, min(self.limits.seconds, self.left))
-        job = Job(self.command, self.project, seed=seed, steps=self._limit, seconds=seconds)
+        diagnosed = candidate is None and not seed and self.state is None
+        job = self._job(seed=seed, steps=self._limit, seconds=seconds, trace=diagnosed)
         if self.state is not None:
             job = replace(job, state=str(self.state), startup=job.startup + PATIENCE * self._before)
         if candidate is None:

@@ -11,12 +11,14 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Protocol
 
-from traindx.live.launch import HOOK
-from traindx.trials.nursery import CODE
+from traindx.live.host.launch import HOOK
+from traindx.trials.fork_server import CODE
+from traindx.trials.sandbox import Limits
+from traindx.trials.sandbox.choice import wrapped
 
 POLL_SECONDS = 0.05
 
@@ -31,17 +33,24 @@ class Child(Protocol):
     def wait(self, timeout: float | None = None) -> int: ...
 
 
+Held = tuple[str, Limits]  # the sandbox that holds an arm, and what it lets through
+
+
 class Starter(Protocol):
-    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> Child: ...
+    def start(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path, held: Held
+    ) -> Child: ...
 
 
 class Plain:
     """A new interpreter for every arm."""
 
-    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> Child:
+    def start(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path, held: Held
+    ) -> Child:
         with output.open("ab") as file:
             return subprocess.Popen(
-                list(command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=file,
+                wrapped(*held, command), cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )  # fmt: skip
@@ -49,7 +58,7 @@ class Plain:
 
 @dataclass
 class Forked:
-    """A process of the nursery: its keeper, who leads the session and writes down how the arm ended."""
+    """A process of the fork server: its keeper, who leads the session and writes down how the arm ended."""
 
     pid: int
     code: Path
@@ -72,9 +81,9 @@ class Forked:
         return code
 
 
-class Nursery:
+class ForkServer:
     """Forks where it can: scripts and modules of this interpreter, on Linux. Everything else is started plainly, and so
-    is everything once the nursery has failed."""
+    is everything once the fork server has failed."""
 
     def __init__(self) -> None:
         self._plain = Plain()
@@ -82,14 +91,19 @@ class Nursery:
         self._process: subprocess.Popen[str] | None = None
         self._usable = sys.platform == "linux"
 
-    def start(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path) -> Child:
+    def start(
+        self, command: Sequence[str], folder: Path, environment: Mapping[str, str], output: Path, held: Held
+    ) -> Child:
         if not self._usable or command[0] != sys.executable or not (command[1] == "-m" or command[1].endswith(".py")):
-            return self._plain.start(command, folder, environment, output)
-        request = {"words": command[1:], "folder": str(folder), "environment": dict(environment), "output": str(output)}
+            return self._plain.start(command, folder, environment, output, held)
+        request = {
+            "words": command[1:], "folder": str(folder), "environment": dict(environment), "output": str(output),
+            "sandbox": held[0], "limits": asdict(held[1]),
+        }  # fmt: skip
         with self._lock:
             keeper = self._ask(json.dumps(request))
         if keeper is None:
-            return self._plain.start(command, folder, environment, output)
+            return self._plain.start(command, folder, environment, output, held)
         return Forked(keeper, output.with_suffix(CODE))
 
     def _ask(self, request: str) -> int | None:
@@ -125,7 +139,7 @@ def _begun() -> subprocess.Popen[str]:
     # not by PYTHONPATH: an arm replaces that by its own, and what lies beside an installed traindx is everything else
     # that is installed
     code = (
-        f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.nursery import "
+        f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); from traindx.trials.fork_server import "
         f"main; main()"
     )
     process = subprocess.Popen(
@@ -134,5 +148,5 @@ def _begun() -> subprocess.Popen[str]:
     )  # fmt: skip
     assert process.stdout is not None
     if process.stdout.readline() != "ready\n":
-        raise OSError("the nursery did not come up")
+        raise OSError("the fork server did not come up")
     return process

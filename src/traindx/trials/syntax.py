@@ -227,6 +227,12 @@ def lines_of(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> dict[cst.CSTNo
     return {node: positions[node].start.line for node in nodes if node in positions}
 
 
+def spans_of(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> dict[cst.CSTNode, tuple[int, int]]:
+    """The first and the last line of each of these nodes."""
+    positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
+    return {node: (positions[node].start.line, positions[node].end.line) for node in nodes if node in positions}
+
+
 def removed(module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool]) -> cst.Module | None:
     """The module without these statements; a block that is left empty goes as well."""
     removing = _Removing(wanted)

@@ -17,7 +17,7 @@ from torch.optim import Optimizer
 from torch.optim import optimizer as torch_optimizer
 from torch.utils.hooks import RemovableHandle
 
-from traindx.live.hub import Hub
+from traindx.live.events.hub import Hub
 from traindx.trials.setting import Setting
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from traindx.errors import TraindxError
+from traindx.trials.source_text import encoded_like
 
 LARGE_FILE = 8 << 20
 MOST_FILES = 3000  # in a folder, with all below it, that is copied
@@ -54,17 +56,23 @@ class Project:
         """Content of small files, size and time of the others."""
         found: dict[str, str] = {}
         for path in self.files():
-            try:
-                status = path.stat()
-                if status.st_size > HASHED or len(found) > MOST_HASHED:
-                    found[str(path)] = f"{status.st_size} {status.st_mtime_ns}"
-                else:
-                    found[str(path)] = hashlib.sha256(path.read_bytes()).hexdigest()
-            except OSError:
-                found[str(path)] = "unreadable"
+            found[str(path)] = self.mark(path, by_content=len(found) <= MOST_HASHED)
             if len(found) >= 10 * MOST_FILES:
                 break
         return found
+
+    @staticmethod
+    def mark(path: Path, by_content: bool = True) -> str:
+        """What tells whether a file is as it was."""
+        try:
+            status = path.stat()
+            if not stat.S_ISREG(status.st_mode):  # to read a named pipe waits for whoever writes to it
+                return f"special {status.st_mode}"
+            if status.st_size > HASHED or not by_content:
+                return f"{status.st_size} {status.st_mtime_ns}"
+            return hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError:
+            return "unreadable"
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,7 @@ class Copy:
             path = self.root / name
             if path.is_symlink() or not path.resolve().is_relative_to(self.root.resolve()):
                 raise TraindxError(f"{name} lies in a folder too large to copy.", "Move the script out of its data.")
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(encoded_like(path.read_bytes() if path.exists() else b"", text))
 
     def moved(self, text: str) -> str:
         """An argument or a search path that names the project's root, naming the copy."""
@@ -135,6 +143,17 @@ class _Allowance:
         return True
 
 
+def _copy_file(path: Path, there: Path, status: os.stat_result) -> None:
+    """By its kind: a small file is copied, a large or unreadable one linked; a named pipe is made anew, since the
+    other end of the user's own is not in the trial. A socket has no meaning without its server."""
+    if stat.S_ISFIFO(status.st_mode):
+        os.mkfifo(there, stat.S_IMODE(status.st_mode))
+    elif stat.S_ISREG(status.st_mode) and status.st_size <= LARGE_FILE and os.access(path, os.R_OK):
+        shutil.copy2(path, there)
+    elif not stat.S_ISSOCK(status.st_mode):
+        there.symlink_to(path)
+
+
 def _copy(source: Path, target: Path, allowance: _Allowance | None) -> None:
     """Folders directly below the root are granted or not; what is in a granted one is copied with it."""
     target.mkdir(parents=True)
@@ -142,13 +161,10 @@ def _copy(source: Path, target: Path, allowance: _Allowance | None) -> None:
         path, there = Path(entry.path), target / entry.name
         if entry.name in _LEFT_OUT or entry.name.endswith(".traindx") or target.is_relative_to(path):
             continue  # the last: temporary files that are kept inside the project
-        if entry.is_symlink() or entry.name in LINKED or not (entry.is_file() or entry.is_dir()):
+        if entry.is_symlink() or entry.name in LINKED:
             there.symlink_to(path.resolve() if entry.is_symlink() else path)
-        elif entry.is_file():
-            if entry.stat().st_size > LARGE_FILE:
-                there.symlink_to(path)
-            else:
-                shutil.copy2(path, there)
+        elif not entry.is_dir():
+            _copy_file(path, there, entry.stat())
         elif allowance is None or allowance.grants(path):
             _copy(path, there, None)
         elif any(path.glob("*.py")) or any(path.glob("*/*.py")):

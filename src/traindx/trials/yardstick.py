@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
-from traindx.live.hub import Hub
-from traindx.live.nodes import ending
-from traindx.live.observer import Criterion, Observer, on_every_step
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Criterion, Observer, on_every_step
+from traindx.live.measures.nodes import ending
 from traindx.trials.treatment import Treatment
 
 FILE = "yardstick.json"

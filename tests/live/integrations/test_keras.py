@@ -95,3 +95,36 @@ def test_too_high_a_rate_is_told(tmp_path: Path) -> None:
     fit(keras.optimizers.SGD(30.0), callback)
     assert callback.diagnosis.verdict == "unhealthy"
     assert callback.diagnosis.hypotheses[0].cause == "lr-too-high"
+
+
+@pytest.mark.parametrize(
+    ("activation", "from_logits", "cause"),
+    [
+        ("softmax", True, "softmax-before-cross-entropy"),
+        (None, False, "nll-without-log-softmax"),
+        (None, True, "healthy"),
+    ],
+)
+def test_the_flag_of_the_loss_is_held_against_the_last_layer(
+    tmp_path: Path, activation: str | None, from_logits: bool, cause: str
+) -> None:
+    from traindx.keras import TraindxCallback
+
+    keras.utils.set_random_seed(0)
+    x, y = task()
+    hidden = keras.layers.Dense(16, activation="relu")
+    model = keras.Sequential([keras.layers.Input((INPUTS,)), hidden, keras.layers.Dense(CLASSES, activation)])
+    model.compile(keras.optimizers.Adam(0.01), keras.losses.SparseCategoricalCrossentropy(from_logits=from_logits))
+    callback = TraindxCallback(to=tmp_path / "k.traindx", report=False)
+    held_out = x[TRAINED:], y[TRAINED:]
+    model.fit(x[:TRAINED], y[:TRAINED], validation_data=held_out, epochs=6, verbose=0, callbacks=[callback])
+    assert callback.diagnosis.hypotheses[0].cause == cause
+
+
+def test_a_rate_that_nobody_sets_is_named_from_the_settings(tmp_path: Path) -> None:
+    from traindx.keras import TraindxCallback
+
+    callback = TraindxCallback(to=tmp_path / "k.traindx", report=False)
+    fit(keras.optimizers.Adam(0.5), callback)
+    assert callback.diagnosis.verdict == "unhealthy"
+    assert callback.diagnosis.hypotheses[0].cause == "lr-too-high"

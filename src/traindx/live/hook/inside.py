@@ -1,6 +1,7 @@
 """Runs a script, module or command in this very process with the recorder in it, for interpreters that ignore
 PYTHONPATH or sitecustomize: `python -I …/inside.py train.py`. The program sees itself as `__main__`, as ever."""
 
+import contextlib
 import os
 import runpy
 import sys
@@ -13,12 +14,13 @@ def _start() -> None:
     try:
         sys.path.append(_ROOT)  # an isolated interpreter may not know where traindx is
         try:
-            from traindx.live.bootstrap import await_torch
+            from traindx.live.host.bootstrap import await_torch
         finally:
             sys.path.remove(_ROOT)
         await_torch()
     except Exception as error:  # never in the way of the user's program
-        print(f"traindx: not recording ({type(error).__name__}: {error})", file=sys.stderr)
+        with contextlib.suppress(Exception):  # a stream that is closed or full
+            sys.stderr.write(f"traindx: not recording ({type(error).__name__}: {error})\n")
 
 
 def _show(kind: type[BaseException], error: BaseException, trace: types.TracebackType | None) -> None:

@@ -1,6 +1,7 @@
 """Put first on PYTHONPATH by `traindx run`: starts the recorder when torch is imported, then gives way to whatever
 sitecustomize the environment has of its own."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
 import os
@@ -20,9 +21,10 @@ def _give_way() -> None:
 
 if os.environ.get("TRAINDX_RECORD"):
     try:
-        from traindx.live.bootstrap import await_torch
+        from traindx.live.host.bootstrap import await_torch
 
         await_torch()
     except Exception as error:  # never in the way of the user's program
-        print(f"traindx: not recording ({type(error).__name__}: {error})", file=sys.stderr)
+        with contextlib.suppress(Exception):  # a stream that is closed or full
+            sys.stderr.write(f"traindx: not recording ({type(error).__name__}: {error})\n")
 _give_way()

@@ -8,7 +8,7 @@ import importlib
 import os
 from typing import Any
 
-from traindx.live.bootstrap import RECORD
+from traindx.live.host.bootstrap import RECORD
 
 SWITCH = "TRAINDX"
 

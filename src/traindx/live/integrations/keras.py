@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traindx.diagnosis import Diagnosis
+from traindx.live.integrations.keras_loss import declared_loss
 from traindx.live.integrations.keras_weights import Look, Start, learning_rate
 from traindx.live.integrations.standalone import Recording
 from traindx.meaning import meaning_of
@@ -78,6 +79,10 @@ class TraindxCallback(Callback):
             }
         )
 
+        declared = declared_loss(model)
+        if declared is not None:
+            self._recording.measure(declared)
+
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         self._logs, self._sums, self._batch, self._last = {}, {}, -1, -1
         self._began = 0.0
@@ -103,10 +108,10 @@ class TraindxCallback(Callback):
         self._finish_look()
         self._drain()
         self._base += self._last + 1
-        told = {
+        reported = {
             name if meaning_of(name).split else f"train_{name}_epoch": value for name, value in (logs or {}).items()
         }
-        row = {"epoch": float(epoch + 1), **{name: value for name, value in told.items() if _is_number(value)}}
+        row = {"epoch": float(epoch + 1), **{name: value for name, value in reported.items() if _is_number(value)}}
         self._recording.row(self._base, row)
 
     def on_train_end(self, logs: dict[str, float] | None = None) -> None:
@@ -127,8 +132,8 @@ class TraindxCallback(Callback):
     def _drain(self) -> None:
         """Record what was told of batches. One told may stand for several, those that one execution ran or that another
         thread is yet to tell: its loss is their mean."""
-        told = list(self._logs)  # in one go: another thread may be adding to it
-        for batch in sorted(told):
+        reported = list(self._logs)  # in one go: another thread may be adding to it
+        for batch in sorted(reported):
             logs = self._logs.pop(batch)
             self._last = max(self._last, batch)
             if batch - self._batch <= COARSE * batch:

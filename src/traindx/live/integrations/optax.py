@@ -9,7 +9,6 @@ millisecond a step, five times the time of a small one (docs/frameworks.md has t
 from __future__ import annotations
 
 import atexit
-import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from traindx.diagnosis import Diagnosis
+from traindx.live.host.saying import say
 from traindx.live.integrations.standalone import Recording
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Collector:
         self._recording.last_words = partial(self._receive, wait=True)
         self._recording.knows_cost = False  # the norms are computed in the step
         self._config, self._keep = config, keep
-        self._flying: deque[tuple[Any, Any, int]] = deque()  # count, table, calls since the copy before
+        self._pending: deque[tuple[Any, Any, int]] = deque()  # count, table, calls since the copy before
         self._calls = 0  # since the last copy
         self._patience = 1  # calls between two copies
         self._next = 0  # the update that comes next
@@ -143,7 +143,7 @@ class Collector:
                 count, table = jnp.copy(found.count), jnp.copy(found.table)
                 count.copy_to_host_async()
                 table.copy_to_host_async()
-                self._flying.append((count, table, self._calls))
+                self._pending.append((count, table, self._calls))
                 self._calls, self._collected = 0, True
 
     def finish(self, state: Any) -> Diagnosis | None:
@@ -157,8 +157,8 @@ class Collector:
 
     def _receive(self, *, wait: bool = False) -> None:
         """Take the copies that have arrived; with `wait` all of them."""
-        while self._flying and (wait or len(self._flying) > FLYING or self._flying[0][1].is_ready()):
-            self._take(*self._flying.popleft())
+        while self._pending and (wait or len(self._pending) > FLYING or self._pending[0][1].is_ready()):
+            self._take(*self._pending.popleft())
 
     def _take(self, count: Any, table: Any, calls: int) -> None:
         """Write the rows that are new; `count` is the number of updates so far."""
@@ -187,8 +187,8 @@ class Collector:
 
     def _remind(self) -> None:
         if self.columns and not self._collected:
-            told = "nothing was recorded: call optimizer.collect(opt_state) in the training loop."
-            print(f"traindx: {told}", file=sys.stderr)
+            reported = "nothing was recorded: call optimizer.collect(opt_state) in the training loop."
+            say(reported)
 
     def _values(self, row: Any) -> dict[str, float]:
         """By name; a parameter of zeros has no ratio."""

@@ -4,17 +4,17 @@ page is shown once."""
 from __future__ import annotations
 
 import atexit
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
-from traindx.live.page import conclude
-from traindx.live.ranks import place
-from traindx.live.recorder import watch_exceptions
-from traindx.live.watching import Watch
+from traindx.live.host.ranks import place
+from traindx.live.host.recorder import watch_exceptions
+from traindx.live.host.saying import say
+from traindx.live.outside.page import conclude
+from traindx.live.outside.watching import Watch
 
 
 class Session:
@@ -86,4 +86,4 @@ class Session:
 
 
 def _apologise(error: Exception) -> None:
-    print(f"traindx: the recording ended ({type(error).__name__}: {error})", file=sys.stderr)
+    say(f"the recording ended ({type(error).__name__}: {error})")

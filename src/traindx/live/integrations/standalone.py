@@ -16,14 +16,16 @@ from typing import Any
 
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
-from traindx.live.bootstrap import RECORD
-from traindx.live.exceptions import before_uncaught, described
-from traindx.live.page import conclude, diagnosis_of
-from traindx.live.store import Store, fresh_folder, unused_folder
-from traindx.live.thinning import Thinning
-from traindx.measurements import SCHEMA
+from traindx.live.host.bootstrap import RECORD
+from traindx.live.host.exceptions import before_uncaught, described
+from traindx.live.host.saying import say
+from traindx.live.outside.page import conclude, diagnosis_of
+from traindx.live.recording.store import Store, fresh_folder, unused_folder
+from traindx.live.recording.thinning import Thinning
+from traindx.measurements import LINE, SCHEMA, Measurement, as_line
 from traindx.readers.liveness import host_mark
 from traindx.run import flatten
+from traindx.secrets import hidden_arguments
 from traindx.version import __version__
 from traindx.versions import loaded
 
@@ -77,9 +79,10 @@ class Recording:
         self._began = time.perf_counter()
         self._store = Store(self.folder)
         if self._store.broken:
-            print(f"traindx: not recording: {self._store.broken}", file=sys.stderr)
+            say(f"not recording: {self._store.broken}")
         self._store.line(
-            "meta", schema=SCHEMA, traindx=__version__, argv=sys.argv, started=time.time(), rank=0, world=1,
+            "meta", schema=SCHEMA, traindx=__version__,
+            argv=hidden_arguments(sys.argv), started=time.time(), rank=0, world=1,
             pid=os.getpid(), host=host_mark(), versions=loaded(), **about,
         )  # fmt: skip
         self._undo = before_uncaught(self._note)
@@ -117,6 +120,10 @@ class Recording:
         if self._store is not None and settings:
             self._store.line("config", settings=flatten(settings))
 
+    def measure(self, measurement: Measurement) -> None:
+        if self._store is not None:
+            self._store.line(LINE, **as_line(measurement, self._steps))
+
     def end(self, *, finished: bool = True) -> None:
         """The training is over: by itself, or not."""
         if self._store is None:
@@ -148,7 +155,7 @@ def _place_of_the_launcher() -> Path | None:
     """Where `traindx run` waits for a recording and has none yet."""
     if not os.environ.get(RECORD):
         return None
-    recorder = sys.modules.get("traindx.live.recorder")  # torch is loaded, which Keras may run on
+    recorder = sys.modules.get("traindx.live.host.recorder")  # torch is loaded, which Keras may run on
     freed: Path | None = recorder.hand_over() if recorder is not None else None
     folder = Path(os.environ[RECORD])
     return folder if freed is not None or unused_folder(folder) == folder else None

@@ -5,17 +5,16 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from traindx.live.bootstrap import after_import
-from traindx.live.hub import Hub
-from traindx.live.page import diagnosis_of
+from traindx.live.events.hub import Hub
+from traindx.live.host.ranks import place
+from traindx.live.host.saying import say
+from traindx.live.outside.page import diagnosis_of
 from traindx.live.pushing import trackers
 from traindx.live.pushing.base import Note, Tracker, note_of
-from traindx.live.ranks import place
 
 MOST = 16  # runs or writers that are told: a script that opens thousands does not mean them all
 
@@ -32,7 +31,7 @@ class Pusher:
 
     def attach(self) -> None:
         for tracker in trackers().values():
-            after_import(tracker.awaits, functools.partial(self._meet, tracker))
+            self.hub.after_import(tracker.awaits, functools.partial(self._meet, tracker))
 
     def _meet(self, tracker: Tracker) -> None:
         """Learn when runs of this tracker begin and end."""
@@ -72,7 +71,7 @@ class Pusher:
         if not self.hub.working or not self.hub.step or place()[0] != 0:
             return
         for target in tracker.open(given):
-            if len(self._told) < MOST and not any(target is told or target == told for told in self._told):
+            if len(self._told) < MOST and not any(target is reported or target == reported for reported in self._told):
                 self._told.append(target)
                 tracker.write(target, self._current())
 
@@ -87,4 +86,4 @@ class Pusher:
         try:
             act()
         except Exception as error:
-            print(f"traindx: nothing was pushed to {tracker.id} ({type(error).__name__}: {error})", file=sys.stderr)
+            say(f"nothing was pushed to {tracker.id} ({type(error).__name__}: {error})")

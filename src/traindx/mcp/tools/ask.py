@@ -14,8 +14,8 @@ from traindx.errors import TraindxError
 from traindx.interview import Reply, Session, read_script, start
 from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
-from traindx.mcp.desk import Desk
 from traindx.mcp.roots import Roots
+from traindx.mcp.session_state import SessionState
 from traindx.questions.base import Question
 
 LARGEST = 4 << 20  # bytes of a script that is read
@@ -57,7 +57,7 @@ class AskAnswer(TypedDict):
     diagnosis: RunAnswer
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     def ask(
         session: Annotated[str | None, Field(description="`session` of the answer before; none to begin.")] = None,
         answers: Annotated[
@@ -79,15 +79,15 @@ def make(desk: Desk) -> Function:
         question is the one that settles most; answers and runs are weighed together in `diagnosis`. Tell the user what
         `replies` say. Reads only."""
         if session is None:
-            held = start(_run(desk.roots, path), None if script is None else _script(desk.roots, script))
-            token = desk.interviews.put(held)
+            held = start(_run(state.roots, path), None if script is None else _script(state.roots, script))
+            token = state.interviews.put(held)
         else:
             if path is not None or script is not None:
                 raise TraindxError("`path` and `script` belong to the first call.", "Begin again without `session`.")
-            token, held = session, cast("Session", desk.interviews.get(session))
+            token, held = session, cast("Session", state.interviews.get(session))
         replies = [reply] if says and (reply := held.says(says)) is not None else []
-        for name, told in {**(answers or {}), **({id: value} if id is not None else {})}.items():
-            held.answer(name, told)
+        for name, reported in {**(answers or {}), **({id: value} if id is not None else {})}.items():
+            held.answer(name, reported)
         question, page = held.question(), held.diagnosis()
         structure = AskAnswer(
             session=token, question=None if question is None else _question(question), answered=len(held.answers),
@@ -135,7 +135,7 @@ def _said(replies: Sequence[Reply]) -> list[str]:
 
 def _asked(question: Question | None, token: str) -> list[str]:
     if question is None:
-        return ["No further question would change the answer."]
+        return ["That is enough to answer."]
     choices = "; ".join(f"{choice.id}: {choice.text}" for choice in question.choices)
     return [
         f"Ask ({question.id}, {question.kind}): {question.text} {choices}".rstrip(),

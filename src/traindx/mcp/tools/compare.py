@@ -15,9 +15,9 @@ from typing_extensions import TypedDict
 from traindx.comparison.result import Comparison, Row, Versus
 from traindx.mcp.answers import answer
 from traindx.mcp.base import Function, Tool
-from traindx.mcp.desk import Desk, page_of, place_of
 from traindx.mcp.progress import reporter
 from traindx.mcp.roots import Roots
+from traindx.mcp.session_state import SessionState, page_of, place_of
 from traindx.reporters.wording import clean, number
 
 PAGE = 10
@@ -72,7 +72,7 @@ class CompareAnswer(TypedDict):
     next_cursor: str | None
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     async def compare(
         context: Context,
         path: Annotated[
@@ -95,16 +95,16 @@ def make(desk: Desk) -> Function:
         token, start = ("", 0) if cursor is None else place_of(cursor)
         if cursor is None:
             paths = [*([path] if isinstance(path, str) else path), *(others or [])]
-            found = await anyio.to_thread.run_sync(lambda: _compared(desk.roots, paths, metric, goal, context))
+            found = await anyio.to_thread.run_sync(lambda: _compared(state.roots, paths, metric, goal, context))
         else:
-            found = cast("Sequence[Comparison]", desk.answers.get(token))[0]
+            found = cast("Sequence[Comparison]", state.answers.get(token))[0]
         ranked = found.ranked()
         shown, after = page_of(ranked, start, limit)
         if after is not None and not token:
-            token = desk.answers.put([found])
+            token = state.answers.put([found])
         structure = CompareAnswer(
             metric=clean(found.metric), goal=found.goal, total=len(ranked),
-            runs=[_row(row, desk.roots, found) for row in shown],
+            runs=[_row(row, state.roots, found) for row in shown],
             change=None if found.versus is None else _change(found.versus),
             explanations=[Explains(setting=clean(e.setting), verdict=e.verdict, why=clean(e.why),
                                    best=None if e.best is None else clean(str(e.best)))
@@ -149,15 +149,15 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _lines(told: CompareAnswer) -> list[str]:
-    lines = [f"{told['total']} runs by {told['metric']} ({told['goal']})"]
-    for run in told["runs"]:
+def _lines(reported: CompareAnswer) -> list[str]:
+    lines = [f"{reported['total']} runs by {reported['metric']} ({reported['goal']})"]
+    for run in reported["runs"]:
         final = "none" if run["final"] is None else number(run["final"])
         lines.append(f"{run['rank'] or '-'}. {run['run']}: {final}, {run['verdict']} {run['cause']}".rstrip())
-    if told["change"] is not None:
-        lines.append(f"The change: {told['change']['verdict']}. {told['change']['why']}")
-    lines += [f"{entry['setting']}: {entry['verdict']}. {entry['why']}" for entry in told["explanations"]]
-    return [*lines, *told["notes"], *told["unreadable"]]
+    if reported["change"] is not None:
+        lines.append(f"The change: {reported['change']['verdict']}. {reported['change']['why']}")
+    lines += [f"{entry['setting']}: {entry['verdict']}. {entry['why']}" for entry in reported["explanations"]]
+    return [*lines, *reported["notes"], *reported["unreadable"]]
 
 
 TOOL = Tool("compare", "Compare runs", make)

@@ -15,11 +15,12 @@ from typing_extensions import TypedDict
 
 from traindx.casebook.places import book_path
 from traindx.diagnosis import Diagnosis
+from traindx.errors import TraindxError
 from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
-from traindx.mcp.desk import Desk, page_of, place_of
 from traindx.mcp.progress import reporter
 from traindx.mcp.roots import Roots
+from traindx.mcp.session_state import SessionState, page_of, place_of
 
 URGENCY = {"unhealthy": 0, "inconclusive": 1, "healthy": 2}
 PAGE = 5
@@ -36,7 +37,7 @@ class DiagnoseAnswer(TypedDict):
     next_cursor: str | None
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     async def diagnose(
         context: Context,
         path: Annotated[
@@ -59,13 +60,13 @@ def make(desk: Desk) -> Function:
         pages: Sequence[Diagnosis]
         if cursor is None:
             pages = await anyio.to_thread.run_sync(
-                lambda: examined(desk.roots, path, config, (classes, metric, goal), reporter(context))
+                lambda: examined(state.roots, path, config, (classes, metric, goal), reporter(context))
             )
         else:
-            pages = cast("Sequence[Diagnosis]", desk.answers.get(token))
+            pages = cast("Sequence[Diagnosis]", state.answers.get(token))
         shown, after = page_of(pages, start, limit)
         if after is not None and not token:
-            token = desk.answers.put(pages)
+            token = state.answers.put(pages)
         structure = DiagnoseAnswer(
             verdict=pages[0].verdict, total=len(pages), runs=[short(page) for page in shown],
             next_cursor=None if after is None else f"{token}.{after}",
@@ -77,7 +78,7 @@ def make(desk: Desk) -> Function:
 
 
 def examined(
-    roots: Roots, path: str, config: str | None, told: Told,
+    roots: Roots, path: str, config: str | None, reported: Told,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Diagnosis]:  # fmt: skip
     """Every run at this path diagnosed, the sickest first."""
@@ -88,14 +89,20 @@ def examined(
 
     settings: dict[str, Any] = {} if config is None else load_settings(roots.path(config))
     runs = read(roots.path(path), progress=progress, allowed=roots.holds)
-    pages = []
+    pages: list[Diagnosis] = []
+    refused: TraindxError | None = None
     for place, run in enumerate(runs):
         real, run.source = run.source, roots.shown(run.source)
         run.add_config(settings)
         if progress is not None:
             progress("diagnosing", place, len(runs))
-        again = partial(diagnose_run, run, Settings(*told))
-        pages.append(_remembered(again(), real, again))
+        again = partial(diagnose_run, run, Settings(*reported))
+        try:
+            pages.append(_remembered(again(), real, again))
+        except TraindxError as error:
+            refused = error
+    if not pages and refused is not None:
+        raise refused
     return sorted(pages, key=lambda page: URGENCY[page.verdict])
 
 

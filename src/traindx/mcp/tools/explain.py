@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 from traindx.errors import TraindxError
 from traindx.mcp.answers import answer
 from traindx.mcp.base import Function, Tool
-from traindx.mcp.desk import Desk
+from traindx.mcp.session_state import SessionState
 from traindx.reporters.catalogue import pages_about, suggestion, titles
 
 
@@ -22,7 +22,7 @@ class ExplainAnswer(TypedDict):
     markdown: str
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     def explain(
         id: Annotated[str, Field(description="An id such as lr-too-high, or words such as: need more epochs.")],
     ) -> Annotated[CallToolResult, ExplainAnswer]:

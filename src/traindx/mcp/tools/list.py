@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from traindx.mcp.answers import answer
 from traindx.mcp.base import Function, Tool
-from traindx.mcp.desk import Desk, page_of, place_of
+from traindx.mcp.session_state import SessionState, page_of, place_of
 from traindx.reporters.catalogue import entries
 
 PAGE = 25
@@ -33,7 +33,7 @@ class ListAnswer(TypedDict):
     next_cursor: str | None
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     def list_catalogue(
         what: Annotated[Literal["causes", "symptoms", "fixes"], Field(description="Which part of it.")] = "causes",
         contains: Annotated[str, Field(description="Only entries whose id, title or group holds these words.")] = "",

@@ -13,7 +13,7 @@ from traindx.diagnosis import Diagnosis
 from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
 from traindx.mcp.children import result_of
-from traindx.mcp.desk import Desk
+from traindx.mcp.session_state import SessionState
 
 Kind = Literal["probe", "activations", "curvature", "gradients", "lr-range", "sanity", "speed"]
 
@@ -34,7 +34,7 @@ class ProbeAnswer(TypedDict):
     diagnosis: RunAnswer
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     async def probe(
         context: Context,
         path: Annotated[
@@ -48,9 +48,9 @@ def make(desk: Desk) -> Function:
         """Measure what a training script trains: can the model learn one batch, do gradients reach everything, is the
         learning rate in range, where is the time spent. RUNS THE SCRIPT in the allowed directory until it has been
         measured, then stops it; model and optimiser are put back as they were."""
-        script = desk.roots.path(path)
+        script = state.roots.path(path)
         command = [kind, "--at-step", str(at_step), "--json", "{json}", str(script), *(arguments or [])]
-        result = await result_of(command, desk.roots.home_of(script), seconds, context)
+        result = await result_of(command, state.roots.home_of(script), seconds, context)
         result["diagnosis"]["run"]["source"] = path  # as the agent named it
         page = Diagnosis.from_json(result["diagnosis"])
         readings = [_reading(reading) for reading in result["readings"]]

@@ -14,7 +14,7 @@ from traindx.diagnosis import Diagnosis
 from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
 from traindx.mcp.children import result_of
-from traindx.mcp.desk import Desk
+from traindx.mcp.session_state import SessionState
 
 LEEWAY = 60.0  # seconds beyond the budget: an arm that is running is let to its end by the trials themselves
 
@@ -45,7 +45,7 @@ class TrialAnswer(TypedDict):
     diagnosis: RunAnswer
 
 
-def make(desk: Desk) -> Function:
+def make(state: SessionState) -> Function:
     async def trial(
         context: Context,
         path: Annotated[str, Field(description="The training script (PyTorch). Copies of it are RUN several times.")],
@@ -66,28 +66,28 @@ def make(desk: Desk) -> Function:
         helped, with an interval, and which symptoms it cleared. Without `change` the script is diagnosed and its fixes
         are tried. RUNS THE SCRIPT several times within `budget` seconds; the script itself is never changed, the patch
         comes back as `diff`."""
-        script = desk.roots.path(path)
+        script = state.roots.path(path)
         command = ["fix"] if not change else ["trial", *(word for one in change for word in ("--set", one))]
         limits = {"--steps": steps, "--seconds": seconds, "--budget": budget, "--seeds": seeds}
         command += [word for name, value in limits.items() for word in (name, str(value))]
         command += ["--json", "{json}", "--", str(script), *(arguments or [])]
-        result = await result_of(command, desk.roots.home_of(script), budget + seconds + LEEWAY, context)
+        result = await result_of(command, state.roots.home_of(script), budget + seconds + LEEWAY, context)
         result["diagnosis"]["run"]["source"] = path  # not the copy, which is gone
         page = replace(Diagnosis.from_json(result["diagnosis"]), next="")  # it advises what has just been done
-        rows = [_row(row) for row in result["trials"]]
+        rows = [row_of(row) for row in result["trials"]]
         structure = TrialAnswer(best=result["best"], diff=result["diff"], trials=rows, diagnosis=short(page))
         gone = " (the fault is gone; the error is not shown to change)"
-        told = [
+        reported = [
             f"{row['fix']}: {row['verdict']} over {row['seeds']} seeds{gone if row['basis'] == 'fault' else ''}"
             for row in rows
         ]
         best = [f"Best: {result['best']}", result["diff"]] if result["best"] else ["No change was shown to help."]
-        return answer(structure, [sentence(page), *told, *best])
+        return answer(structure, [sentence(page), *reported, *best])
 
     return trial
 
 
-def _row(row: dict[str, Any]) -> TrialRow:
+def row_of(row: dict[str, Any]) -> TrialRow:
     effect = row["effect"] or {}
     return TrialRow(
         fix=row["fix"], cause=row["cause"], verdict=row["verdict"], basis=row["basis"], metric=effect.get("metric"),

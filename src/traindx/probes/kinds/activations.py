@@ -162,7 +162,7 @@ def _broken(layers: dict[str, Layer], used: int) -> Fact:
 def _dead(dying: dict[str, float], layers: dict[str, Layer]) -> Fact:
     name, share = max(dying.items(), key=lambda pair: pair[1])
     layer = layers[name]
-    told = (
+    sentence = (
         f"{percent(share)} of the {layer.units} {'filters' if layer.filters else 'units'} of {name} are off in all "
         f"{layer.rows} rows seen"
     )
@@ -170,31 +170,31 @@ def _dead(dying: dict[str, float], layers: dict[str, Layer]) -> Fact:
         return Fact(
             "dead-units",
             True,
-            f"{told}, the most of {len(dying)} layers.",
+            f"{sentence}, the most of {len(dying)} layers.",
             name,
             clarity=clarity(share, DEAD, PLAIN_DEAD),
         )
-    return Fact("dead-units", False, f"{told}: the most of any layer.", name)
+    return Fact("dead-units", False, f"{sentence}: the most of any layer.", name)
 
 
 def _saturated(flat: dict[str, float]) -> Fact:
     name, share = max(flat.items(), key=lambda pair: pair[1])
     many = sum(one > FLAT for one in flat.values())
-    told = f"{percent(share)} of the outputs of {name} lie at the flat ends of its function"
+    sentence = f"{percent(share)} of the outputs of layer {name} are saturated"
     if 2 * many >= len(flat) and many:
         return Fact(
             "saturated-units",
             True,
-            f"{told}; {many} of {len(flat)} layers have more than {percent(FLAT)}.",
+            f"{sentence}; {many} of {len(flat)} layers have more than {percent(FLAT)}.",
             name,
             clarity=clarity(share, FLAT, PLAIN_FLAT),
         )
-    return Fact("saturated-units", False, f"{told}, the most of {len(flat)} layers.", name)
+    return Fact("saturated-units", False, f"{sentence}, the most of {len(flat)} layers.", name)
 
 
 def _signal(chain: dict[str, Layer], rate: Rate) -> list[Fact]:
     first, last = next(iter(chain)), list(chain)[-1]
-    told = (
+    sentence = (
         f"What varies with the input changes by {rate.written} from {first} to {last} ({rate.layers} layers), "
         f"{num(rate.whole)} times in all"
     )
@@ -203,9 +203,9 @@ def _signal(chain: dict[str, Layer], rate: Rate) -> list[Fact]:
     for identifier, over in (("signal-fades", rate.whole < CHANGE), ("signal-grows", rate.whole > 1 / CHANGE)):
         if over and sure:
             clear = clarity(abs(math.log10(max(rate.whole, 1e-300))), -math.log10(CHANGE), -math.log10(PLAIN_CHANGE))
-            facts.append(Fact(identifier, True, f"{told}.", last, clarity=clear))
+            facts.append(Fact(identifier, True, f"{sentence}.", last, clarity=clear))
         elif not over:
-            facts.append(Fact(identifier, False, f"{told}.", last))
+            facts.append(Fact(identifier, False, f"{sentence}.", last))
     return facts
 
 

@@ -60,8 +60,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     hessian @ hessian.gradient
     each = time.monotonic() - began
     if each * FEWEST > deadline.left:
-        told = f"Curvature: one product with the Hessian takes {num(each)} s, and {FEWEST} at least are needed."
-        return Reading(ID, f"not measured: {told}", unknown=(told,))
+        sentence = f"Curvature: one product with the Hessian takes {num(each)} s, and {FEWEST} at least are needed."
+        return Reading(ID, f"not measured: {sentence}", unknown=(sentence,))
     affordable = FIRST_SHARE * deadline.left / (EXPECTED * each)
     batches = max(1, min(len(subject.steps), 2 ** int(math.log2(max(affordable, 1)))))
     if batches > 1:
@@ -106,12 +106,14 @@ def _facts(subject: Subject, found: _Found) -> list[Fact]:
     if after <= before + RISEN * abs(before):
         return []
     end = num(after) if math.isfinite(after) else "NaN or Inf"
-    told = (
+    sentence = (
         f"Learning rate times sharpness is {num(found.sharpness)}, {num(times)} times the limit of "
         f"{num(stability.limit)} "
         f"({stability.rule}), and {UPDATES} updates take the loss from {num(before)} to {end}."
     )
-    return [Fact("lr-above-stable", True, told, clarity=clarity(math.log(times), math.log(FAR), math.log(PLAIN_FAR)))]
+    return [
+        Fact("lr-above-stable", True, sentence, clarity=clarity(math.log(times), math.log(FAR), math.log(PLAIN_FAR)))
+    ]
 
 
 def _mean_loss(subject: Subject, batches: int | None = None) -> float:
@@ -132,7 +134,7 @@ def _summary(subject: Subject, found: _Found) -> str:
         "no direction curves downwards" if ends.smallest >= -FLAT * ends.size
         else f"directions that curve downwards too ({num(ends.smallest)}), so no minimum is near"
     )  # fmt: skip
-    text = f"The loss curves by at most {num(ends.largest)} and has {shape}."
+    text = f"Largest Hessian eigenvalue {num(ends.largest)}; {shape}."
     if found.stability is not None and math.isfinite(found.sharpness):
         share = found.sharpness / found.stability.limit
         text += (

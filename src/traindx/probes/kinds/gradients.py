@@ -122,8 +122,8 @@ def _facts(
     if not missing and all(total.norm > 0 for total in totals.values()):
         facts.append(Fact("no-gradient", False, f"All {len(totals)} trained parameters receive a gradient."))
     elif lost > MOST_UNREACHED:
-        told = f"{len(missing)} of {len(totals)} trained parameters ({lost:.0%} of all numbers) receive no gradient"
-        facts.append(Fact("no-gradient", True, f"{told}: the loss does not depend on {missing[0]}.", missing[0]))
+        sentence = f"{len(missing)} of {len(totals)} trained parameters ({lost:.0%} of all numbers) receive no gradient"
+        facts.append(Fact("no-gradient", True, f"{sentence}: the loss does not depend on {missing[0]}.", missing[0]))
     if rate is not None and broken is None:
         facts += _flow_facts(sizes, rate)
     return facts
@@ -132,36 +132,36 @@ def _facts(
 def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
     first, last = next(iter(sizes)), list(sizes)[-1]
     fades, grows = rate.whole > 1 / FADED, rate.whole < FADED
-    told = f"{rate.written} towards the output over {rate.layers} layers (from {first} to {last})"
+    sentence = f"{rate.written} towards the output over {rate.layers} layers (from {first} to {last})"
     sure = rate.certainty >= SURE
     left = 1 / max(rate.whole, 1e-300)
     facts = []
     if fades and sure:
         facts.append(
-            Fact("vanishing-gradients", True, f"The gradient fades towards the input: {told}; {num(left)} of it is "
+            Fact("vanishing-gradients", True, f"The gradient fades towards the input: {sentence}; {num(left)} of it is "
                                               f"left at {first}.", first,
                  clarity=clarity(-math.log10(left), -math.log10(FADED), -math.log10(PLAIN)))
         )  # fmt: skip
     elif not fades:
-        facts.append(Fact("vanishing-gradients", False, f"The gradient keeps its size along the depth: {told}."))
+        facts.append(Fact("vanishing-gradients", False, f"The gradient keeps its size along the depth: {sentence}."))
     if grows and sure:
         facts.append(
             Fact(
                 "exploding-gradients",
                 True,
-                f"The gradient grows towards the input: {told}, {num(left)} times in all.",
+                f"The gradient grows towards the input: {sentence}, {num(left)} times in all.",
                 first,
                 clarity=clarity(math.log10(left), -math.log10(FADED), -math.log10(PLAIN)),
             )
         )
     elif not grows:
-        facts.append(Fact("exploding-gradients", False, f"The gradient does not grow along the depth: {told}."))
+        facts.append(Fact("exploding-gradients", False, f"The gradient does not grow along the depth: {sentence}."))
     return facts
 
 
 def _detached(subject: Subject) -> Reading:
-    told = "The loss does not depend on any trained parameter: nothing connects them in the graph."
-    return Reading(ID, told, (Fact("no-gradient", True, told, next(iter(subject.parameters()), None)),))
+    sentence = "The loss does not depend on any trained parameter: nothing connects them in the graph."
+    return Reading(ID, sentence, (Fact("no-gradient", True, sentence, next(iter(subject.parameters()), None)),))
 
 
 def _summary(

@@ -98,10 +98,11 @@ def _reading(subject: Subject, ground: Ground, curve: RateCurve, trials: list[Tr
     if rate is None:
         summary = f"No learning rate can be suggested: {refusal}. {yours}."
     else:
-        reach = f"; above {stable:.2g} training is unstable" if stable is not None else "; no upper limit was met"
+        reach = f" Above {stable:.2g} training is unstable." if stable is not None else ""
         factor = ground.base / rate
-        place = "close to it" if 1 / 3 <= factor <= 3 else f"{factor:.3g} times it"
-        summary = f"A learning rate of about {rate:.2g} fits{reach}. {yours}, {place}."
+        times = max(factor, 1 / factor)
+        place = "close to it" if times <= 3 else f"about {times:.2g}x {'higher' if factor > 1 else 'lower'}"
+        summary = f"Suggested learning rate ≈ {rate:.2g} (yours: {ground.base:.3g}, {place}).{reach}"
     return Reading(
         ID, summary, tuple(_facts(ground, rate, stable, trials)), config={"probe.lr": rate} if rate is not None else {},
         tables=_tables(trials, ground), charts=(_chart(curve, rate, stable, ground), *_trial_chart(trials, ground)),
@@ -129,14 +130,14 @@ def _facts(ground: Ground, rate: float | None, stable: float | None, trials: lis
         return []
     best = min(trials, key=lambda trial: trial.score(ground.batches))
     done, possible = own.score(ground.batches), best.score(ground.batches)
-    told = f"{len(best.losses)} updates at {best.rate:.2g} lower the loss by {num(-possible)}"
+    sentence = f"{len(best.losses)} updates at {best.rate:.2g} lower the loss by {num(-possible)}"
     facts = []
     if stable is not None and not ground.warms:
         beyond = ground.base / stable
         if beyond >= BEYOND and (own.broke or done > -possible):
             end = "make it NaN or Inf" if own.broke else f"raise it by {num(done)}"
             facts.append(
-                Fact("lr-above-stable", True, f"{told}; at your rate of {ground.base:.3g} they {end}. Rates up to "
+                Fact("lr-above-stable", True, f"{sentence}; at your rate of {ground.base:.3g} they {end}. Rates up to "
                                               f"{stable:.2g} are stable.",
                      clarity=clarity(math.log(beyond), math.log(BEYOND), math.log(PLAIN_BEYOND)))
             )  # fmt: skip
@@ -151,11 +152,11 @@ def _facts(ground: Ground, rate: float | None, stable: float | None, trials: lis
     below = rate / ground.base
     if below >= SHORT and done > LITTLE * possible and not own.broke and -possible > WORTH * ground.size:
         facts.append(
-            Fact("lr-below-useful", True, f"{told}, at your rate of {ground.base:.3g} by {num(-done)}.",
+            Fact("lr-below-useful", True, f"{sentence}, at your rate of {ground.base:.3g} by {num(-done)}.",
                  clarity=clarity(math.log(below), math.log(SHORT), math.log(PLAIN_SHORT)))
         )  # fmt: skip
     elif done < 0.5 * possible:
-        facts.append(Fact("lr-below-useful", False, f"{told}, at your rate of {ground.base:.3g} by {num(-done)}."))
+        facts.append(Fact("lr-below-useful", False, f"{sentence}, at your rate of {ground.base:.3g} by {num(-done)}."))
     return facts
 
 

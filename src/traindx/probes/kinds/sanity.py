@@ -32,8 +32,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     def ask(name: str, answer: Answer, fact: str | None = None, clear: float = 1.0) -> Answer:
         rows.append((name, answer))
         if fact is not None and answer.problem is not None:
-            told = answer.told[0].upper() + answer.told[1:] + "."
-            facts.append(Fact(fact, answer.problem, told, clarity=clear if answer.problem else 1.0))
+            sentence = answer.sentence[0].upper() + answer.sentence[1:] + "."
+            facts.append(Fact(fact, answer.problem, sentence, clarity=clear if answer.problem else 1.0))
         return answer
 
     def input_unused() -> bool:
@@ -64,15 +64,15 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     state.restore()
     trials = trials_on(subject, deadline, state.restore, input_unused)
     facts += facts_of(subject, trials)
-    table = [(name, "" if name in _DATA else _WORDS[answer.problem], answer.told) for name, answer in rows]
+    table = [(name, "" if name in _DATA else _WORDS[answer.problem], answer.sentence) for name, answer in rows]
     table += [
         (f"one batch, {t.name}", _word(t), f"{num(t.losses[0])} to {end(t)} in {t.steps} updates") for t in trials
     ]
-    told = "; ".join(f"{trial.name} leaves {left(trial)}" for trial in trials)
+    sentence = "; ".join(f"{trial.name}: {left(trial)} of the loss is left" for trial in trials)
     return Reading(
-        ID, f"One batch of {step.size}: {told}." if told else "No trial on one batch was made.", tuple(facts),
+        ID, f"One batch of {step.size}: {sentence}." if sentence else "No trial on one batch was made.", tuple(facts),
         tables=(Table("", ("check", "result", "measured"), tuple(table)),), charts=_charts(trials),
-        unknown=tuple(f"{name}: {answer.told}." for name,
+        unknown=tuple(f"{name}: {answer.sentence}." for name,
                       answer in rows if answer.problem is None and name not in _DATA),
     )  # fmt: skip
 
@@ -93,10 +93,10 @@ def _start(subject: Subject) -> Answer:
     )
     if chance is None or chance <= 0:
         return Answer(None, f"{num(loss)}; what chance would be is not known")
-    told = f"the loss starts at {num(loss)}, chance is {num(chance)}"
+    sentence = f"initial loss {num(loss)}, chance {num(chance)}"
     if subject.loss_name not in ("cross_entropy", "nll_loss"):
-        return Answer(None, told)
-    return Answer(bool(loss > HIGH * chance and loss > chance + HIGH), told)
+        return Answer(None, sentence)
+    return Answer(bool(loss > HIGH * chance and loss > chance + HIGH), sentence)
 
 
 def _word(trial: Trial) -> str:

@@ -180,8 +180,8 @@ def _feed(
         try:
             found.fed[count] = feeder.feed(count, Deadline(deadline.left / (len(order) - place)))
         except Exception as error:  # the user's data set, in processes it may not be made for
-            told = str(error).splitlines()[0][:120] if str(error) else ""
-            found.unknown.append(f"Loading with {count} workers: {type(error).__name__}: {told}")
+            sentence = str(error).splitlines()[0][:120] if str(error) else ""
+            found.unknown.append(f"Loading with {count} workers: {type(error).__name__}: {sentence}")
             break
 
 
@@ -228,13 +228,15 @@ def _facts(subject: Subject, found: Found) -> list[Fact]:
     larger = found.samples.get(2 * subject.steps[0].size)
     if larger is not None and subject.device.type == "cuda":
         times = larger.median / found.samples[subject.steps[0].size].median
-        told = f"Forward and backward of twice the samples ({2 * subject.steps[0].size}) take {times:.2f} times as long"
+        sentence = (
+            f"Forward and backward of twice the samples ({2 * subject.steps[0].size}) take {times:.2f} times as long"
+        )
         free = times < FREE and gain(larger, found.samples[subject.steps[0].size]).high < 2 / WORTH
         facts.append(
             Fact(
                 "larger-batch-free",
                 free,
-                f"{told}.",
+                f"{sentence}.",
                 clarity=clarity(FREE - times, 0, FREE - PLAIN_FREE) if free else 1.0,
             )
         )
@@ -243,24 +245,26 @@ def _facts(subject: Subject, found: Found) -> list[Fact]:
 
 def feeding_facts(found: Found, now: int, knee: int) -> list[Fact]:
     if found.served is not None:
-        told = f"{found.served[0].upper()}{found.served[1:]} ({num(found.own_wait)} s)."
-        return [Fact(symptom, False, told) for symptom in ("more-workers-help", "loader-at-its-limit")]
+        sentence = f"{found.served[0].upper()}{found.served[1:]} ({num(found.own_wait)} s)."
+        return [Fact(symptom, False, sentence) for symptom in ("more-workers-help", "loader-at-its-limit")]
     share, seconds = found.waiting(now), found.fed[now].median
-    told = f"With {now} workers a step takes {num(seconds)} s, of which {percent(share)} is waiting for data"
+    sentence = f"With {now} workers a step takes {num(seconds)} s, of which {percent(share)} is waiting for data"
     if share < IN_TIME or seconds < LEAST_SECONDS:
-        return [Fact(symptom, False, f"{told}.") for symptom in ("more-workers-help", "loader-at-its-limit")]
+        return [Fact(symptom, False, f"{sentence}.") for symptom in ("more-workers-help", "loader-at-its-limit")]
     better = gain(found.fed[now], found.fed[knee])
     clear = clarity(share, STARVED, PLAIN_STARVED)
     if share >= STARVED and knee > now and better.low >= WORTH:
         return [
-            Fact("more-workers-help", True, f"{told}; with {knee} workers a step is {better} as fast.", clarity=clear)
+            Fact(
+                "more-workers-help", True, f"{sentence}; with {knee} workers a step is {better} as fast.", clarity=clear
+            )
         ]
     tried = [count for count in found.fed if count > now]
     vain = all(found.waiting(count) >= STARVED for count in tried) and better.times < WORTH
     if share >= STARVED and len(tried) >= LEAST_TRIED and vain:
         most = max(tried)
         rest = f"with {most} still {percent(found.waiting(most))}"
-        return [Fact("loader-at-its-limit", True, f"{told}; {rest}. More workers do not cure it.", clarity=clear)]
+        return [Fact("loader-at-its-limit", True, f"{sentence}; {rest}. More workers do not cure it.", clarity=clear)]
     return []
 
 

@@ -17,11 +17,11 @@ def as_markdown(comparison: Comparison) -> str:
         blocks += ["**Seeds**", _table(parts.group_table(comparison))]
     blocks.append(f"**What explains it:** {escaped(parts.explained(comparison))}")
     if comparison.explanations:
-        told = [
+        stated = [
             f"- **{escaped(one.setting)}** ({one.verdict}): {escaped(parts.explanation(one))}"
             for one in comparison.explanations
         ]
-        blocks.append("\n".join(told))
+        blocks.append("\n".join(stated))
     ends = [*(d.sentence for d in comparison.descents), f"Aligned {parts.aligned(comparison)}", *comparison.notes]
     ends += [f"Not read: {problem}" for problem in comparison.unreadable[:50]]
     blocks.append("\n".join(f"- {escaped(text)}" for text in ends))

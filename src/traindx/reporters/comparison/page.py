@@ -42,10 +42,10 @@ def comparison_body(findings: Comparison) -> Html:
         blocks = [tag("h1", parts.explained(findings)), tag("p", parts.title(findings), class_="soft")]
     else:
         answer, _, numbers = parts.helped(versus).partition(": ")
-        told = [tag("li", tag("b", label), tag("span", text)) for label, text in parts.versus_lines(versus)]
+        stated = [tag("li", tag("b", label), tag("span", text)) for label, text in parts.versus_lines(versus)]
         blocks = [
             tag("p", parts.title(findings), class_="soft small"), tag("h1", answer),
-            tag("p", numbers, class_="said") if numbers else None, tag("ul", told, class_="proof wide"),
+            tag("p", numbers, class_="said") if numbers else None, tag("ul", stated, class_="proof wide"),
         ]  # fmt: skip
     settings = [f"{one.setting} · {one.verdict}: {parts.explanation(one)}" for one in findings.explanations]
     besides = [

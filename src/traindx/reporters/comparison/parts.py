@@ -192,6 +192,6 @@ def versus_lines(versus: Versus) -> list[tuple[str, str]]:
     if versus.speed is not None:
         faster = versus.speed >= 1
         times = number(versus.speed if faster else 1 / max(versus.speed, 1e-12))
-        told = "as soon" if times == "1" else f"{times} times {'sooner' if faster else 'later'}"
-        lines.append(("speed", f"the common target came {told}"))
+        pace = "as fast" if times == "1" else f"{times}x {'faster' if faster else 'more slowly'}"
+        lines.append(("speed", f"reached the common target {pace}"))
     return [*lines, *(("caution", clean(caution)) for caution in versus.cautions)]

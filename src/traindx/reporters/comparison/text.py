@@ -88,9 +88,9 @@ def _curves(comparison: Comparison, ink: Ink, width: int) -> list[str]:
 
 
 def _unreadable(comparison: Comparison) -> list[str]:
-    told = [clean(problem) for problem in comparison.unreadable[:_SECRETS]]
-    more = len(comparison.unreadable) - len(told)
-    return [*told, f"and {more} more (-f json lists them)"] if more else told
+    stated = [clean(problem) for problem in comparison.unreadable[:_SECRETS]]
+    more = len(comparison.unreadable) - len(stated)
+    return [*stated, f"and {more} more (-f json lists them)"] if more else stated
 
 
 def _labelled(label: str, texts: list[str], ink: Ink, width: int) -> list[str]:

@@ -135,7 +135,7 @@ def setup(diagnosis: Diagnosis, run: Run | None) -> Html:
     around = {
         "source": diagnosis.run.source,
         "format": diagnosis.run.format,
-        "judged by": diagnosis.run.objective or "–",
+        "judged by": _judged_by(diagnosis),
         **around,
     }
     around |= {"report": f"traindx {diagnosis.version}, Python {platform.python_version()}"}
@@ -199,3 +199,8 @@ def issue(diagnosis: Diagnosis, run_id: str) -> Html:
             readonly=True, aria_label="Markdown of this diagnosis", spellcheck="false"),
         class_="card",
     )  # fmt: skip
+
+
+def _judged_by(diagnosis: Diagnosis) -> str:
+    run = diagnosis.run
+    return f"{run.objective} ({run.chosen_by})" if run.objective and run.chosen_by else run.objective or "–"

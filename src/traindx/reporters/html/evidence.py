@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindx.diagnosis import Diagnosis, Observation
 from traindx.reporters.html.heat import HeatMap, legend_stops
 from traindx.reporters.html.markup import Html, inner, tag
-from traindx.reporters.html.plots import Plots, is_log, is_problem, still, told
+from traindx.reporters.html.plots import Plots, is_log, is_problem, sentence, still
 from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.html.verdict import in_code
 from traindx.reporters.wording import amount, count, span, wanted
@@ -27,7 +27,7 @@ def curves(plots: Plots, diagnosis: Diagnosis | None = None) -> Html | None:
             tag("button", tag("i", class_=f"c{color}"), series.name, type="button", class_="key", aria_pressed="true")
             for series, color in zip(panel.series, panel.colors, strict=True)
         ]
-        words = ". ".join(told(series) for series in panel.series)
+        words = ". ".join(sentence(series) for series in panel.series)
         figures.append(
             tag(
                 "figure",
@@ -156,7 +156,7 @@ def _map(heat: HeatMap) -> Html:
     return tag(
         "div",
         tag("h3", heat.title),
-        tag("p", heat.told, class_="soft small"),
+        tag("p", heat.sentence, class_="soft small"),
         tag(
             "div",
             tag(
@@ -202,7 +202,7 @@ def symptoms_table(diagnosis: Diagnosis) -> Html:
         tag("h2", "Evidence"),
         _table(seen, axis) if seen else tag("p", "No symptom was seen.", class_="soft"),
         _folded(f"{len(by_state['absent'])} looked for and not found", by_state["absent"], axis),
-        _folded(f"{len(by_state['unknown'])} not measured", by_state["unknown"], axis, "unknown is not fine"),
+        _folded(f"{len(by_state['unknown'])} checks could not run", by_state["unknown"], axis, "unknown, not passed"),
         _missing(diagnosis),
         class_="card",
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from traindx.diagnosis import UNSURE, Diagnosis
 from traindx.reading import Chart, Table
 from traindx.reporters.html.markup import Html, block, tag
-from traindx.reporters.html.plots import Plots, plots_of_curves, still, told
+from traindx.reporters.html.plots import Plots, plots_of_curves, sentence, still
 from traindx.reporters.html.svg import HEX, chart_svg
 from traindx.reporters.html.verdict import in_code
 from traindx.reporters.wording import (
@@ -120,7 +120,7 @@ def of_run(run: Run) -> str:
     plots = Plots(clock_of(panels), panels, (), (), (), 0)
     whole = [series for series in run.series.values() if len(series) and not series.meaning.where]
     layers = sum(bool(len(series) and series.meaning.where) for series in run.series.values())
-    rows = [(series.name, series.meaning.kind, len(series), told(series).partition(": ")[2]) for series in whole]
+    rows = [(series.name, series.meaning.kind, len(series), sentence(series).partition(": ")[2]) for series in whole]
     shown = Table("", ("series", "kind", "values", ""), tuple(rows[:MOST_SERIES]))
     settings = [(key, str(value)) for key, value in sorted(run.config.items()) if value is not None]
     parts: list[Html | None] = [*_pictures(plots)[:2], table(shown) if rows else tag("div", "Nothing was logged.")]

@@ -37,7 +37,7 @@ class Kinds:
     title: str
     kind: Kind
     stat: str
-    told: str
+    sentence: str
     log: bool = True
 
 
@@ -62,7 +62,7 @@ class HeatMap:
     65535."""
 
     title: str
-    told: str
+    sentence: str
     axis: str
     layers: tuple[str, ...]
     steps: Floats
@@ -135,7 +135,7 @@ def _map(kinds: Kinds, series: Sequence[Series], axis: str) -> HeatMap:
     codes[broken] = BROKEN
     if kinds.log:
         codes[~known & ~broken & ~np.isnan(values)] = ZERO
-    return HeatMap(kinds.title, kinds.told, axis, tuple(names), steps, codes, low, low + reach, kinds.log)
+    return HeatMap(kinds.title, kinds.sentence, axis, tuple(names), steps, codes, low, low + reach, kinds.log)
 
 
 def _grid(series: Sequence[Series]) -> tuple[Floats, Floats]:

@@ -118,7 +118,7 @@ def asks_for_log(series: Sequence[Series]) -> bool:
     return bool(len(values) and values.min() > 0 and values.max() / values.min() > LOG_FROM)
 
 
-def told(series: Series) -> str:
+def sentence(series: Series) -> str:
     """A series in words: first, best and last value."""
     finite = np.flatnonzero(np.isfinite(series.values))
     name = clean(series.name)

@@ -21,14 +21,12 @@ def measured(diagnosis: Diagnosis) -> Reliability | None:
     if not bins:
         return None
     kind = "logs" if name == CURVE else "recordings"
-    told = (
-        f"Measured on {count(sum(one.count for one in bins))} {kind} of trainings bred with a known fault or none, "
-        f"each on a task "
-        "that was left out when the numbers were fitted: for diagnoses of each confidence, how many were right. "
-        "Trainings of "
-        "other kinds may differ."
+    sentence = (
+        f"Calibrated on {count(sum(one.count for one in bins))} {kind}, some with one injected fault, each on a task "
+        "that was left out of the fit: for diagnoses of each confidence, how many were right. Trainings of other "
+        "kinds may differ."
     )
-    return Reliability(bins, told)
+    return Reliability(bins, sentence)
 
 
 @cache

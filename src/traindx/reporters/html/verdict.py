@@ -8,6 +8,7 @@ from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.html.markup import Child, Html, block, inner, tag
 from traindx.reporters.html.plots import Plots, still
 from traindx.reporters.html.svg import chart_svg
+from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
@@ -62,14 +63,14 @@ def _glance(plots: Plots) -> Html | None:
     if not plots.panels:
         return None
     chart = still(plots.panels[0], plots.clock)
-    return tag("div", chart_svg(chart, width=GLANCE[0], height=GLANCE[1]), class_="glance", aria_hidden="true")
+    return tag("div", chart_svg(chart, width=GLANCE[0], height=GLANCE[1]), class_="sample_calls", aria_hidden="true")
 
 
 def _answer(diagnosis: Diagnosis) -> str:
     first = leading(diagnosis)
     if diagnosis.verdict == "healthy":
         return "No problem found"
-    if first is None:
+    if first is None or checks(diagnosis):
         return headline(diagnosis) or "The evidence does not settle it"
     lead = "Most likely" if first.confidence >= UNSURE else "Perhaps"
     return f"{lead}: {title_of(first)}"
@@ -83,6 +84,9 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
     beside = tag(
         "section", tag("h2", "All explanations"), _bars(diagnosis, first), class_="card", aria_label="All explanations"
     )
+    found = checks(diagnosis)
+    if found:
+        return tag("div", _unclear(found), beside, class_="two")
     if first is None:
         return (
             inner(tag("section", tag("h2", "What was looked at"), _calm(diagnosis), class_="card"), beside)
@@ -90,6 +94,17 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
             else beside
         )
     return tag("div", _likeliest(diagnosis, first, run_id), beside, class_="two")
+
+
+def _unclear(found: list[tuple[Hypothesis, str]]) -> Html:
+    """The candidates where no cause may be called the likeliest, each with what tells it from the others."""
+    listed = [
+        _row("for", f"{title_of(h)}. {check or f'See `traindx explain {h.cause}`'}", percent(h.confidence))
+        for h, check in found
+    ]
+    return tag(
+        "section", tag("h2", heading(found)), tag("ul", listed, class_="proof"), class_="card", aria_label="Candidates"
+    )
 
 
 def known(diagnosis: Diagnosis) -> Html | None:

@@ -13,6 +13,24 @@ from traindx.trials.setting import Setting
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    """By the loss that is used; else the one call on the line that the recording names."""
+    return _by_loss(module) or _named(module, evidence)
+
+
+def _named(module: cst.Module, evidence: Evidence) -> cst.Module | None:
+    for cause, names in (("softmax-before-cross-entropy", ("softmax",)), ("double-sigmoid", ("sigmoid",))):
+        found = [call for call in syntax.calls_in(module) if syntax.called(call) in names]
+        places = syntax.lines_of(module, found)
+        here = [call for call in found if places.get(call) == evidence.line(cause)]
+        if len(here) == 1 and isinstance(here[0].func, cst.Attribute):
+            of_a_module = syntax.dotted(here[0].func.value) in ("torch", "F", "nn.functional", "torch.nn.functional")
+            kept = here[0].args[0].value if of_a_module and here[0].args else here[0].func.value
+            changed = module.deep_replace(here[0], kept)
+            return changed if isinstance(changed, cst.Module) else None
+    return None
+
+
+def _by_loss(module: cst.Module) -> cst.Module | None:
     """The loss decides: cross-entropy wants scores, the loss of log-probabilities wants those."""
     used = {syntax.called(call) for call in syntax.calls_in(module)}
     if used & {"nll_loss", "NLLLoss"}:

@@ -1,4 +1,4 @@
-"""`reduction="mean"` in the training loss."""
+"""`reduction="mean"` in the training loss; `.mean()` for the `.sum()` of one that is written out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from traindx.trials.setting import Setting
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     """Sums in functions that never call `backward` are divided there: only the place that trains is changed."""
     summed = [call for call in syntax.calls_in(module) if _sums(call)]
+    if not summed:
+        return _written_out(module, evidence.line("loss-sum-reduction"))
     at = evidence.places.get("loss-summed")
     made = [call for call in summed if syntax.called(call)[:1].isupper()]
     if len(summed) == 1 or len(made) == 1:
@@ -25,6 +27,17 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     else:
         return None
     return module.deep_replace(chosen, syntax.without_argument(chosen, "reduction"))  # type: ignore[return-value]
+
+
+def _written_out(module: cst.Module, line: int | None) -> cst.Module | None:
+    """The one sum over everything on the line that the recording names."""
+    sums = [call for call in syntax.calls_in(module) if syntax.called(call) == "sum" and not call.args]
+    places = syntax.lines_of(module, sums)
+    here = [call for call in sums if places.get(call) == line]
+    if line is None or len(here) != 1 or not isinstance(here[0].func, cst.Attribute):
+        return None
+    mean = here[0].with_changes(func=here[0].func.with_changes(attr=cst.Name("mean")))
+    return module.deep_replace(here[0], mean)  # type: ignore[return-value]
 
 
 def _sums(call: cst.Call) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+import libcst.matchers as m
 
 from traindx.trials import syntax
 from traindx.trials.editing import Evidence
@@ -12,8 +13,8 @@ from traindx.trials.setting import Setting
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     """All calls of the loss that the recording saw broadcast; the other ones get the same two."""
     at = evidence.places.get("shapes-broadcast")
-    if at is None:
-        return None
+    if at is None or evidence.line("loss-shape-broadcast") not in (None, at[1]):
+        return _written_out(module, evidence.line("loss-shape-broadcast"))
     calls = [call for call in syntax.calls_in(module) if len(call.args) >= 2]
     lines = syntax.lines_of(module, calls)
     here = [call for call in calls if lines.get(call) == at[1] and syntax.dotted(call.func)]
@@ -34,6 +35,21 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return call.with_changes(args=[first.with_changes(value=flat), *call.args[1:]])
 
     return syntax.rewrite_calls(module, change)
+
+
+def _written_out(module: cst.Module, line: int | None) -> cst.Module | None:
+    """The one difference on the line that the recording names, of a prediction with a column more."""
+    found = [
+        node
+        for node in m.findall(module, m.BinaryOperation(operator=m.Subtract(), left=m.Name(), right=m.Name()))
+        if isinstance(node, cst.BinaryOperation)
+    ]
+    places = syntax.lines_of(module, found)
+    here = [node for node in found if line is not None and places.get(node) == line]
+    if len(here) != 1:
+        return None
+    flat = cst.Call(cst.Attribute(here[0].left, cst.Name("squeeze")), [cst.Arg(cst.parse_expression("-1"))])
+    return module.deep_replace(here[0].left, flat)  # type: ignore[return-value]
 
 
 def _word(call: cst.Call) -> str:

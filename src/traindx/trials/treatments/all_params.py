@@ -14,7 +14,7 @@ from traindx.trials.treatment import Treatment, parameters_of
 class AllParams(Treatment):
     """Looked at before the first updates only: what is left out on purpose later stays out."""
 
-    thaw = False
+    unfreeze = False
     updates = 5
 
     def before_recorder(self) -> None:
@@ -31,7 +31,7 @@ class AllParams(Treatment):
     ) -> Any:
         if id(module) not in self._models:
             self._models[id(module)] = module
-            if self.thaw:
+            if self.unfreeze:
                 for parameter in module.parameters():
                     if not parameter.requires_grad and parameter.is_floating_point():
                         parameter.requires_grad_(True)

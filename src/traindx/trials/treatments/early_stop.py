@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
-from traindx.live.hub import CRITERIA
+from traindx.live.events.hub import CRITERIA
 from traindx.trials.treatment import Treatment
 
 PATIENCE = 3

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.nodes import ending
+from traindx.live.measures.nodes import ending
 from traindx.trials.treatment import Treatment
 
 TINY = 1e-7

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.hub import CRITERIA
+from traindx.live.events.hub import CRITERIA
 from traindx.trials.activations import Memory
 from traindx.trials.treatment import Treatment
 

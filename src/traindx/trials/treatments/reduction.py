@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.hub import CRITERIA
+from traindx.live.events.hub import CRITERIA
 from traindx.trials.treatment import Treatment
 
 

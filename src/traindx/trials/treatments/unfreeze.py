@@ -6,7 +6,7 @@ from traindx.trials.treatments.all_params import AllParams
 
 
 class Unfreeze(AllParams):
-    thaw = True
+    unfreeze = True
 
 
 TREATMENT = Unfreeze

@@ -1,0 +1,68 @@
+"""Where in the user's code something happens."""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+from functools import lru_cache
+from types import CodeType, FrameType
+
+import torch
+
+from traindx import version
+
+_users_code: dict[CodeType, bool] = {}  # whether a function is the user's, by its code
+_own_code: dict[CodeType, bool] = {}  # whether it is none of a library either
+_LIBRARIES = tuple({os.path.normpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")})
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+_OWN = os.path.dirname(os.path.abspath(version.__file__)) + os.sep  # of the package
+_TORCH = os.path.dirname(os.path.abspath(torch.__file__))
+
+
+def user_frame() -> FrameType | None:
+    """The innermost frame that is neither ours nor torch's."""
+    return outer(sys._getframe(0))
+
+
+def outer(frame: FrameType) -> FrameType | None:
+    """The next frame of that kind that waits for this one."""
+    waiting = frame.f_back
+    while waiting is not None and not _is_users(waiting.f_code):
+        waiting = waiting.f_back
+    return waiting
+
+
+def own_frame() -> FrameType | None:
+    """The innermost frame of the user's own files: no library's, be it torch's or another one."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_own(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def _is_own(code: CodeType) -> bool:
+    own = _own_code.get(code)
+    if own is None:
+        path = code.co_filename
+        library = path.startswith(_LIBRARIES) or any(word in path for word in _INSTALLED)
+        own = _own_code[code] = _is_users(code) and not library
+    return own
+
+
+def _is_users(code: CodeType) -> bool:
+    users = _users_code.get(code)
+    if users is None:
+        users = _users_code[code] = not code.co_filename.startswith((_OWN, _TORCH, "<"))
+    return users
+
+
+def user_line() -> str:
+    """file:line of that frame."""
+    frame = user_frame()
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
+
+
+@lru_cache(maxsize=1024)
+def place(path: str, line: int) -> str:
+    return f"{os.path.relpath(path) if path.startswith(os.getcwd()) else path}:{line}"

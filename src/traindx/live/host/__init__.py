@@ -1,0 +1,1 @@
+"""Being a guest in somebody else's process: starting there, patching and undoing it, children, ranks."""

@@ -1,0 +1,189 @@
+"""Measures how values are learnt from rewards and from other values: what targets, returns and advantages are made
+of, how large values get, whether the network that gives targets follows, and how many different transitions there
+are."""
+
+from __future__ import annotations
+
+import torch
+
+from traindx.live.events.hub import Hub
+from traindx.live.events.instrument import Criterion, Observer
+from traindx.live.events.places import user_line
+from traindx.live.rl.copies import Copies
+from traindx.live.rl.frames import Variables, running
+from traindx.live.rl.part import here
+from traindx.live.rl.relations import Relation, of_advantages, of_next_value, of_returns
+from traindx.live.rl.schedule import Schedule
+from traindx.live.rl.tracking import Track
+from traindx.live.rl.transitions import Transitions
+from traindx.measurements import BootstrapTargets, Exploration, ValueScale
+
+LOSSES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+GONE = 0.02  # share of random actions that explores next to nothing
+SMALLEST = 1e-3  # a smaller one keeps a division from zero
+MOST_TRIED = 24  # tensors that are tried as the next value
+
+
+class Bootstrapping(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._copies = Copies(hub)
+        self._transitions = Transitions(hub)
+        self._target: tuple[str, torch.Tensor, str] | None = None  # of the last regression: name, numbers, line
+        self._noted: Variables | None = None  # of the function that called it, which may have returned
+        self._relations: dict[str, list[int]] = {}  # form → looks, ends, through
+        self._values: dict[str, Track] = {}
+        self._rising: dict[str, int] = {}
+        self._reward = 0.0
+        self._discount: float | None = None
+        self._epsilon, self._gone_at = Track(), -1
+        self._schedule = Schedule(hub)
+        self._looking = False  # this update is looked at
+
+    def on_criterion(self, call: Criterion) -> None:
+        if call.name in LOSSES and call.output.requires_grad and self._schedule.due(call.output):
+            target = call.input if call.target.requires_grad else call.target
+            if not target.requires_grad:
+                self._target = (call.name, target.detach(), call.where)
+                self._noted = running()
+
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if not self._schedule.due(loss):
+            return
+        found = running()
+        if self._noted is not None:
+            found.merge(self._noted)
+        if not found.tensors.keys() & {"reward", "return"}:
+            self._schedule.idle += 1
+            return
+        self._schedule.looked()
+        self._looking = True
+        rewards = [here(one) for _, one in found.all("reward")]
+        self._reward = max([self._reward, *(float(one.abs().max()) for one in rewards)])
+        where = user_line()
+        self._take_targets(found, where)
+        self._take_recursions(found, where)
+        self._take_values(found)
+        self._take_exploration(found)
+        self._transitions.look(found)
+
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._looking:
+            self._copies.look(running(), optimizer)
+
+    def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
+        self._target = self._noted = None
+        self._looking = False
+
+    def _take_targets(self, found: Variables, where: str) -> None:
+        """target = reward + discount x next value, with any tensor of the script as the next value that fits."""
+        targets = [(one, line) for _, one, line in [self._target]] if self._target is not None else []
+        targets += [(one, where) for _, one in found.all("target") if not one.requires_grad]
+        for target, line in targets[:MOST_TRIED]:
+            for reward_name, reward in found.all("reward"):
+                for done_name, done in found.all("done"):
+                    if reward.numel() == target.numel() == done.numel() and target.numel() > 1:
+                        name, relation = _next_value(found, here(target), here(reward), here(done))
+                        if relation is not None:
+                            self._note("next-value", relation, found, (reward_name, done_name, name), line)
+                            return
+
+    def _take_recursions(self, found: Variables, where: str) -> None:
+        dones = [pair for pair in found.all("done") if pair[1].dim()]
+        # returns that are advantages added to values follow another recursion
+        valued = any(one.numel() > 1 for _, one in found.all("advantage")) and found.setting("lambda") is not None
+        for reward_name, reward in found.all("reward"):
+            for done_name, done in [*dones, ("", None)]:
+                if done is not None and done.shape != reward.shape:
+                    continue
+                for name, returns in found.all("return") if not valued else ():
+                    relation = of_returns(here(returns), here(reward), None if done is None else here(done))
+                    if relation is not None:
+                        self._note("return", relation, found, (name, reward_name, done_name), where)
+                        return
+                if done is not None and self._take_advantage(found, reward_name, reward, done_name, done, where):
+                    return
+
+    def _take_advantage(
+        self, found: Variables, reward_name: str, reward: torch.Tensor, done_name: str, done: torch.Tensor, where: str
+    ) -> bool:
+        gamma, lam = found.setting("gamma"), found.setting("lambda")
+        if gamma is None or lam is None:
+            return False
+        for name, advantage in found.all("advantage"):
+            for value_name, value in found.all("value"):
+                if value.shape == reward.shape == advantage.shape:
+                    relation = of_advantages(here(advantage), here(reward), here(value), here(done), gamma, lam)
+                    if relation is not None:
+                        self._note("advantage", relation, found, (name, reward_name, value_name, done_name), where)
+                        return True
+        return False
+
+    def _note(self, form: str, relation: Relation, found: Variables, names: tuple[str, ...], where: str) -> None:
+        sums = self._relations.setdefault(form, [0, 0, 0])
+        for index, value in enumerate((1, relation.ends, relation.through)):
+            sums[index] += value
+        self._discount = relation.discount
+        self.hub.measure(
+            BootstrapTargets(
+                looks=sums[0], ends=sums[1], through=sums[2], discount=relation.discount,
+                given=found.setting("gamma"), form=form, names=tuple(name for name in names if name), where=where,
+            )
+        )  # fmt: skip
+
+    def _take_values(self, found: Variables) -> None:
+        pair = next(
+            ((name, one) for name, one in found.all("next_value", "value", "target") if one.is_floating_point()), None
+        )
+        if pair is None:
+            return
+        name, value = pair
+        track = self._values.setdefault(name, Track())
+        size = float(here(value).abs().mean())
+        self._rising[name] = self._rising.get(name, 0) + (size > track.high)
+        track.add(size)
+        if not track.count:
+            return
+        discount = self._discount if self._discount is not None else found.setting("gamma")
+        self.hub.measure(
+            ValueScale(
+                looks=track.count, first=track.first, last=track.last, largest=track.high, reward=self._reward,
+                discount=discount, rising=self._rising[name] / track.count, where=name,
+            )
+        )  # fmt: skip
+
+    def _take_exploration(self, found: Variables) -> None:
+        named = found.settings.get("epsilon")
+        if named is None or not (named[1] == 0 or SMALLEST <= named[1] <= 1) or found.first("done") is None:
+            return
+        name, value = named
+        self._epsilon.add(value)
+        if value > GONE:
+            self._gone_at = -1
+        elif self._gone_at < 0:
+            self._gone_at = self.hub.step
+        track = self._epsilon
+        self.hub.measure(
+            Exploration(
+                looks=track.count, first=track.first, last=track.last, lowest=track.low, gone_at=self._gone_at,
+                where=name,
+            )
+        )  # fmt: skip
+
+    def on_models_freed(self) -> None:
+        self._copies.clear()
+
+
+def _next_value(
+    found: Variables, target: torch.Tensor, reward: torch.Tensor, done: torch.Tensor
+) -> tuple[str, Relation | None]:
+    candidates = [*found.all("next_value"), *found.all("target", "value"), *found.others]
+    for name, one in candidates[:MOST_TRIED]:
+        if one.numel() == target.numel() and one.is_floating_point():
+            relation = of_next_value(target, reward, done, here(one))
+            if relation is not None and relation.discount > 0:
+                return name, relation
+    return "", None
+
+
+OBSERVER = Bootstrapping

@@ -1,0 +1,253 @@
+"""Measures what a training that goes on from a checkpoint has restored: weights, the optimiser's state, the scheduler,
+random numbers and the place in the data."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.optim import Optimizer, lr_scheduler
+from torch.utils.data import DataLoader, SequentialSampler
+
+from traindx.live.events.hub import Hub, user_line
+from traindx.live.events.instrument import Observer, on_every_step
+from traindx.live.recording.values import Number
+from traindx.measurements import ResumedTraining
+
+STEPS = (
+    "global_step",
+    "step",
+    "steps",
+    "iteration",
+    "iterations",
+    "iter",
+    "iter_num",
+    "num_updates",
+    "it",
+    "i",
+    "batch_idx",
+)
+EPOCHS = ("epoch", "epochs", "start_epoch")
+KINDS = {
+    "optimizer": ("optim", "opt"),
+    "scheduler": ("sched",),
+    "rng": ("rng", "random"),
+}  # what a checkpoint holds beside weights, by words in its keys
+MAX_LOSSES = 60
+MAX_PLACES = 32
+MAX_COUNT = 10**12
+
+
+class Resuming(Observer):
+    def __init__(self, hub: Hub) -> None:
+        super().__init__(hub)
+        self._told: tuple[int, str] = (0, "step")  # how far the checkpoint was, by its own count
+        self._trainer = False
+        self._offered: set[str] = set()
+        self._from = ""  # the directory that was loaded from
+        self._saved: set[str] = set()  # directories the script saves to
+        self._where = ""
+        self._weights = self._optimizer = self._scheduler = self._random = self._seeded = False
+        self._batches = 0
+        self._loader: dict[str, Any] = {}
+        self._found: dict[str, Any] = {}  # what was measured at the first update
+        self._losses: list[Number] = []
+        self._schedulers: dict[int, int] = {}  # their counts, by optimiser
+
+    def attach(self) -> None:
+        hub = self.hub
+        hub.patch(torch, "load", self._around_read)
+        hub.patch(torch, "save", self._around_save)
+        hub.patch(torch.nn.Module, "load_state_dict", self._noting("_weights", line=True))
+        hub.patch(Optimizer, "load_state_dict", self._around_state)
+        hub.patch(lr_scheduler.LRScheduler, "load_state_dict", self._noting("_scheduler"))
+        for kind in (lr_scheduler.LambdaLR, lr_scheduler.SequentialLR, lr_scheduler.ChainedScheduler):
+            hub.patch(kind, "load_state_dict", self._noting("_scheduler"))
+        hub.patch(torch, "set_rng_state", self._noting("_random"))
+        hub.patch(torch, "manual_seed", self._noting("_seeded"))
+        hub.patch(lr_scheduler.LRScheduler, "__init__", self._around_scheduler)
+        self.hub.after_import("transformers.trainer_callback", self._watch_trainer)
+
+    def _watch_trainer(self) -> None:
+        import transformers.trainer_callback as trainer
+
+        self.hub.patch(trainer.CallbackHandler, "on_train_begin", self._around_begin)
+
+    def _around_begin(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def on_train_begin(handler: Any, args: Any, state: Any, *rest: Any, **kwargs: Any) -> Any:
+            made = getattr(state, "global_step", 0)
+            if isinstance(made, int) and made > 0 and not self.hub.step:
+                self._told, self._trainer, self._weights = (made, "step"), True, True
+            return original(handler, args, state, *rest, **kwargs)
+
+        return on_train_begin
+
+    def _noting(self, flag: str, *, line: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def around(original: Callable[..., Any]) -> Callable[..., Any]:
+            def noted(*args: Any, **kwargs: Any) -> Any:
+                result = original(*args, **kwargs)
+                if not self.hub.inside and not self.hub.step:
+                    setattr(self, flag, True)
+                    if line and self._told[0] and not self._where:
+                        self._where = user_line()
+                return result
+
+            return noted
+
+        return around
+
+    def _around_state(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def load_state_dict(optimizer: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(optimizer, state_dict, *args, **kwargs)
+            # libraries hand an optimiser its own empty state to move it to a device
+            if (
+                not self.hub.inside
+                and not self.hub.step
+                and isinstance(state_dict, Mapping)
+                and state_dict.get("state")
+            ):
+                self._optimizer = True
+            return result
+
+        return load_state_dict
+
+    def _around_scheduler(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def __init__(scheduler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> None:
+            original(scheduler, optimizer, *args, **kwargs)
+            if not self.hub.inside:
+                self._schedulers[id(optimizer)] = 0
+                self._counting = weakref.ref(scheduler)
+
+        return __init__
+
+    _counting: weakref.ref[Any] | None = None  # the scheduler built last, which is not kept alive
+
+    def _around_read(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def load(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if not self.hub.inside and not self.hub.step:
+                self.hub.guard(self, self._take, args[0] if args else kwargs.get("f"), result)
+            return result
+
+        return load
+
+    def _around_save(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def save(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            place = _folder(args[1] if len(args) > 1 else kwargs.get("f"))
+            if place and not self.hub.inside and len(self._saved) < MAX_PLACES:
+                self._saved.add(place)
+            return result
+
+        return save
+
+    def _take(self, file: Any, loaded: Any) -> None:
+        """What a file holds, by its keys alone. One of weights alone says nothing of how far it was."""
+        if not isinstance(loaded, Mapping):
+            return
+        keys = {str(key).lower(): value for key, value in list(loaded.items())[:MAX_PLACES]}
+        if not any(isinstance(value, Mapping) for value in keys.values()):
+            return
+        for kind, words in KINDS.items():
+            if any(word in key for word in words for key in keys):
+                self._offered.add(kind)
+        for names, counts in ((STEPS, "step"), (EPOCHS, "epoch")):
+            made = next((value for name in names if _is_count(value := keys.get(name))), 0)
+            if made:
+                self._told, self._from = (int(made), counts), _folder(file)
+                return
+
+    # --- until the first update ---------------------------------------------------------------------------------------
+
+    def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
+        if self.hub.step or not self._told[0]:
+            return
+        self._batches += 1
+        if not self._loader:
+            self._loader = _order_of(loader, self._seeded)
+
+    @property
+    def buffered(self) -> bool:
+        """Losses are needed one by one only after a checkpoint was loaded, and only the first ones."""
+        return not (self._told[0] and self._weights and len(self._losses) < MAX_LOSSES)
+
+    @on_every_step
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if self._told[0] and self._weights and len(self._losses) < MAX_LOSSES and loss.numel() == 1:
+            number = self.hub.number_of(loss)
+            if number is not None:
+                self._losses.append(number)
+        if not self.hub.step and not self._found.get("passes"):
+            self._found["passes"] = self._batches  # those before the first loss were passed over
+
+    def on_step(self, optimizer: Optimizer) -> None:
+        if not self.hub.step and self._told[0] and self._weights and "stateful" not in self._found:
+            self._look(optimizer)
+
+    def _look(self, optimizer: Optimizer) -> None:
+        state = [one for one in list(optimizer.state.values())[:8] if isinstance(one, Mapping)]
+        scheduler = self._counting() if self._counting is not None else None
+        steps = getattr(scheduler, "last_epoch", 0)
+        self._found |= {
+            "stateful": bool(optimizer.param_groups[0].get("betas") or optimizer.param_groups[0].get("momentum")),
+            "optimizer_loaded": self._optimizer or any(len(one) for one in state),
+            "scheduled": scheduler is not None,
+            "scheduler_steps": steps if isinstance(steps, int) else 0,
+        }
+
+    def on_end(self) -> None:
+        passed = max(self._found.pop("passes", 0) - 1, 0)
+        if "stateful" not in self._found:
+            return
+        found, self._found = self._found, {}
+        loader = dict(self._loader)
+        losses = [one.value for one in self._losses if one.value is not None]
+        self.hub.measure(
+            ResumedTraining(
+                steps_before=self._told[0],
+                counts=self._told[1],
+                own=bool(self._from) and self._from in self._saved,
+                trainer=self._trainer,
+                offered=tuple(sorted(self._offered)),
+                scheduler_loaded=self._scheduler or found["scheduler_steps"] > 1,
+                rng_loaded=self._random,
+                loader=bool(loader),
+                epoch_batches=loader.get("batches", 0),
+                skipped=passed + loader.get("skipped", 0),
+                repeats_order=loader.get("repeats", False),
+                losses=tuple(losses),
+                where=self._where,
+                **found,
+            )
+        )
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value < MAX_COUNT
+
+
+def _folder(file: Any) -> str:
+    return os.path.dirname(os.path.abspath(file)) if isinstance(file, str | os.PathLike) else ""
+
+
+def _order_of(loader: Any, seeded: bool) -> dict[str, Any]:
+    """How a loader orders its samples, and how many batches it leaves out at first."""
+    left_out = [getattr(one, "skip_batches", 0) for one in (loader, getattr(loader, "batch_sampler", None))]
+    try:
+        batches = len(loader)
+    except Exception:  # a stream has no length
+        batches = 0
+    inner = getattr(loader, "base_dataloader", loader)
+    sampler = getattr(inner, "sampler", None)
+    ordered = isinstance(sampler, SequentialSampler) and isinstance(inner, DataLoader)
+    return {
+        "batches": batches + sum(one for one in left_out if isinstance(one, int)),
+        "skipped": max((one for one in left_out if isinstance(one, int)), default=0),
+        "repeats": (ordered or seeded) and not hasattr(loader, "load_state_dict"),
+    }
+
+
+OBSERVER = Resuming

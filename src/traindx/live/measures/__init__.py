@@ -1,0 +1,1 @@
+"""What instruments compute with: functions that measure one thing each and hold no state of a training."""

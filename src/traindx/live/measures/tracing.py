@@ -1,0 +1,304 @@
+"""Which line of the user's code made each tensor of a step, and of what: a TorchFunctionMode that is there for the
+first steps only.
+
+It keeps no tensor alive and changes none. It steps aside for whatever would behave otherwise while a mode is there:
+models in evaluation (fused kernels), compiled parts, and loss functions that warn with the line of their caller."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from traindx.live.events.places import own_frame, place
+from traindx.live.host.patches import hide
+from traindx.live.measures.rows import watchable
+
+MAX_OPERATIONS = 4000  # of a step; an unrolled loop is traced in part
+MAX_DEPTH = 40  # frames between an operation and the user's line
+RANGE_ELEMENTS = 1 << 18
+RANGE_SECONDS = 0.01  # that the ranges of one trace may take
+_READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__array__"})
+# what makes a tensor out of plain numbers
+_MAKES = frozenset({"tensor", "as_tensor", "from_numpy", "scalar_tensor", "asarray", "FloatTensor"})
+_IGNORED = frozenset({
+    "__set__", "backward", "register_hook", "size", "dim", "__len__", "is_floating_point", "numel", "stride",
+    "is_complex",
+    "__repr__", "__format__", "is_nonzero", "__bool__", "retain_grad", "_is_view", "data_ptr", "element_size",
+    "storage_offset",
+})  # fmt: skip
+_CONTAINERS = "torch.nn.modules.container"
+_LOSSES = "torch.nn.modules.loss"
+
+
+@dataclass(slots=True)
+class Made:
+    """One operation. `inputs` are the numbers of those that made what it was given; `leaves` parameters among it."""
+
+    line: str
+    operation: str
+    shape: tuple[int, ...]
+    grad: bool  # its result carries a gradient
+    cut: bool  # what it was given did, and its result does not
+    inputs: tuple[int, ...]
+    leaves: tuple[int, ...]
+    low: float | None = None
+    high: float | None = None
+    module: str = ""  # the class of torch's module that it stands in
+    made_at: str = ""  # where that was constructed
+    contained: bool = False  # it was called by a container of torch's, not by the user's line
+    constant: float | None = None  # a number beside the tensor
+    source: str = ""  # the variable of a tensor that was made before
+
+
+@dataclass
+class Lines:
+    """Where modules were constructed, by id, while they live."""
+
+    known: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = field(default_factory=dict)
+
+    def of(self, module: Any) -> str:
+        found = self.known.get(id(module))
+        return found[1] if found is not None and found[0]() is module else ""
+
+
+class Trace(TorchFunctionMode):
+    def __init__(self, lines: Lines, is_ours: Callable[[], bool]) -> None:
+        super().__init__()
+        self._is_ours = is_ours
+        self._thread = threading.get_ident()
+        self.lines = lines
+        self.made: list[Made] = []
+        self.whole = True
+        self.seconds = 0.0
+        self.fault: Exception | None = None
+        self._known: dict[int, tuple[weakref.ref[torch.Tensor], int]] = {}
+        self._reads: int | None = None  # the last number that was read out of something with a gradient
+        self._shared: dict[int, int] = {}  # by place in memory: what was handed to numpy
+        self._ranges = 0.0
+        self._pushed = False
+        self._aside = 0
+
+    # --- on and off ---------------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        self._aside = 0
+        self._push()
+
+    def stop(self) -> None:
+        self._aside = 0
+        self._pop()
+
+    @property
+    def active(self) -> bool:
+        return self._pushed
+
+    def step_aside(self) -> None:
+        self._aside += 1
+        self._pop()
+
+    def come_back(self, *, wanted: bool) -> None:
+        self._aside = max(0, self._aside - 1)
+        if wanted and not self._aside:
+            self._push()
+
+    def _push(self) -> None:
+        if not self._pushed and threading.get_ident() == self._thread:
+            self.__enter__()  # type: ignore[no-untyped-call]
+            self._pushed = True
+
+    def _pop(self) -> None:
+        """Leave the stack of modes, also where modes of the user lie on top."""
+        if not self._pushed:
+            return
+        self._pushed = False
+        if threading.get_ident() != self._thread:
+            return  # a stack is a thread's own: ours stays there and looks away
+        above = []
+        while torch._C._len_torch_function_stack():
+            mode = torch._C._pop_torch_function_stack()
+            if mode is self:
+                break
+            above.append(mode)
+        for mode in reversed(above):
+            torch._C._push_on_torch_function_stack(mode)
+
+    # --- recording ----------------------------------------------------------------------------------------------------
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **kwargs) if kwargs else func(*args)
+        if self._pushed and self.whole and self.fault is None and not self._is_ours():
+            began = time.perf_counter()
+            try:
+                self.note(getattr(func, "__name__", ""), func, args, kwargs or {}, result)
+            except Exception as error:  # ours: it ends the trace, not the training
+                self.fault = error
+            self.seconds += time.perf_counter() - began
+        return result
+
+    def note(self, name: str, func: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
+        """One operation has run."""
+        if name in _IGNORED:
+            return
+        name = _plain(name, func)
+        results = [one for one in _tensors(result) if one is not None][:4]
+        given = list(_tensors((args, list(kwargs.values()))))[:16]
+        reads = name in _READS and bool(given) and given[0].requires_grad
+        reads = reads or (name in _READS and self._of(given[0]) is not None if given else False)
+        if not results and not reads:
+            return
+        if len(self.made) >= MAX_OPERATIONS:
+            self.whole = False
+            return
+        known = [number for one in given if (number := self._of(one, name)) is not None]
+        if name in _MAKES and not known and self._reads is not None:
+            known = [self._reads]
+        carries = any(one.requires_grad for one in given)
+        carries = carries or (name in _READS and self.made[known[0]].grad if known else False)
+        grad = any(one.requires_grad and not (name in _MAKES and one.is_leaf) for one in results)
+        frame = own_frame()
+        line, module, contained = _place(frame)
+        shaped = results[0] if results else given[0]
+        made = Made(
+            line, name, tuple(shaped.shape) if _has_shape(shaped) else (), grad, carries and not grad,
+            tuple(dict.fromkeys(known)), tuple(id(one) for one in given if one.is_leaf and one.requires_grad),
+            module=type(module).__name__ if module is not None else "", made_at=self.lines.of(module),
+            contained=contained, constant=_number_in(args),
+            source=_variable(given[0], frame) if given and frame is not None and self._of(given[0]) is None else "",
+        )  # fmt: skip
+        if results:
+            made.low, made.high = self._range(results[0])
+        number = len(self.made)
+        self.made.append(made)
+        if reads:
+            self._reads = number
+            if name == "numpy" and watchable(given[0]):
+                self._shared[given[0].data_ptr()] = number
+        for one in results:
+            if name in _MAKES or not (one.is_leaf and one.requires_grad):
+                self._known[id(one)] = (weakref.ref(one), number)
+
+    def number_of(self, tensor: torch.Tensor) -> int | None:
+        return self._of(tensor)
+
+    def _of(self, tensor: torch.Tensor, operation: str = "") -> int | None:
+        found = self._known.get(id(tensor))
+        if found is None or found[0]() is not tensor:
+            # `from_numpy` cannot be seen: what it gives lies where the array does
+            again = self._shared and operation != "numpy" and watchable(tensor) and not tensor.requires_grad
+            return self._shared.get(tensor.data_ptr()) if again else None
+        if (
+            tensor.requires_grad and not tensor.is_leaf and not self.made[found[1]].grad
+        ):  # a function of the user's own took it up
+            self.made[found[1]].grad, self.made[found[1]].cut = True, False
+        return found[1]
+
+    def _range(self, tensor: torch.Tensor) -> tuple[float | None, float | None]:
+        if self._ranges > RANGE_SECONDS or not _is_quiet() or not _has_shape(tensor):
+            return None, None
+        plain = watchable(tensor) and tensor.layout == torch.strided and not tensor.is_complex()
+        if not plain or not 0 < tensor.numel() <= RANGE_ELEMENTS:
+            return None, None
+        began = time.perf_counter()
+        with torch._C.DisableTorchFunction():
+            low, high = (float(one) for one in torch.aminmax(tensor.detach()))
+        self._ranges += time.perf_counter() - began
+        return low, high
+
+
+hide(Trace.__torch_function__)
+
+
+def _is_quiet() -> bool:
+    """Nobody would see an operation of ours: no mode of the user's below torch, no profiler, no function transform."""
+    return not (
+        torch._C._len_torch_dispatch_stack()
+        or torch._C._autograd._profiler_enabled()
+        or torch._C._functorch.peek_interpreter_stack() is not None
+    )
+
+
+def _has_shape(tensor: torch.Tensor) -> bool:
+    return not getattr(tensor, "is_nested", False)
+
+
+def _plain(name: str, func: Any) -> str:
+    """'__get__' of a property by the name of the property: `data`, `T`, `grad`."""
+    if name == "__get__":
+        return str(getattr(getattr(func, "__self__", None), "__name__", name))
+    return name
+
+
+def _place(frame: FrameType | None) -> tuple[str, Any, bool]:
+    """The user's line, torch's module that it calls, and whether a container of torch's called that."""
+    if frame is None:
+        return "", None, False
+    module, contained = _module_below(frame)
+    return place(frame.f_code.co_filename, frame.f_lineno), module, contained
+
+
+def _variable(tensor: torch.Tensor, frame: FrameType) -> str:
+    """The name under which a line can read this tensor."""
+    if tensor.requires_grad:
+        return ""
+    for name in frame.f_code.co_names + frame.f_code.co_varnames:
+        if frame.f_locals.get(name) is tensor or frame.f_globals.get(name) is tensor:
+            return name
+    return ""
+
+
+def _number_in(args: Any) -> float | None:
+    for one in args[:2] if isinstance(args, tuple) else ():
+        if isinstance(one, int | float) and not isinstance(one, bool):
+            return float(one)
+    return None
+
+
+def _tensors(value: Any, depth: int = 2) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth and isinstance(value, list | tuple):
+        for one in value[:64]:
+            yield from _tensors(one, depth - 1)
+
+
+def _module_below(users: FrameType) -> tuple[Any, bool]:
+    """The innermost module of torch's between an operation and the user's line."""
+    frame: FrameType | None = sys._getframe(1)
+    found, contained = None, False
+    for _ in range(MAX_DEPTH):
+        if frame is None or frame is users:
+            break
+        if frame.f_code.co_name == "forward":
+            module = frame.f_locals.get("self")
+            if isinstance(module, torch.nn.Module) and not type(module).__module__.startswith(_LOSSES):
+                if found is None:
+                    found = module
+                elif type(module).__module__ == _CONTAINERS:
+                    contained = True
+        frame = frame.f_back
+    return found, contained
+
+
+def ancestors(made: list[Made], start: int, most: int, *, through_cuts: bool = True) -> Iterable[int]:
+    """Operations before one, nearest first; only along gradients where cuts are not passed."""
+    waiting, seen = [start], {start}
+    while waiting and most:
+        number = waiting.pop(0)
+        most -= 1
+        yield number
+        if not through_cuts and made[number].cut:
+            continue
+        # what carries the gradient first: the path from the loss to the parameters
+        for parent in sorted(made[number].inputs, key=lambda one: (not made[one].grad, -one)):
+            if parent not in seen:
+                seen.add(parent)
+                waiting.append(parent)

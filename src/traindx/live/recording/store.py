@@ -1,0 +1,214 @@
+"""The recording on disk: a directory `NAME.traindx` with one append-only file of JSON lines for each rank.
+
+Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most.
+Lines are written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step,
+under 'names' of their own or those of an earlier line; 'measured' what an instrument measured (`traindx.measurements`
+has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that the
+process came to its end, which the last line of a process that was killed is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+from traindx.secrets import hidden_value
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+STATE = "state.pt"  # a kept state of the training, beside the lines
+FLUSH_SECONDS = 0.7
+NAMED = 16  # names from which a list of them is written once and referred to afterwards
+MOST_LISTS = 4096
+END = b'{"k": "end"}'
+END_WITHIN = 1 << 16  # bytes from the end of a file: findings of probes may follow its end
+LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
+SCRUBBED = frozenset({"meta", "config", "event", "fact"})  # kinds of lines that hold words of the user's
+MOST_TOGETHER = 64  # trainings of one command that are told apart
+
+
+class Store:
+    """Writes one rank's file. Any error of the disk closes it for good: `broken` then holds the reason."""
+
+    def __init__(self, folder: Path, rank: int = 0) -> None:
+        self.broken: str | None = None
+        self._rows: list[tuple[tuple[str, ...], list[float]]] = []
+        self._lines: list[str] = []
+        self._lists: dict[tuple[str, ...], int] = {}
+        self._last = time.monotonic()
+        self._file: Any = None
+        self.folder, self.path = folder, folder / f"rank-{rank}.jsonl"
+        try:
+            self._open()
+        except OSError as error:
+            self.broken = f"cannot write {self.path}: {error.strerror or error}"
+
+    def _open(self) -> None:
+        """The file stays open as long as the training runs. Trainings that run side by side are recorded apart."""
+        number, folder = 1, self.folder
+        while self._file is None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = open(self.path, "a", encoding="utf-8", buffering=1 << 16, opener=for_owner)  # noqa: SIM115
+            if number >= MOST_TOGETHER or _is_free(file):
+                self._file = file
+            else:
+                file.close()
+                number += 1
+                self.folder = folder / f"training-{number}"
+                self.path = self.folder / self.path.name
+
+    def line(self, kind: str, **values: Any) -> None:
+        """Something that is written once: a fact, an event, the settings."""
+        if self.broken is None:
+            kept = hidden_value("", values) if kind in SCRUBBED else values
+            self._lines.append(json.dumps({"k": kind, **kept}, default=str))
+
+    def row(self, step: float, values: Mapping[str, float]) -> None:
+        """The values of one step; neighbouring rows with the same names are written together."""
+        if self.broken is None:
+            self._rows.append((tuple(values), [step, *values.values()]))
+
+    def due(self) -> bool:
+        return time.monotonic() - self._last >= FLUSH_SECONDS
+
+    def flush(self) -> None:
+        """Hand everything to the operating system, which keeps it even if the process is killed."""
+        self._last = time.monotonic()
+        if self.broken is not None or self._file is None:
+            return
+        for names, group in groupby(self._rows, key=itemgetter(0)):
+            form = f"[{', '.join(['%.9g'] * (len(names) + 1))}]"
+            rows = [_row(form, row) for _, row in group]
+            for start in range(0, len(rows), LINE_ROWS):
+                block = ", ".join(rows[start : start + LINE_ROWS])
+                self._lines.append(f'{{"k": "rows", "names": {self._names(names)}, "rows": [{block}]}}')
+        self._rows.clear()
+        if not self._lines:
+            return
+        try:
+            self._file.write("\n".join(self._lines) + "\n")
+            self._file.flush()
+        except (OSError, ValueError) as error:
+            self.broken = f"cannot write {self.path}: {error}"
+        self._lines.clear()
+
+    def _names(self, names: tuple[str, ...]) -> str:
+        """The names as they stand in a line of rows: a long list is written the first time only, in a line before."""
+        number = self._lists.get(names)
+        if number is None:
+            if len(names) < NAMED or len(self._lists) >= MOST_LISTS:
+                return json.dumps(names)
+            number = self._lists[names] = len(self._lists)
+            self.line("names", of=number, names=names)
+        return str(number)
+
+    def end(self) -> None:
+        """The process came to its end, whether by itself or by an exception: nothing is missing."""
+        self.line("end")
+        self.close()
+
+    def close(self) -> None:
+        self.flush()
+        if self._file is not None:
+            try:
+                self._file.close()
+            except OSError as error:
+                self.broken = self.broken or f"cannot write {self.path}: {error}"
+            self._file = None
+
+
+def for_owner(path: str, flags: int) -> int:
+    """Open a file that only its owner may read: settings and messages are nobody else's business."""
+    return os.open(path, flags, 0o600)
+
+
+def _is_free(file: Any) -> bool:
+    """Lock a file; False where another process has done so. The lock goes with the process, however that ends. Where
+    the system knows no locks, nobody else is assumed."""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _row(form: str, row: list[float]) -> str:
+    """Nine digits tell any two numbers of single precision apart and take half the room of all seventeen."""
+    text = form % tuple(row)
+    return json.dumps(row) if "n" in text else text  # NaN and Inf are spelled otherwise in JSON
+
+
+def note_end(folder: Path, code: int) -> None:
+    """How a process ended that did not write its end itself, as its parent saw it: killed by a signal, or gone without
+    its exit handlers."""
+    for path in folder.rglob("rank-*.jsonl"):
+        try:
+            with path.open("rb+") as file:
+                file.seek(max(0, path.stat().st_size - END_WITHIN))
+                last = file.read()
+                if END in last:
+                    continue
+                lines = [json.dumps({"k": "event", **_ended(code)})] if code else []
+                file.write(("\n".join(["", *lines, END.decode()]) + "\n").encode())
+        except OSError:
+            continue
+
+
+def _ended(code: int) -> dict[str, str]:
+    if code > 128:
+        try:
+            name = signal.Signals(code - 128).name
+        except ValueError:
+            name = f"signal {code - 128}"
+        return {"event": "killed", "text": f"ended by {name}"}
+    return {"event": "traceback", "text": f"left with exit code {code}"}
+
+
+def fresh_folder(name: str, parent: Path) -> Path:
+    """A directory of this name that does not exist yet: NAME.traindx, NAME-2.traindx, …"""
+    for number in range(1, 10_000):
+        folder = parent / (f"{name}.traindx" if number == 1 else f"{name}-{number}.traindx")
+        if not folder.exists():
+            return folder
+    return parent / f"{name}-{os.getpid()}.traindx"
+
+
+def unused_folder(folder: Path) -> Path:
+    """The directory that was asked for, or one numbered like it where that holds another recording already."""
+    if not any(folder.glob("rank-*.jsonl")):
+        return folder
+    return fresh_folder(folder.name.removesuffix(".traindx"), folder.parent)
+
+
+def shared_folder(folder: Path, rank: int, world: int) -> Path:
+    """The same for all ranks of a training, which come here one by one and do not talk to each other: a directory
+    without this rank's file in which nobody but ranks of so many has written."""
+    name = folder.name.removesuffix(".traindx")
+    for number in range(1, 10_000):
+        place = folder if number == 1 else folder.parent / f"{name}-{number}.traindx"
+        if not (place / f"rank-{rank}.jsonl").exists() and all(
+            _world(path) in (None, world) for path in place.glob("rank-*.jsonl")
+        ):
+            return place
+    return folder.parent / f"{name}-{os.getpid()}.traindx"
+
+
+def _world(path: Path) -> int | None:
+    """Of how many ranks this file's is one; a file that was only just begun is a contemporary's."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            return int(json.loads(file.readline())["world"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,71 @@
+"""Stable-Baselines3: tables on the terminal, progress.csv, TensorBoard."""
+
+from __future__ import annotations
+
+from traindx.objectives import base
+from traindx.objectives.base import Trainer
+
+TRAINER = Trainer(
+    id="sb3",
+    title="Stable-Baselines3",
+    task="rl",
+    signs=(
+        ("rollout/ep_rew_mean",),
+        ("rollout/ep_rew_mean", "time/*"),
+        ("ep_rew_mean", "ep_len_mean"),
+        ("ep_rew_mean", "ep_len_mean", "total_timesteps"),
+        ("eval/mean_reward", "eval/mean_ep_length"),
+        ("train/policy_gradient_loss", "train/value_loss"),
+    ),
+    series={
+        "rollout/ep_rew_mean": base.REWARD,
+        "ep_rew_mean": base.REWARD,
+        "rollout/ep_len_mean": base.EPISODE_LENGTH,
+        "ep_len_mean": base.EPISODE_LENGTH,
+        "rollout/success_rate": base.SCORE,
+        "rollout/exploration_rate": base.UNITS,
+        "eval/mean_reward": base.VAL_REWARD,
+        "eval/mean_ep_length": base.UNITS,
+        "train/approx_kl": base.UPDATE_KL,
+        "approx_kl": base.UPDATE_KL,
+        "train/clip_fraction": base.CLIP_FRACTION,
+        "clip_fraction": base.CLIP_FRACTION,
+        "train/clip_range": base.UNITS,
+        "train/entropy_loss": base.NEGATED_ENTROPY,
+        "entropy_loss": base.NEGATED_ENTROPY,
+        "train/ent_coef": base.UNITS,
+        "train/ent_coef_loss": base.UNITS,
+        "train/explained_variance": base.EXPLAINED,
+        "explained_variance": base.EXPLAINED,
+        "train/loss": base.PART,
+        "train/policy_gradient_loss": base.POLICY_LOSS,
+        "policy_gradient_loss": base.POLICY_LOSS,
+        "policy_loss": base.POLICY_LOSS,
+        "train/value_loss": base.VALUE_LOSS,
+        "value_loss": base.VALUE_LOSS,
+        "train/critic_loss": base.VALUE_LOSS,
+        "critic_loss": base.VALUE_LOSS,
+        "train/actor_loss": base.POLICY_LOSS,
+        "actor_loss": base.POLICY_LOSS,
+        "train/std": base.ACTION_STD,
+        "std": base.ACTION_STD,
+        "train/learning_rate": base.LR,
+        "learning_rate": base.LR,
+        "time/fps": base.THROUGHPUT,
+        "fps": base.THROUGHPUT,
+        "train/n_updates": base.UNITS,
+    },
+    objective=("rollout/ep_rew_mean", "ep_rew_mean", "eval/mean_reward"),
+    normal=(
+        "The value loss may rise while the policy gets better: larger returns are harder to predict.",
+        "The policy loss hovers around 0; train/entropy_loss is minus the entropy and rises towards 0.",
+    ),
+    example={
+        "rollout/ep_rew_mean": 131.2, "rollout/ep_len_mean": 131.2, "time/fps": 812, "time/time_elapsed": 31,
+        "train/approx_kl": 0.009, "train/clip_fraction": 0.08, "train/clip_range": 0.2, "train/entropy_loss": -0.61,
+        "train/explained_variance": 0.4, "train/learning_rate": 0.0003, "train/loss": 12.1,
+        "train/policy_gradient_loss": -0.012, "train/value_loss": 41.0,
+    },
+    sources=("https://stable-baselines3.readthedocs.io/en/master/common/logger.html",),
+    passes=10,
+)  # fmt: skip

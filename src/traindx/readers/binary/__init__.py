@@ -1,0 +1,1 @@
+"""Binary formats: record framing, protobuf's wire format, checksums, sqlite."""

@@ -1,0 +1,1 @@
+"""Tables and JSON: cells, columns and rows in bounded memory."""

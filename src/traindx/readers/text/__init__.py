@@ -1,0 +1,1 @@
+"""Text logs: from the lines of a terminal to named numbers and counters."""

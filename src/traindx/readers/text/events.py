@@ -1,0 +1,180 @@
+"""What a log says happened besides numbers: tracebacks, memory running out, kills, early stops, the end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from traindx.readers.text.lines import read_prefix
+from traindx.run import Event
+
+EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
+_MAX_EVENTS = 60
+_MAX_TIMES = 8  # the same event
+_FAR = 2 * 50  # places, of which a line has two, since it was last said
+_MAX_TEXT = 300
+_MAX_HEARD = 1000  # characters of a line of a traceback
+_MAX_SPOTTED = 2000  # characters of a line that may announce something
+_MAX_TRACEBACK = 400  # lines; an unfinished one ends there
+
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
+_EXCEPTION = re.compile(
+    r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()"
+)
+_SIGNS: tuple[tuple[EventKind, str], ...] = (
+    (
+        "oom",
+        r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory|^\W*out of "
+        r"memory|OutOfMemoryError|"
+        r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom[-_]kill",
+    ),
+    ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
+    (
+        "killed",
+        r"^\s*Killed\s*$|^\S+: line \d+: +\d+ (?:Killed|Terminated|Aborted)\b|^srun: error: .*: "
+        r"(?:Killed|Terminated|Aborted|Bus error)\b|"
+        r"terminated by signal \d|\bexit code 137\b|^\s*Aborted\s*$|\bBus "
+        r"error\b|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: "
+        r".*CANCELLED|"
+        r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)",
+    ),
+    (
+        "traceback",
+        r"Watchdog caught collective operation timeout|NCCL (?:error|operation|communicator).{0,80}(?:timed "
+        r"out|abort|:)|"
+        r"^terminate called after "
+        r"throwing|\bChildFailedError\b|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
+        r"device-side assert|RuntimeError: |Fatal Python error",
+    ),
+    (
+        "early-stop",
+        r"early\s?-?stopping?\b(?!.{0,30}(?:patience\s*[:=]|counter|enabled|=\s*\w))(?:.{0,60}(?:trigger|reach|stop|epoch|at\s|!|\.)|\s*$)|"
+        r"^\s*Early stopping, best iteration|^\s*Stopping early|Training stopped early|ran out of patience|loss is "
+        r"(?:nan|inf)\w*,? stopping",
+    ),
+    (
+        "finished",
+        r"\btraining\b(?! loss| time per| set| data| step| "
+        r"acc)[^.:=]{0,24}\b(?:complete|completed|finished|done|ended)\b|"
+        r"^\W*Training time:?\s+\d|`Trainer\.fit` stopped: `max_|'train_runtime'|\bfinished training\b|\bdone "
+        r"training\b|"
+        r"exiting program (?:at|after)|epochs completed in \d|^\s*Optimization (?:finished|done)",
+    ),
+    (
+        "warning",
+        r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan "
+        r"(?:loss|gradient)s? detected",
+    ),
+)
+_RULES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _SIGNS)
+# asked first, so that a line costs one search and not one per rule
+_TRIGGER = re.compile(
+    r"Traceback|memory|exhausted|ALLOC_FAILED|oom[-_]kill|DataLoader|bus error|killed|aborted|exit code|terminate "
+    r"called|ChildFailed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
+    r"TIME LIMIT|terminated|exitcode|segmentation|core dumped|watchdog|nccl|CUDA "
+    r"error|assert|RuntimeError|fatal|early|stopp|patience|"
+    r"training|train_runtime|Trainer|exiting|completed|optimization|Warning|loss is|finite|nan (?:loss|grad)",
+    re.IGNORECASE,
+)
+_NOT_THE_END = re.compile(
+    r"^\W*to (?:update|disable)|\bepoch\s*\[?\d+|\bstep\s*\d+|will be|not yet|once|when|until|if training",
+    re.IGNORECASE,
+)
+_BORING = re.compile(
+    r"deprecat|FutureWarning|symlink|tokenizers_parallelism|pin_memory|font|mkldnn|TypedStorage", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class _Pending:
+    lines: int = 0
+    last: str = ""
+
+
+@dataclass(slots=True)
+class EventLog:
+    """Collects events with their place in the file; the same one said by every rank counts once, said again much later
+    it may be that of another run in the file."""
+
+    found: list[tuple[int, Event]] = field(default_factory=list)
+    _known: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # how often, and where last
+    _pending: _Pending | None = None
+
+    @property
+    def listening(self) -> bool:
+        """Whether a traceback is open, so that the next lines belong to it."""
+        return self._pending is not None
+
+    def spot(self, line: str) -> EventKind | Literal["open"] | None:
+        """What this line announces, None for almost all lines."""
+        if len(line) > _MAX_SPOTTED or not _TRIGGER.search(line):
+            return None
+        if _TRACEBACK.search(line):
+            return "open"
+        for kind, pattern in _RULES:
+            match = pattern.search(line)
+            if match is None:
+                continue
+            if (
+                kind == "early-stop"
+                and _NOT_THE_END.search(line)
+                and not re.search(r"trigger|stopp(?:ed|ing) (?:early|train)", line, re.IGNORECASE)
+            ):
+                continue
+            if (
+                kind == "finished"
+                and "Trainer.fit" not in line
+                and (_NOT_THE_END.search(line) or len(line) > 200 + read_prefix(line).end)
+            ):
+                continue
+            if kind == "warning" and _BORING.search(line):
+                continue
+            return kind
+        return None
+
+    def note(self, kind: EventKind | Literal["open"], line: str, place: int) -> None:
+        if kind == "open":
+            self._pending = _Pending()
+            return
+        text = line[read_prefix(line).end :].strip()
+        if kind == "warning" and "Warning:" in text:
+            text = text[text.index("Warning:") + 9 :].strip()
+        self._add(kind, text, place)
+
+    def hear(self, line: str, place: int) -> None:
+        """One more line while a traceback is open."""
+        assert self._pending is not None
+        message = line[:_MAX_HEARD][read_prefix(line[:_MAX_HEARD]).end :].rstrip()
+        pending = self._pending
+        pending.lines += 1
+        if _EXCEPTION.match(message) and not message.startswith((" ", "\t")):
+            self._pending = None
+            self._add(_kind_of(message), message.strip(), place)
+        elif pending.lines > _MAX_TRACEBACK:
+            self._pending = None
+            self._add("traceback", pending.last or "a traceback without its end", place)
+        elif message.strip():
+            pending.last = message.strip()
+
+    def close(self, place: int) -> None:
+        """The file ended inside a traceback."""
+        if self._pending is not None and self._pending.lines:
+            self._add("traceback", self._pending.last or "a traceback without its end", place)
+        self._pending = None
+
+    def _add(self, kind: EventKind, text: str, place: int) -> None:
+        key = (kind, re.sub(r"\d+", "0", text)[:120])
+        times, last = self._known.get(key, (0, -_FAR))
+        again = kind in ("finished", "early-stop") or (place - last >= _FAR and times < _MAX_TIMES)
+        self._known[key] = (times + again, place)
+        if again and len(self.found) < _MAX_EVENTS:
+            self.found.append((place, Event(kind, text[:_MAX_TEXT])))
+
+
+def _kind_of(message: str) -> EventKind:
+    if re.search(r"out of memory|OutOfMemory", message, re.IGNORECASE):
+        return "oom"
+    if message.startswith("KeyboardInterrupt"):
+        return "killed"
+    return "dataloader" if "DataLoader worker" in message else "traceback"

@@ -1,0 +1,76 @@
+"""What the symptoms of policies and preferences share: levels early and late, and what a reward did meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from traindx.run import Series
+from traindx.signals import Signals
+from traindx.signals.choose import usable
+from traindx.signals.curve import Curve
+from traindx.signals.inside import learned
+from traindx.signals.stats import mann_kendall
+from traindx.thresholds import Threshold
+
+ROWS = Threshold(20, "rows", "medians of a quarter of fewer rows rest on less than five values")
+TREND = Threshold(3.0, "standard deviations (Mann-Kendall)", "one in 700 runs without a trend goes as far")
+LEVELS = Threshold(3.0, "times the uncertainty of a level", "one in 700 runs without a change goes as far")
+NOT_RL = "No reward is logged: this is no reinforcement learning, as far as the log shows."
+
+
+def named(signals: Signals, kind: str, parts: Sequence[str] | None = None) -> Series | None:
+    """The longest series of a kind in training; `parts`: only those, in this order of preference."""
+    found = [one for one in usable(signals.run, kind) if one.meaning.split in ("", "train") and _finite(one).size]
+    for part in parts or ():
+        of_part = [one for one in found if one.meaning.part == part]
+        if of_part:
+            return max(of_part, key=len)
+    return max(found, key=len, default=None) if parts is None else None
+
+
+def early(series: Series, share: float = 0.25) -> float:
+    """The median over the first rows."""
+    values = _finite(series)
+    return float(np.median(values[: max(1, round(len(values) * share))]))
+
+
+def late(series: Series, share: float = 0.25) -> float:
+    """The median over the last rows."""
+    values = _finite(series)
+    return float(np.median(values[-max(1, round(len(values) * share)) :]))
+
+
+def enough(series: Series | None) -> bool:
+    return series is not None and ROWS.reached(len(_finite(series)))
+
+
+def span(series: Series) -> tuple[float, float]:
+    return float(series.steps[0]), float(series.steps[-1])
+
+
+def rewarded(signals: Signals) -> bool:
+    """Whether the reward clearly rose and is still up: what looks odd beside it does no harm."""
+    return bool(learned(signals.reward))
+
+
+def risen(signals: Signals) -> str:
+    """What excuses an oddity of a policy that gets better all the same."""
+    return "The reward rose all the same." if rewarded(signals) else ""
+
+
+def trend(curve: Curve) -> float:
+    """How clearly a curve goes one way: above 0 it gets worse, below 0 better."""
+    return float(mann_kendall(curve.bins.median))
+
+
+def change(curve: Curve) -> float:
+    """From the first quarter to the last, in units of a level's uncertainty; above 0 is worse."""
+    quarter = max(1, len(curve.bins.median) // 4)
+    moved = float(np.median(curve.bins.median[-quarter:]) - np.median(curve.bins.median[:quarter]))
+    return moved / max(curve.level_noise, 1e-300)
+
+
+def _finite(series: Series) -> np.ndarray:
+    return series.values[np.isfinite(series.values)]

@@ -1,0 +1,66 @@
+"""reward-falls: the policy earns less than it did at first."""
+
+from __future__ import annotations
+
+from traindx.diagnosis import Observation
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.policy import LEVELS, NOT_RL, TREND, change, span, trend
+from traindx.symptoms.recipes import flat, ramp, then
+from traindx.thresholds import Threshold
+
+ID = "reward-falls"
+ROWS = Threshold(20, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged")
+CLEAR = Threshold(3.0, "standard deviations (Mann-Kendall)", "one in 700 runs without a trend goes as far", strong=6.0)
+
+
+def detect(signals: Signals) -> Observation:
+    curve = signals.reward
+    if signals.kind != "rl" or curve is None:
+        return Observation(ID, "unknown", NOT_RL)
+    if not ROWS.reached(len(curve)):
+        return Observation(ID, "unknown", f"{curve.name} has {len(curve)} values; {ROWS.value:.0f} can show a trend.")
+    first, now = num(curve.logged(curve.initial)), num(curve.logged(curve.now))
+    worse = TREND.reached(trend(curve)) and LEVELS.reached(change(curve)) and curve.now > curve.initial
+    if not worse:
+        return Observation(ID, "absent", f"{curve.name} was {first} at first and is {now} now.")
+    return Observation(
+        ID, "present", f"{curve.name} fell from {first} to {now}: the policy is worse than the one it began from.",
+        span(curve.series), curve.name, CLEAR.clarity(trend(curve)),
+    )  # fmt: skip
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="reward falls below where it began",
+    severity="problem",
+    family="reward",
+    background=0.05,
+    needs=("reward",),
+    doc="""
+## What is observed
+The reward goes down over the run and ends below its first level.
+
+## How it is measured
+A falling trend (Mann-Kendall from 3 standard deviations) and a last quarter that is below the first by three times the
+uncertainty of a level, on at least 20 logged rewards. A reward that rose and then collapsed is `divergence`.
+
+## Healthy range
+A dip at the start, where exploration or a KL penalty sets in, is usual; it is over after a tenth of the run.
+
+## What it usually means
+A sign that is flipped (reward, advantage, loss or KL term), updates that are too large, a sampler or reference that
+does not belong to the policy, or an objective other than the logged reward.
+""",
+    detect=detect,
+    cases=(
+        Case("falls all the way", "present",
+             lambda: {"reward": ramp(80, 0.6, 0.1, 0.1), "reward_std": flat(80, 0.3, 0.1)}),
+        Case("rises", "absent", lambda: {"reward": ramp(80, 0.1, 0.6, 0.1), "reward_std": flat(80, 0.3, 0.1)}),
+        Case("a dip, then better", "absent",
+             lambda: {"ep_rew_mean": then(ramp(20, 30.0, 20.0, 0.05), ramp(100, 20.0, 200.0, 0.05)),
+                      "ep_len_mean": flat(120, 100.0, 0.1)}),
+        Case("eight values", "unknown", lambda: {"reward": ramp(8, 0.6, 0.1), "reward_std": flat(8, 0.3)}),
+        Case("no reward", "unknown", lambda: {"loss": flat(100, 2.0)}),
+    ),
+)  # fmt: skip

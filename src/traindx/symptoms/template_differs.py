@@ -1,0 +1,146 @@
+"""template-differs: training samples are not written as the tokenizer's template, or generation, writes them."""
+
+from __future__ import annotations
+
+from traindx.diagnosis import Observation
+from traindx.measurements import GenerationCalls, Measured, SpecialTokens
+from traindx.symptoms.base import Case, Symptom, percent
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.token_counts import SAMPLES, counts_of, special_of, special_tokens, token_counts
+from traindx.thresholds import Threshold
+
+ID = "template-differs"
+MOST = Threshold(0.5, "of the samples", "a fault of the code that writes them hits all samples")
+NONE = Threshold(0.1, "of the samples", "with a few of them the template is in use", side="below")
+PROMPTS = Threshold(2, "prompts given to generate", "one may be tried on purpose")
+SEEN, OTHER_FORMAT = 1.0, 0.8  # clarity: what cannot be meant, and a format of one's own, which may be
+
+
+def judge(measured: Measured) -> Observation | None:
+    special = special_of(measured, counts_of(measured))
+    asked = [one for one in measured.latest(GenerationCalls) if PROMPTS.reached(one.compared)]
+    for calls in asked:
+        if NONE.reached(calls.opened / calls.compared):
+            text = (
+                f"None of {calls.compared} prompts given to generate ends as prompts do in training: what stands "
+                "before every answer there is missing."
+            )
+            return seen(ID, True, text, at=calls, clarity=SEEN)
+    if special is None or not SAMPLES.reached(special.samples):
+        return None
+    return _beside_evaluation(measured, special) or _beside_template(special, generated=bool(asked))
+
+
+def _beside_template(special: SpecialTokens, *, generated: bool) -> Observation | None:
+    split = special.split_markers / special.samples
+    if MOST.reached(split):
+        text = (
+            f"In {percent(split)} of the training samples the marker {special.split} is encoded as several tokens "
+            "instead of one."
+        )
+        return seen(ID, True, text, at=special, clarity=SEEN)
+    other = special.other_markers / special.samples
+    own = special.own_markers / special.samples
+    if special.has_template and MOST.reached(other) and NONE.reached(own) and not generated:
+        text = (
+            f"{percent(other)} of the training samples are written with {special.other!r} before answers, and none "
+            "with the tokenizer's own chat template."
+        )
+        return seen(ID, True, text, at=special, clarity=OTHER_FORMAT)
+    if MOST.reached(own) and special.generation_prompt is False:
+        text = "The tokenizer's template opens no answer with add_generation_prompt: generation begins differently."
+        return seen(ID, True, text, at=special, clarity=SEEN)
+    if MOST.reached(own):
+        return seen(ID, False, "Training samples are written with the tokenizer's own chat template.", at=special)
+    return seen(ID, False, "No other template is in use.", at=special) if generated else None
+
+
+def _beside_evaluation(measured: Measured, special: SpecialTokens) -> Observation | None:
+    evaluated = special_of(measured, counts_of(measured, evaluation=True))
+    if evaluated is None or not SAMPLES.reached(evaluated.samples):
+        return None
+    here, there = ((one.own_markers + one.other_markers) / one.samples for one in (special, evaluated))
+    if MOST.reached(here) and NONE.reached(there):
+        text = (
+            f"{percent(here)} of the training samples have markers before answers, and {percent(there)} of the "
+            "evaluated ones."
+        )
+        return seen(ID, True, text, at=evaluated, clarity=OTHER_FORMAT)
+    return None
+
+
+def _asked(compared: int, opened: int) -> GenerationCalls:
+    return GenerationCalls(calls=2, rows=8, uneven=0, right_padded=0, compared=compared, opened=opened)
+
+
+_ALPACA = special_tokens(has_template=True, other_markers=32, other="### Response:")
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="template differs",
+    severity="problem",
+    family=ID,
+    background=0.002,
+    needs=("loss function", "targets", "input tokens", "tokenizer"),
+    doc="""
+## What is observed
+Samples are written in another way than the tokenizer's own chat template does, markers such as `<|im_start|>` are
+broken into pieces, evaluated samples lack the markers of training ones, or what is given to `generate` does not end as
+prompts do in training.
+
+## How it is measured
+A recording has the tokenizer write a short conversation, and looks for what it puts before answers in the training
+samples; otherwise for the markers of other formats. Present where at least half of the samples have those of another
+format and at most 10 % its own, where a control marker is several tokens in half of them, where add_generation_prompt
+writes nothing, or where at most 10 % of the prompts given to `generate` end with the tokens that stand before every
+answer in training.
+
+## Healthy range
+Training, evaluation and generation write conversations in one way. A tokenizer without a template may be given any
+format.
+
+## What it usually means
+A format written by hand beside a tokenizer that has its own, `add_generation_prompt=True` forgotten, or markers that
+were never added to the tokenizer.
+""",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("another format than the tokenizer's", "present", measured=(token_counts(), _ALPACA)),
+        Case("the same format in generation", "absent", measured=(token_counts(), _ALPACA, _asked(8, 8))),
+        Case(
+            "a tokenizer without a template",
+            "unknown",
+            measured=(token_counts(), special_tokens(other_markers=32, other="### Response:")),
+        ),
+        Case(
+            "its own template",
+            "absent",
+            measured=(token_counts(), special_tokens(has_template=True, own_markers=32, generation_prompt=True)),
+        ),
+        Case(
+            "markers in pieces",
+            "present",
+            measured=(
+                token_counts(),
+                special_tokens(has_template=True, own_markers=32, split_markers=32, split="<|im_end|>"),
+            ),
+        ),
+        Case(
+            "generation without the opening of an answer",
+            "present",
+            measured=(token_counts(), special_tokens(has_template=True, own_markers=32), _asked(8, 0)),
+        ),
+        Case(
+            "evaluated as plain text",
+            "present",
+            measured=(
+                token_counts(),
+                special_tokens(has_template=True, own_markers=32, generation_prompt=True),
+                token_counts(evaluation=True),
+                special_tokens(evaluation=True, has_template=True),
+            ),
+        ),
+        Case("running text", "unknown", measured=(token_counts(), special_tokens(has_template=True))),
+        Case("a log alone", "unknown"),
+    ),
+)

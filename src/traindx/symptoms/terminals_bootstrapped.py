@@ -1,0 +1,88 @@
+"""terminals-bootstrapped: values of the next episode are counted at the end of one."""
+
+from __future__ import annotations
+
+from traindx.diagnosis import Observation
+from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.thresholds import Threshold
+
+ID = "terminals-bootstrapped"
+ENDS = Threshold(3, "ends of episodes looked at", "one may be a time-out, which is rightly bootstrapped")
+SHARE = Threshold(
+    0.9,
+    "of the ends of episodes",
+    "time-outs, which are rightly bootstrapped, are at most a few of the ends",
+    strong=0.99,
+)
+
+
+def judge(measured: Measured) -> Observation | None:
+    environments = measured.latest(EpisodeEnds)
+    if environments and not any(one.terminated for one in environments):
+        return None  # every end is a time-out
+    found: Observation | None = None
+    for one in measured.latest(BootstrapTargets):
+        if not ENDS.reached(one.ends):
+            continue
+        share = one.through / one.ends
+        names = ", ".join(one.names)
+        if SHARE.reached(share):
+            return seen(
+                ID, True,
+                f"At {one.through} of {one.ends} ends of episodes the target counts {one.discount:.3g} x the value "
+                f"of the next state, which belongs to another episode ({names}).", at=one, clarity=SHARE.clarity(share),
+            )  # fmt: skip
+        if not one.through and found is None:
+            found = seen(
+                ID, False, f"At all {one.ends} ends of episodes looked at the target stops at the reward ({names}).",
+                at=one,
+            )  # fmt: skip
+    return found
+
+
+SYMPTOM = Symptom(
+    id=ID,
+    title="targets go on beyond the end of an episode",
+    severity="problem",
+    family="value",
+    background=0.002,
+    needs=("a recording of the training (traindx run)",),
+    doc="""
+## What is observed
+The target of a value at the last step of an episode contains the value of the state after it, as if the episode went
+on.
+
+## How it is measured
+Targets, rewards, flags of ends and next values are found among the variables of the loop, and the relation target =
+reward + discount x next value (or its sum over an episode, or generalised advantages) is checked on their numbers.
+Where it holds for all other steps, the rows at ends of episodes are looked at: is the next value counted there as
+well? An environment whose episodes end by a time limit only is not judged: bootstrapping is right there.
+
+## Healthy range
+No end of an episode counts the value of the next state; time-outs do.
+
+## What it usually means
+The factor (1 - done) is missing, or the flag is always false: one that was stored before it was set, or the wrong of
+two flags.
+""",
+    detect=from_measurements(ID, judge),
+    cases=(
+        Case("no factor (1 - done)", "present", measured=(
+            BootstrapTargets(looks=6, ends=20, through=20, discount=0.99, given=0.99, form="next-value",
+                             names=("rewards", "dones"), where="dqn.py:26"),)),
+        Case("masked", "absent", measured=(
+            BootstrapTargets(looks=6, ends=20, through=0, discount=0.99, given=0.99, form="next-value"),)),
+        Case("half of them are time-outs", "unknown", measured=(
+            BootstrapTargets(looks=6, ends=20, through=10, discount=0.99, given=0.99, form="next-value"),)),
+        Case("all of them are time-outs", "unknown", measured=(
+            BootstrapTargets(looks=6, ends=20, through=20, discount=0.99, given=0.99, form="next-value"),
+            EpisodeEnds(steps=4000, episodes=20, terminated=0, truncated=20, length=200, returns=-900,
+                        first_returns=-1200, best_returns=-800, reward_low=-16, reward_high=0, observation=8,
+                        observations=4000, looked=4000),)),
+        Case("too few ends", "unknown", measured=(
+            BootstrapTargets(looks=2, ends=2, through=2, discount=0.99, given=0.99, form="next-value"),)),
+        Case("a log alone", "unknown"),
+    ),
+)  # fmt: skip

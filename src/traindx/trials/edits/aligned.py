@@ -1,0 +1,42 @@
+"""Labels in the order of their inputs: the permutation on the line that the recording names, taken away."""
+
+from __future__ import annotations
+
+import libcst as cst
+import libcst.matchers as m
+
+from traindx.trials import syntax
+from traindx.trials.editing import Evidence
+from traindx.trials.setting import Setting
+
+_DRAWN = ("randperm", "permutation", "argsort")  # an order of its own, as an index
+_MOVED = ("flip", "roll", "flipud")  # the same values in another order
+
+
+def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    line = evidence.line("labels-misaligned")
+    if line is None:
+        return None
+    found = [
+        (node, kept)
+        for node in m.findall(module, m.Subscript() | m.Call())
+        if isinstance(node, cst.Subscript | cst.Call) and (kept := _in_order(node)) is not None
+    ]
+    places = syntax.lines_of(module, [node for node, _ in found])
+    here = [(node, kept) for node, kept in found if places.get(node) == line]
+    if len(here) != 1:
+        return None
+    changed = module.deep_replace(*here[0])
+    return changed if isinstance(changed, cst.Module) else None
+
+
+def _in_order(node: cst.Subscript | cst.Call) -> cst.BaseExpression | None:
+    """What is put into another order here."""
+    if isinstance(node, cst.Call):
+        if syntax.called(node) not in _MOVED or not isinstance(node.func, cst.Attribute):
+            return None
+        of_a_module = m.matches(node.func.value, m.Name("torch") | m.Name("np") | m.Name("numpy"))
+        return node.args[0].value if of_a_module and node.args else node.func.value
+    index = node.slice[0].slice if len(node.slice) == 1 else None
+    drawn = isinstance(index, cst.Index) and isinstance(index.value, cst.Call) and syntax.called(index.value) in _DRAWN
+    return node.value if drawn else None

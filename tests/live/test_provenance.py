@@ -1,0 +1,136 @@
+"""Which lines made the tensors of the first steps: exact, bounded, and out of the user's sight."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from live_scripts import run
+
+from traindx.engine import diagnose
+from traindx.live.measures.tracing import Lines, Trace
+from traindx.measurements import Provenance, SourceFile
+from traindx.readers.find import find_runs
+
+
+@pytest.fixture(autouse=True)
+def traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINDX_TRACE", "1")
+
+
+HEAD = """
+import torch, torch.nn as nn, torch.nn.functional as F
+from pieces import squared
+torch.manual_seed(0)
+X = torch.randn(200, 4)
+y = X @ torch.randn(4) + 0.1 * torch.randn(200)
+net = nn.Sequential(
+    nn.Linear(4, 8),
+    nn.Tanh(),
+    nn.Linear(8, 1),
+)
+opt = torch.optim.SGD(net.parameters(), lr=0.05)
+for step in range(60):
+    rows = torch.randint(0, 200, (32,))
+    loss = squared(net(X[rows]).squeeze(1), y[rows])
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+print(loss.item())
+"""
+PIECES = """
+def squared(p, t):
+    difference = p - t
+    return (difference ** 2).mean()
+"""
+
+
+def recorded(folder: Path, script: str, pieces: str = PIECES) -> tuple[object, str]:
+    """A run of two files under the recorder, and what it printed."""
+    (folder / "train.py").write_text(script)
+    (folder / "pieces.py").write_text(pieces)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TRAINDX_DEBUG": "1", "TRAINDX_CASES": "off"}
+    command = [sys.executable, "-m", "traindx", "run", "--to", "recording", "train.py"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    return find_runs([folder / "recording"])[0], done.stdout + done.stderr
+
+
+def test_chains_lead_through_helper_files_to_where_layers_and_data_were_made(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, HEAD)
+    measured = found.measured[0]  # type: ignore[attr-defined]
+    chains = {one.where: one for one in measured.all(Provenance)}
+    operations = [(step.operation, step.line) for step in chains["loss"].steps]
+    assert operations[:3] == [("mean", "pieces.py:4"), ("pow", "pieces.py:4"), ("sub", "pieces.py:3")]
+    tanh = next(step for step in chains["output"].steps if step.operation == "tanh")
+    assert (tanh.made_at, tanh.contained, tanh.grad) == ("train.py:9", True, True)
+    assert chains["input"].steps[0].source == "X"
+    assert chains["loss"].at == "train.py:17"
+    assert {one.where for one in measured.all(SourceFile)} == {"train.py", "pieces.py"}
+    assert "cut" not in chains
+
+
+@pytest.mark.parametrize(
+    "cut", ["p.detach()", "p.data", "torch.tensor(p.tolist())", "torch.from_numpy(p.detach().numpy())"]
+)
+def test_a_cut_is_named_where_it_is_made(tmp_path: Path, cut: str) -> None:
+    kept = "0 * t.new_zeros(1, requires_grad=True).sum()"  # so that backward runs
+    pieces = f"import torch\ndef squared(p, t):\n    q = {cut}\n    return ((q - t) ** 2).mean() + {kept}\n"
+    found, _ = recorded(tmp_path, HEAD, pieces)
+    page = diagnose(found)  # type: ignore[arg-type]
+    assert next(h.where for h in page.hypotheses if h.cause == "detached-graph") == "pieces.py:3"
+
+
+SHARED = """
+class Count(torch.overrides.TorchFunctionMode):
+    calls = 0
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        Count.calls += 1
+        return func(*args, **(kwargs or {}))
+from torch.utils.flop_counter import FlopCounterMode
+X = torch.randn(64, 4); y = torch.randn(64, 1)
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.1), nn.ReLU(), nn.Linear(8, 1))
+opt = torch.optim.Adam(net.parameters())
+with FlopCounterMode(display=False) as flops, Count():
+    for step in range(5):
+        loss = F.mse_loss(net(X), y)
+        opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item(), flops.get_total_flops(), [p.sum().item() for p in net.parameters()])
+print(torch._C._len_torch_function_stack(), torch.rand(2))
+"""
+
+
+def test_the_training_and_the_users_own_modes_see_nothing_of_it(tmp_path: Path) -> None:
+    assert run(SHARED, tmp_path / "run.traindx") == run(SHARED, None)
+
+
+def test_a_mode_of_the_users_that_outlives_the_trace_stays() -> None:
+    class Theirs(torch.overrides.TorchFunctionMode):
+        pass
+
+    trace = Trace(Lines(), lambda: False)
+    trace.start()
+    with Theirs():
+        trace.stop()
+        assert torch._C._len_torch_function_stack() == 1
+    assert torch._C._len_torch_function_stack() == 0
+
+
+def test_a_fused_evaluation_stays_fused(tmp_path: Path) -> None:
+    script = """
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    net = nn.Sequential(nn.TransformerEncoder(layer, 2), nn.Linear(8, 1))
+    X = torch.randn(16, 5, 8)
+    opt = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(3):
+        net.train()
+        loss = (net(X) ** 2).mean()
+        opt.zero_grad(); loss.backward(); opt.step()
+        net.eval()
+        with torch.no_grad():
+            print(net(X).sum().item())
+    """
+    assert run(script, tmp_path / "run.traindx") == run(script, None)

@@ -1,0 +1,59 @@
+"""A training that goes on from a checkpoint: what was restored is measured, what was not is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from live_scripts import facts_of
+
+SCRIPT = """
+from torch.utils.data import DataLoader, TensorDataset
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.1, 1 - step / 100))
+path, start = "FOLDER/last.pt", 0
+x = torch.randn(400, 8); data = TensorDataset(x, (x[:, 0] > 0).long())
+def steps(loader, most):
+    for number, (rows, labels) in enumerate(loader):
+        if number == most: break
+        optimizer.zero_grad(); F.cross_entropy(net(rows), labels).backward(); optimizer.step(); scheduler.step()
+def save(step):
+    torch.save(dict(model=net.state_dict(), optimizer=optimizer.state_dict(), scheduler=scheduler.state_dict(),
+                    step=step), path)
+"""
+FIRST = "steps(DataLoader(data, 8), 20); save(20)"
+RESUME = """
+state = torch.load(path); net.load_state_dict(state["model"])
+{restore}
+import itertools
+steps(itertools.islice(DataLoader(data, 8), {skip}, None), 20); save(40)
+"""
+OPTIMIZER, SCHEDULER = 'optimizer.load_state_dict(state["optimizer"])', 'scheduler.load_state_dict(state["scheduler"])'
+WHOLE = f"{OPTIMIZER}; {SCHEDULER}"
+NAMES = ("optimizer-not-restored", "schedule-not-restored", "data-order-repeated")
+
+
+@pytest.mark.parametrize(
+    ("restore", "skip", "expected"),
+    [
+        (WHOLE, 20, ()),
+        (SCHEDULER, 20, ("optimizer-not-restored",)),
+        (OPTIMIZER, 20, ("schedule-not-restored",)),
+        (WHOLE, 0, ("data-order-repeated",)),
+    ],
+    ids=["everything", "no optimiser", "no schedule", "from the first batch"],
+)
+def test_what_was_restored(restore: str, skip: int, expected: tuple[str, ...], tmp_path: Path) -> None:
+    here = SCRIPT.replace("FOLDER", str(tmp_path))
+    facts_of(here + FIRST, tmp_path / "a")
+    more = RESUME.replace("{restore}", restore).replace("{skip}", str(skip))
+    found = facts_of(here + more, tmp_path / "b")
+    assert tuple(name for name in NAMES if found[name]["present"]) == expected
+
+
+def test_a_checkpoint_as_a_start_is_no_resume(tmp_path: Path) -> None:
+    here = SCRIPT.replace("FOLDER", str(tmp_path))
+    facts_of(here + FIRST, tmp_path / "a")
+    more = 'net.load_state_dict(torch.load(path)["model"]); steps(DataLoader(data, 8), 20)'
+    assert not set(NAMES) & facts_of(here + more, tmp_path / "b").keys()

@@ -1,0 +1,72 @@
+"""The line of a cause: what is declared exists, and the source alone is read right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from traindx.causes import causes
+from traindx.lines import line_of
+from traindx.lines.finders import FINDERS
+from traindx.live.measures.statements import statements_of
+from traindx.measurements import Measured, Provenance, SourceFile, Step
+
+SCRIPT = """\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--lr", type=float, default=0.1)
+args = parser.parse_args()
+for name, p in model.named_parameters():
+    p.requires_grad = False
+nn.init.constant_(layer.bias, -2.0)
+optimizer = torch.optim.SGD(model.parameters(), lr=args.lr, weight_decay=5.0)
+X, y = load()
+X_train, X_val = X[:80], X[:80]
+for epoch in range(3):
+    for x, t in loader:
+        loss = F.mse_loss(model(x), t, reduction="sum")
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.fixture
+def measured(tmp_path: Path) -> Measured:
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT)
+    found = Measured([SourceFile(statements=statements_of(str(path)), where="train.py")])
+    found.add(Provenance(where="loss", steps=(Step("train.py:13", "mse_loss", (), grad=True),), at="train.py:14"))
+    return found
+
+
+def test_every_way_a_cause_declares_is_there() -> None:
+    assert {way for cause in causes().values() for way in cause.line} <= set(FINDERS)
+
+
+@pytest.mark.parametrize(
+    ("way", "line"),
+    [
+        ("setting lr", 3), ("frozen", 6), ("constant-biases", 7), ("setting weight_decay", 8), ("reduction", 13),
+        ("backward", 14), ("loop", 12), ("outer-loop", 11), ("optimizer", 8),
+    ],
+)  # fmt: skip
+def test_a_line_is_found_in_the_structure_of_the_source(measured: Measured, way: str, line: int) -> None:
+    assert line_of([way], [measured]) == f"train.py:{line}"
+
+
+def test_nothing_is_named_where_nothing_was_measured() -> None:
+    assert all(line_of(cause.line, [Measured()]) is None for cause in causes().values())
+
+
+def test_the_cut_that_hides_most_parameters_is_the_line() -> None:
+    found = Measured()
+    for line, hidden in (("a.py:3", 2), ("b.py:7", 6)):
+        found.add(Provenance(where="cut", steps=(Step(line, "detach", cut=True),), at=line, hidden=hidden))
+    assert line_of(causes()["detached-graph"].line, [found]) == "b.py:7"
+
+
+def test_no_text_of_the_program_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text('key = "sk-live-0123456789"\nlogin(token="hunter2 and more")\n')
+    assert "0123456789" not in str(statements_of(str(tmp_path / "train.py")))
+    assert "hunter2" not in str(statements_of(str(tmp_path / "train.py")))

@@ -1,0 +1,128 @@
+"""Sixty planted secrets: none is stored, shown or exported, and no name and no hyper-parameter is lost."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from pathlib import Path
+
+import pytest
+
+from traindx.casebook.case import case_of
+from traindx.cli import main
+from traindx.engine import diagnose
+from traindx.live.recording.store import Store
+from traindx.readers.find import find_runs
+from traindx.reporters import reporters
+from traindx.secrets import hidden, hidden_arguments, hidden_settings
+
+DICE = random.Random(7)
+
+
+def word(length: int, letters: str = string.ascii_letters + string.digits) -> str:
+    return "".join(DICE.choice(letters) for _ in range(length))
+
+
+PREFIXES = (
+    "hf_", "sk-", "sk-proj-", "ghp_", "gho_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJ",
+    "npm_", "pypi-", "nvapi-", "gsk_", "r8_", "SG.", "ya29.", "dop_v1_",
+)  # fmt: skip
+BY_PREFIX = [f"{prefix}{word(28)}" for prefix in PREFIXES]
+NAMES = (
+    "api_key", "wandb.api_key", "password", "db_password", "secret", "client_secret", "token", "hub_token",
+    "auth_token", "access_key", "aws.secret_access_key", "authorization", "cookie", "session_id", "dsn",
+    "private_key", "credential",
+    "passwd", "account_key", "webhook",
+)  # fmt: skip
+BY_NAME = {name: word(12, string.ascii_lowercase + string.digits) for name in NAMES}
+BY_SHAPE = [word(40, "0123456789abcdef") for _ in range(5)] + [f"a7{word(40)}Zq9" for _ in range(9)]
+ADDRESSES = [word(14, string.ascii_lowercase) for _ in range(5)]
+ENVIRONMENT = word(20, string.ascii_lowercase)
+PLANTED = [*BY_PREFIX, *BY_NAME.values(), *BY_SHAPE, *ADDRESSES, ENVIRONMENT]
+HARMLESS = {
+    "lr": 1e-3, "optimizer": "AdamW", "max_tokens": 4096, "num_tokens": 1000000, "pad_token": "<|endoftext|>",
+    "pad_token_id": 50256, "eos_token": "[EOS_TOKEN]", "tokenizer": "bert-base-uncased-whole-word",
+    "num_key_value_heads": 8, "key_dim": 64, "author": "somebody", "model": "meta-llama/Llama-3.2-1B-Instruct",
+    "run_name": "2026-11-18_gpt2-small_lr3e-4", "data": "/data/imagenet/train/n01440764/n01440764_10026.JPEG",
+    "seed": 1234567890, "monitor": "val/token_accuracy",
+    "layers": "encoder.layers.11.self_attn.out_proj.weight", "scheduler": "CosineAnnealingWarmRestarts",
+    "tokens_per_second": 1e5, "keys": "q,k,v", "authors_note": "trained twice", "secretary": "no",
+    "special_tokens": "['<image>', '<audio>']", "checkpoint": "checkpoint-12000/pytorch_model-00001-of-00002.bin",
+    "dataset": "wikitext-103-raw-v1-tokenized-1024",
+}  # fmt: skip
+
+
+def everywhere() -> str:
+    """A message that has all of them."""
+    lines = [f"failed for {secret} now" for secret in [*BY_PREFIX, *BY_SHAPE]]
+    lines += [f"{name}={secret}" for name, secret in BY_NAME.items()]
+    lines += [f"cannot reach postgres://me:{secret}@db.example/x" for secret in ADDRESSES]
+    return "\n".join([*lines, f"refused: {ENVIRONMENT}"])
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MY_SERVICE_TOKEN", ENVIRONMENT)
+    store = Store(tmp_path / "run.traindx")
+    arguments = [
+        "train.py",
+        *[part for name, secret in BY_NAME.items() for part in (f"--{name}", secret)],
+        *BY_PREFIX,
+        *BY_SHAPE,
+    ]
+    store.line("meta", schema="traindx.recording/2", argv=hidden_arguments(arguments), world=1)
+    store.line("config", **BY_NAME, nested={"inner": dict(BY_NAME)}, listed=[*BY_PREFIX, *BY_SHAPE])
+    for step in range(40):
+        store.row(step, {"train_loss": 2.0 - step / 40})
+    store.line("event", event="traceback", text=everywhere(), step=40)
+    store.end()
+    log = "".join(f"step {step} loss {2 - step / 40:.4f}\n" for step in range(40))
+    lines = everywhere().replace("\n", " ")
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "train.log").write_text(f"{log}Traceback (most recent call last):\nRuntimeError: {lines}\n")
+    (tmp_path / "log" / "config.json").write_text(json.dumps({**BY_NAME, "listed": [*BY_PREFIX, *BY_SHAPE], "lr": 0.1}))
+    return tmp_path
+
+
+def found_in(text: str) -> list[str]:
+    return [secret for secret in PLANTED if secret in text]
+
+
+def test_sixty_are_planted() -> None:
+    assert len(set(PLANTED)) == 60
+    assert found_in(everywhere()) == PLANTED
+
+
+def test_none_is_stored_shown_or_exported(planted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = planted / "run.traindx" / "rank-0.jsonl"
+    assert found_in(recording.read_text()) == []
+    assert recording.stat().st_mode & 0o077 == 0
+    for place in (planted / "run.traindx", planted / "log"):
+        (run,) = find_runs([place])
+        run.save(planted / "saved")
+        page = diagnose(run)
+        shown = [
+            reporter.render([page], color=False, width=100) for name, reporter in reporters().items() if name != "png"
+        ]
+        everything = [(planted / "saved").read_text(), repr(run), repr(case_of(page, "diagnose")), *map(str, shown)]
+        assert [found_in(text) for text in everything] == [[]] * len(everything)
+        main(["diagnose", str(place)])
+        said = capsys.readouterr()
+        assert found_in(said.out + said.err) == []
+
+
+def test_no_name_and_no_setting_is_lost() -> None:
+    assert hidden_settings(HARMLESS) == HARMLESS
+    text = "; ".join(f"{name}: {value}" for name, value in HARMLESS.items())
+    assert hidden(text) == text
+    assert (
+        hidden("the token embedding needs secret sauce and a key of 64")
+        == "the token embedding needs secret sauce and a key of 64"
+    )
+
+
+def test_whoever_wants_everything_gets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINDX_SCRUB", "off")
+    assert hidden(everywhere()) == everywhere()
+    assert hidden_settings(BY_NAME) == BY_NAME
