@@ -22,7 +22,6 @@ from typing import Any
 
 from traindx.causes import causes
 from traindx.engine.rank import HEALTHY, expectation
-from traindx.engine.words import DIRECT
 from traindx.interview import start
 from traindx.interview.answers import marks
 from traindx.questions import questions
@@ -91,7 +90,7 @@ def from_zoo(
 def _put_in(cause: str) -> list[str]:
     """The mistake itself: what a cause always shows and hardly any other run does."""
     known = symptoms()
-    return [s for s, word in causes()[cause].predicts.items() if word == "always" and known[s].background <= DIRECT]
+    return [s for s, word in causes()[cause].predicts.items() if word == "always" and known[s].direct]
 
 
 def complains(states: Mapping[str, bool]) -> bool:

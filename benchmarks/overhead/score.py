@@ -34,9 +34,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from traindx.live.hub import Hub
-from traindx.live.observers import observers
-from traindx.live.store import Store
+from traindx.live.events.hub import Hub
+from traindx.live.instruments import observers
+from traindx.live.recording.store import Store
 
 Clock = Callable[[], float]
 

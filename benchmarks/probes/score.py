@@ -26,8 +26,8 @@ from typing import Any
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.errors import TraindxError
-from traindx.live.adding import add_readings
-from traindx.live.launch import launch
+from traindx.live.host.launch import launch
+from traindx.live.recording.adding import add_readings
 from traindx.readers.find import find_runs
 from traindx.readers.probed import probed_run, readings_in
 

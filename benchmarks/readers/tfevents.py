@@ -53,8 +53,8 @@ def resident(key: str) -> float:
 
 
 def read_traindx(path: Path) -> dict[str, float]:
+    from traindx.readers.formats.tensorboard import READER
     from traindx.readers.source import Source
-    from traindx.readers.tensorboard import READER
 
     before, started = resident("VmRSS"), time.process_time()
     (run,) = READER.read(Source(path))

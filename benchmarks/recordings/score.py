@@ -15,8 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from traindx.live.store import Store
-from traindx.live.thinning import Thinning
+from traindx.live.recording.store import Store
+from traindx.live.recording.thinning import Thinning
 from traindx.measurements import SCHEMA
 
 SIZES = ((100_000, 100), (100_000, 5), (1_000_000, 200), (1_000_000, 10))  # steps, and how many from look to look

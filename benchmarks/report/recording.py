@@ -7,8 +7,8 @@ import math
 import random
 from pathlib import Path
 
-from traindx.live.store import Store
-from traindx.live.thinning import Thinning
+from traindx.live.recording.store import Store
+from traindx.live.recording.thinning import Thinning
 
 LOOK_EVERY = 50  # updates between two looks at all layers
 FLUSH_EVERY = 500

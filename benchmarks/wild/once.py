@@ -19,8 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from traindx.live.bootstrap import OPTIONS, RECORD
-from traindx.live.launch import HOOK
+from traindx.live.host.bootstrap import OPTIONS, RECORD
+from traindx.live.host.launch import HOOK
 
 HERE = Path(__file__).resolve().parent
 SAID = 200_000  # characters of its output that are kept

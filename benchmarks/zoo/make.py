@@ -38,9 +38,9 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 from peers.tools import curves
 from traindx.causes import causes
 from traindx.fixes import fixes
-from traindx.live.hub import Hub
-from traindx.live.observers import observers
-from traindx.live.watching import Watch
+from traindx.live.events.hub import Hub
+from traindx.live.instruments import observers
+from traindx.live.outside.watching import Watch
 from traindx.probes.kinds import probes
 from traindx.probes.python import probe, run_of
 from traindx.readers.find import find_runs

@@ -3,7 +3,7 @@ record."""
 
 import os
 
-from traindx.live.bootstrap import after_import
+from traindx.live.host.bootstrap import after_import
 
 
 def _settle() -> None:

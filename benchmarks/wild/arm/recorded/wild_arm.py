@@ -12,7 +12,7 @@ BUDGET = 0.01  # as `traindx run`
 
 
 def start(folder: Path, seed: int) -> None:
-    from traindx.live import recorder
+    from traindx.live.host import recorder
     from traindx.trials import seeds
     from traindx.trials.yardstick import Yardstick
 
