@@ -31,7 +31,7 @@ too-few-workers host-sync small-batch-underuse replicas-diverge straggler-rank h
 GROUPS = {
     "learning rate", "optimisation", "gradient flow", "initialisation", "wiring", "loss and output", "data",
     "capacity", "numerics", "throughput", "distributed", "reward", "policy", "preference", "what the loss sees",
-    "classic", "which weights move", "going on", "none",
+    "classic", "generative", "which weights move", "going on", "none",
 }  # fmt: skip
 FAULTS = {identifier: cause for identifier, cause in causes().items() if identifier != "healthy"}
 CASES = [pytest.param(c, case, id=f"{c.id}: {case.kind}: {case.story}") for c in FAULTS.values() for case in c.cases]

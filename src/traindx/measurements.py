@@ -987,6 +987,52 @@ class LatentCode(Measurement, frozen=True, kw_only=True):
     noise: float  # standard deviation of the noise
 
 
+class GeneratedSamples(Measurement, frozen=True, kw_only=True):
+    """What a generator gives and what the network that tells it from data makes of both, over the last looks (eight at
+    most). A discriminator is a network of its own that is given the output of another one, and other inputs of the same
+    shape. `where` is the discriminator."""
+
+    generator: str  # the network whose output it is given
+    looks: int  # so far
+    samples: int  # in a batch
+    spreads: tuple[float, ...]  # how far generated samples differ, by how far real ones do, one a look
+    widest: float  # the largest of all those so far
+    inputs: tuple[float, ...]  # standard deviation of what the generator is given over the batch, one a look
+    real: tuple[float, ...]  # mean score of real samples, one a look
+    generated: tuple[float, ...]  # mean score of generated ones, one a look
+    above: tuple[float, ...]  # share of pairs in which the real sample has the higher score, one a look
+    loss: str  # the loss function that is given the scores; empty where none of torch's is
+    shares: bool  # all scores lie between 0 and 1
+
+
+class NoisedInputs(Measurement, frozen=True, kw_only=True):
+    """How much of its target a model is given that is trained to take noise away: a network of inputs and times whose
+    target has the shape of its input. Rows are sorted into ten bins of equal width over the times that were seen."""
+
+    looks: int  # so far
+    rows: int  # looked at, in all bins
+    elements: int  # of a row
+    lowest: float  # of the times
+    highest: float
+    whole: bool  # the times are whole numbers
+    counts: tuple[int, ...]  # rows in each bin
+    shares: tuple[float, ...]  # correlation of input and target in each bin; 0 where it has no rows
+    scales: tuple[float, ...]  # root mean square of the target in each bin; 0 where it has no rows
+    peaks: float  # kurtosis of the targets: 3 for normal noise
+    neighbours: float  # correlation of neighbouring elements of the targets: 0 for noise
+    left: float  # mean squared error of the newest look, by the mean square of the target
+
+
+class SamplerSteps(Measurement, frozen=True, kw_only=True):
+    """How samples are drawn from a model that takes noise away: consecutive calls without gradients whose time falls,
+    where the next input is a sum of the last input, the last output and noise."""
+
+    calls: int  # pairs of calls looked at
+    kept: float  # of the input, median
+    added: float  # of the output, median: below 0 where the output is taken for noise, above where for the data
+    fit: float  # share of the next input that the two explain, median
+
+
 class SharedLosses(Measurement, frozen=True, kw_only=True):
     """How often a loss that updates one network goes through another one, with its own optimiser, that it does not
     update."""

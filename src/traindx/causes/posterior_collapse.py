@@ -40,7 +40,7 @@ it has led to zero. Some unused dimensions beside used ones are normal.
 CAUSE = Cause(
     id="posterior-collapse",
     title="posterior collapse: the latent code is unused",
-    group="loss and output",
+    group="generative",
     prior="rare",
     predicts={
         "latent-unused": "always",

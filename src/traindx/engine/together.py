@@ -29,7 +29,7 @@ RIVAL = 0.05  # a cause at work beside the first that takes more than this from 
 FIX_ORDER = (
     "numerics", "wiring", "which weights move", "loss and output", "what the loss sees", "data", "initialisation",
     "gradient flow", "optimisation", "learning rate", "going on", "distributed", "capacity", "throughput", "reward",
-    "preference", "policy", "classic", "none",
+    "preference", "policy", "classic", "generative", "none",
 )  # fmt: skip
 
 

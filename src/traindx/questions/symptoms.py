@@ -166,6 +166,34 @@ QUESTION = Question(
             ),
         ),
         Choice(
+            "samples-alike",
+            "a GAN's samples all look the same",
+            present=("samples-alike",),
+            usual=0.03,
+            cues=(r"mode[- ]collaps", r"(generator|gan)\b.* same (image|picture|sample|output)"),
+        ),
+        Choice(
+            "discriminator-wins",
+            "a GAN's discriminator loss goes to 0, the generator's rises",
+            present=("discriminator-wins",),
+            usual=0.03,
+            cues=(
+                r"discriminator\b.* (too strong|wins|(goes|went|drops?|falls?|is)( down)?( to)? (zero|0))",
+                r"d[_ ]?loss (goes|went|drops?|falls?|is)( down)?( to)? (zero|0)",
+            ),
+        ),
+        Choice(
+            "samples-noise",
+            "a diffusion model's loss falls, its samples are noise or grey",
+            present=("noise-schedule-off",),
+            usual=0.03,
+            leans={"wrong-prediction-target": 1.5},
+            cues=(
+                r"(diffusion|ddpm|ddim)\b.* (noise|noisy|grey|gray|blank)",
+                r"samples? (are|is|stay) (only |pure |just )?noise",
+            ),
+        ),
+        Choice(
             "unfinished",
             "it was still improving when it ended",
             present=("still-improving",),

@@ -61,6 +61,24 @@ def is_adversarial(run: Run) -> bool:
     return any(bag & _GENERATOR for bag in words) and any(bag & _DISCRIMINATOR for bag in words)
 
 
+def discriminator_losses(run: Run) -> Series | None:
+    """The whole loss of a discriminator, as its name says."""
+    return _loss_of(run, _DISCRIMINATOR - {"real", "fake", "critic"})
+
+
+def generator_losses(run: Run) -> Series | None:
+    return _loss_of(run, _GENERATOR)
+
+
+def _loss_of(run: Run, names: frozenset[str]) -> Series | None:
+    """The training loss with one of these words in its name: the one that says least besides."""
+    found = [
+        (len(words), series) for series in usable(run, "loss")
+        if series.meaning.split in ("", "train") and (words := set(tokens_of(series.name))) & names
+    ]  # fmt: skip
+    return min(found, key=lambda one: one[0])[1] if found else None
+
+
 def _train_each_other(look: SharedLosses) -> bool:
     """One of two networks is used by the loss of the other. Where each is used by the other's, they learn together."""
     return look.updated > 1 and len(look.used) == 1 and USED.reached(look.used[0])

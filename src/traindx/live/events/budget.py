@@ -19,6 +19,7 @@ FIRST_LIGHT = 100  # steps that are told to everybody,
 FEWEST_LIGHT = 20  # or as few, where telling them
 LIGHT_SECONDS = 0.15  # has taken so long: hundreds of parameters
 FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says,
+FIRST_LATE = 64  # the update after which training calls are sampled once at least, and again after half as many more
 FIRST_TRIES = 60  # and as many beginnings of what may be one
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
 REST_GROWS = 700  # steps after which the losses told during a rest lie further apart,
@@ -47,6 +48,7 @@ class Budget:
         self._tries = 0  # glances that an evaluation was hoped for
         self._beginnings = 0
         self._first_until = FIRST_DEEP
+        self._next_late = FIRST_LATE
         self._next_full = 0  # the step at which a rest is broken off; none was had yet
 
     @property
@@ -84,9 +86,13 @@ class Budget:
         allowed = self.share * (now - self.began)
         return not plain and self._by_kind["deep"] < DEEP_SHARE * allowed and self._held < HELD * allowed
 
-    def allows_call_sample(self, evaluation: bool) -> bool:
-        """Whether a glance may be had. Evaluations are rare, so that looks at training steps must not use up theirs,
-        and a glance in the hope of one counts only once the model is called: see `glanced`."""
+    def allows_call_sample(self, evaluation: bool, step: int) -> bool:
+        """Whether calls may be sampled. Evaluations are rare, so that looks at training steps must not use up theirs,
+        and a sample in the hope of one counts only once the model is called: see `calls_sampled`. What only a trained
+        model shows is looked at a few times whatever the budget says, less and less often."""
+        if not evaluation and step >= self._next_late:
+            self._next_late = step + step // 2
+            return True
         allowed = self.share * (time.perf_counter() - self.began)
         used = self._glances[evaluation] >= FIRST_GLANCES or (evaluation and self._tries >= FIRST_TRIES)
         if used and max(self._held, self._by_kind["sample_calls"] / GLANCE_SHARE) >= allowed:

@@ -150,7 +150,17 @@ class Hub(Records):
     def sample_calls(self, *, evaluation: bool) -> None:
         """Have the calls of whole models told by `on_sampled_call` until the next `backward`, if the budget allows it.
         Deep steps tell them by `on_forward` anyway."""
-        if not self.deep and not self.sampling_calls and not self.ended and self._clock.allows_call_sample(evaluation):
+        if (
+            not self.deep
+            and not self.sampling_calls
+            and not self.ended
+            and self._clock.allows_call_sample(evaluation, self.step)
+        ):
+            self.keep_sampling()
+
+    def keep_sampling(self) -> None:
+        """Go on until the next `backward`: for who needs the calls of a few losses to understand one of them."""
+        if not self.deep and not self.sampling_calls and not self.ended:
             self.wake()
             self.sampling_calls = True
             self._calls.watch()
