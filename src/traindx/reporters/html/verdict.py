@@ -8,11 +8,11 @@ from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.html.markup import Child, Html, block, inner, tag
 from traindx.reporters.html.plots import Plots, still
 from traindx.reporters.html.svg import chart_svg
+from traindx.reporters.patch import whole
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
-    clean_lines,
     headline,
     ids_of,
     known_issue,
@@ -179,7 +179,7 @@ def _fix(first: Hypothesis, run_id: str) -> Html | None:
         "div",
         tag("h3", "Fix: ", first.fix.title),
         tag("p", f"{first.fix.id} · {_SAFETY[first.fix.safety]}", class_="soft"),
-        code(clean_lines(first.fix.code), f"{run_id}-fix"),
+        code(whole(first.fix), f"{run_id}-fix"),
         _alternatives(first.alternatives),
         class_="fix proof",
     )
@@ -192,7 +192,7 @@ def _alternatives(others: Sequence[FixProposal]) -> Html | None:
         "details",
         tag("summary", f"Or {len(others)} other way{'s' if len(others) > 1 else ''}"),
         [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {_SAFETY[other.safety]}", class_="soft"),
-             code(clean_lines(other.code))) for other in others],
+             code(whole(other))) for other in others],
     )  # fmt: skip
 
 
