@@ -55,9 +55,14 @@ class FixProposal:
     title: str
     code: str
     safety: Safety
+    change: str = ""  # the same as `traindx trial --set` takes it; '' for a fix that is made by hand
+    diff: str = ""  # the same as a patch of the user's own script, where the script is at hand and the place is sure
 
     def to_json(self) -> dict[str, Any]:
-        return {"id": self.id, "title": self.title, "code": self.code, "safety": self.safety}
+        return {
+            "id": self.id, "title": self.title, "code": self.code, "safety": self.safety,
+            "change": self.change, "diff": self.diff,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

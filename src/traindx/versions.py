@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 PREFIX = "version."
@@ -166,3 +169,11 @@ def _key(found: re.Match[str]) -> _Key:
         -1 if found["post"] is None else int(found["post"] or 0),
         -1 if found["dev"] is not None else 0,
     )
+
+
+def digest_of(script: str | os.PathLike[str] | None) -> str:
+    """Which version of a script this is, from its content; '' where there is none to read."""
+    try:
+        return "" if script is None else hashlib.sha256(Path(script).read_bytes()).hexdigest()[:16]
+    except (OSError, ValueError):
+        return ""

@@ -93,9 +93,19 @@ def examined(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) ->
             bar("diagnosing", numbered[0], len(runs))
         run = numbered[1]
         page = diagnose_run(run, settings)
-        return run, remembered(page, "diagnose", lambda hints: diagnose_run(run, settings, hinted=hints))
+        page = remembered(page, "diagnose", lambda hints: diagnose_run(run, settings, hinted=hints))
+        return run, with_patches(run, page)
 
     return usable(enumerate(runs), one)
+
+
+def with_patches(run: Run, page: Diagnosis) -> Diagnosis:
+    """The fixes of a recording as diffs of the script that was recorded, where it lies here or beside the recording."""
+    if run.format != "recording":
+        return page
+    from traindx.trials.proposing import in_own_lines
+
+    return in_own_lines(page, [Path(), Path(run.source).parent])
 
 
 def examine(runs: Sequence[Run], settings: Settings) -> list[Diagnosis]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import Format, Output, exit_code, reporter_for
+from traindx.cli.diagnose import Format, Output, Verbose, exit_code, reporter_for, with_patches
 from traindx.cli.readings import AddTo, Json, Plot, as_json, check_places, draw, show
 from traindx.cli.remembering import remembered
 from traindx.cli.script_options import SCRIPT_OPTIONS, ScriptCommand
@@ -56,6 +56,7 @@ def command_for(name: str | None) -> Callable[..., int]:
         ] = None,
         format: Format = None,
         output: Output = None,
+        verbose: Verbose = False,
         plot: Plot = None,
         json: Json = None,
         add_to: AddTo = None,
@@ -71,7 +72,7 @@ def command_for(name: str | None) -> Callable[..., int]:
             typer.Option(metavar="NAME", help="With --model: cross_entropy, mse_loss, …; else by the target."),
         ] = None,
     ) -> int:
-        reporter = reporter_for(format, output)
+        reporter = reporter_for(format, output, verbose)
         check_places(output, plot, json, add_to)
         wanted = None if name is None else [name]
         if model is not None:
@@ -82,7 +83,7 @@ def command_for(name: str | None) -> Callable[..., int]:
             if data or checkpoint or loss:
                 raise TraindxError("--data, --checkpoint and --loss need --model.", "Or give a script: train.py …")
             readings, run, page, code = _from_script(wanted, seconds, arguments or [], at_step, add_to)
-        show(readings, page, reporter, output, run)
+        show(readings, page, reporter, output, run, verbose)
         if json is not None:
             emit(as_json(readings, page), json)
         if plot is not None:
@@ -117,7 +118,8 @@ def _from_script(
             )
         run = probed_run(folder)
         run.source = " ".join(arguments)
-        return readings, *_diagnosed(run, readings, add_to), code
+        run, page = _diagnosed(run, readings, add_to)
+        return readings, run, with_patches(run, page), code
 
 
 def _from_files(

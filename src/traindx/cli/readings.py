@@ -40,12 +40,13 @@ def check_places(output: Path | None, plot: Path | None, json: Path | None, add_
 
 
 def show(
-    readings: Sequence[Reading], page: Diagnosis, reporter: Reporter, output: Path | None, run: Run | None = None
-) -> None:
-    """The page with what was measured: before it in a terminal, where the end is what stays in view; JSON has a file of
-    its own for it."""
+    readings: Sequence[Reading], page: Diagnosis, reporter: Reporter, output: Path | None, run: Run | None = None,
+    verbose: bool = False,
+) -> None:  # fmt: skip
+    """The page, then what was measured: a sentence a reading, or the tables of the only one; `verbose` shows every
+    table. JSON has a file of its own for it."""
     from traindx.reporters.markdown import block
-    from traindx.reporters.readings import render
+    from traindx.reporters.readings import brief, render
 
     color = output is None and color_wanted(sys.stdout)
     width = FILE_WIDTH if output is not None else width_of(sys.stdout)
@@ -57,7 +58,8 @@ def show(
         return
     text = reporter.render([page], color=color, width=width)
     if reporter.flag == "text":
-        text = render(readings, color=color, width=width) + text
+        shown = render if verbose or len(readings) == 1 else brief
+        text += "\n" + shown(readings, color=color, width=width)
     elif reporter.flag == "md":
         text += "\n" + block(render(readings, color=False, width=width).rstrip().split("\n")) + "\n"
     emit(text, output)

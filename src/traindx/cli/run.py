@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from traindx.cli.diagnose import Format, Output, Verbose, report_runs, report_to_stderr, reporter_for
+from traindx.cli.diagnose import Format, Output, Verbose, report_runs, report_to_stderr, reporter_for, with_patches
 from traindx.cli.remembering import remembered
 from traindx.cli.talk import EXIT_INTERRUPTED, Closed, check_writable, emit, is_terminal, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, EXIT_UNUSABLE_INPUT, TraindxError
@@ -185,7 +185,8 @@ def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Dia
         why = _why_nothing(reached, code) if code != EXIT_OK else NO_STEP
         return None, f"nothing to diagnose: {why}"
     run.source = shown(folder)
-    return (run, remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))), ""
+    page = remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))
+    return (run, with_patches(run, page)), ""
 
 
 def _died_early(folder: Path, reached: Reached) -> tuple[Run, Diagnosis] | None:

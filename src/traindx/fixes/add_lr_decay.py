@@ -29,4 +29,5 @@ curve.
 """,
     defaults={"total_steps": "10000"},
     tries=("decay={steps}",),
+    writes="decay={total_steps}",
 )

@@ -10,6 +10,7 @@ from typing import Literal
 from traindx.diagnosis import FixProposal, Safety
 
 _OPTIMIZER = re.compile(r"torch\.optim\.(\w+)\(")
+_SETTINGS = re.compile(r"[a-z_]+(=[\w.-]+)?(\+[a-z_]+(=[\w.-]+)?)*")  # without a number that the run does not tell
 _ADAPTIVE = ("adam", "rmsprop", "adagrad")  # their steps do not shrink with the gradient
 # Adam moves a weight by up to the rate itself in one step (Kingma and Ba 2015, 2.1), and weights of a layer with 100
 # inputs begin at about 0.1. Its default is 1e-3, and published recipes lie below 3e-3 (signals/rates.py: USUAL_LR).
@@ -26,7 +27,8 @@ class Fix:
     `why_safe` gives the reason for the safety: 'safe' changes nothing that already works, 'caution' may slow or weaken
     the training, 'disruptive' changes the model or needs a new run from the start. `tries` are the changes a trial
     makes to see whether it helps, as `traindx trial --set` takes them, one trial each ('a+b' changes both); a fix
-    without any is made by hand. `judged_by`: 'error', or 'recall' of all classes alike, or 'speed', or 'symptom' where
+    without any is made by hand. `writes` is the change that the page proposes, with the run's numbers, where that is
+    not the first of `tries`. `judged_by`: 'error', or 'recall' of all classes alike, or 'speed', or 'symptom' where
     an honest run has the higher error."""
 
     id: str
@@ -38,6 +40,7 @@ class Fix:
     doc: str
     defaults: Mapping[str, str] = field(default_factory=dict)
     tries: tuple[str, ...] = ()
+    writes: str = ""
     judged_by: Judged = "error"
 
     def proposal(self, facts: Mapping[str, str]) -> FixProposal:
@@ -47,7 +50,14 @@ class Fix:
         for line in self.code.strip("\n").split("\n"):
             statement, mark, comment = line.partition("  # ")  # what the run had is said as it was, whatever it was
             lines.append(self._filled(statement, usable) + mark + self._filled(comment, facts))
-        return FixProposal(self.id, self.title, "\n".join(lines), self.safety)
+        return FixProposal(self.id, self.title, "\n".join(lines), self.safety, self._change(usable))
+
+    def _change(self, facts: Mapping[str, str]) -> str:
+        """What the page proposes as a trial sets it: the run's own numbers, never a default."""
+        text = self.writes or next(iter(self.tries), "")
+        for name, value in facts.items():
+            text = text.replace("{" + name + "}", value)
+        return text if _SETTINGS.fullmatch(text) else ""
 
     def _filled(self, text: str, facts: Mapping[str, str]) -> str:
         for name, default in self.defaults.items():

@@ -22,5 +22,6 @@ validation gets worse near the point of zero training error and then improves ag
 (Nakkiran et al. 2020). Save the best checkpoint, and stop when validation has not improved for a tenth of the run.
 """,
     defaults={"epochs": "10"},
+    writes="epochs=x3",
     tries=("epochs=x5", "epochs=x20", "epochs=x50"),
 )

@@ -270,6 +270,9 @@ def symptom(look: Look) -> str | None:
 # --- the structure of the source --------------------------------------------------------------------------------------
 
 
+RESET = "spike-at-rate-change"
+
+
 def _values(look: Look) -> Iterator[tuple[Line, ValueAt]]:
     return ((line, value) for line in look.lines for value in line.statement.values)
 
@@ -279,6 +282,8 @@ def _setting(name: str) -> Finder:
     names = _SETTINGS[name]
 
     def find(look: Look) -> str | None:
+        if name == "lr" and any(symptom.id == RESET for symptom in look.seen):
+            return None  # the rate was set anew on the way: the line of the first one is not to blame
         built = look.statement(optimizer(look)) if name in ("lr", "momentum", "weight_decay") else None
         if built is not None:
             for value in built.statement.values:

@@ -122,7 +122,7 @@ def _cause(diagnosis: Diagnosis, hypothesis: Hypothesis, place: int) -> CauseAns
 def _fix(fix: FixProposal | None, with_code: bool) -> FixAnswer | None:
     if fix is None:
         return None
-    return FixAnswer(id=fix.id, title=fix.title, safety=fix.safety, code=fix.code if with_code else "")
+    return FixAnswer(id=fix.id, title=fix.title, safety=fix.safety, code=(fix.diff or fix.code) if with_code else "")
 
 
 def sentence(diagnosis: Diagnosis) -> str:

@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis
 from traindx.reporters.base import Reporter
 from traindx.reporters.markdown import block, code, escaped, language_of, row
+from traindx.reporters.patch import recipe
 from traindx.reporters.scrub import base_of, scrubbed
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
     clean,
-    clean_lines,
     leading,
     length_of,
     main_symptom,
@@ -84,10 +84,10 @@ def _fix(hypothesis: Hypothesis, diagnosis: Diagnosis) -> list[str]:
     if fix is None:
         return []
     title = f"**Fix:** {escaped(fix.title)} ({code(fix.id)})"
-    written = [scrubbed(line, diagnosis.run.source) for line in clean_lines(fix.code)]
+    written = [scrubbed(line, diagnosis.run.source) for line in recipe(fix)]
     if hypothesis.confidence < UNSURE or len(written) > _MOST_CODE:
         return ["", f"{title}; how: `traindx explain {fix.id}`"]
-    return ["", title, *block(written, language_of(fix.code)).split("\n")]
+    return ["", title, *block(written, "diff" if fix.diff else language_of(fix.code)).split("\n")]
 
 
 def _several(diagnoses: Sequence[Diagnosis]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.base import Reporter
+from traindx.reporters.patch import whole
 from traindx.reporters.sparkline import caption, curves_of, sparkline
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
@@ -14,7 +15,6 @@ from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
     clean,
-    clean_lines,
     headline,
     ids_of,
     known_issue,
@@ -163,7 +163,7 @@ def _fixes(hypothesis: Hypothesis) -> str:
     first = hypothesis.fix
     if hypothesis.confidence < UNSURE:
         return f"**If so:** {_named(first)}; how: `traindx explain {first.id}`"
-    parts = [f"**Fix:** {_named(first)}", block(clean_lines(first.code), language_of(first.code))]
+    parts = [f"**Fix:** {_named(first)}", block(whole(first), "diff" if first.diff else language_of(first.code))]
     if hypothesis.alternatives:
         parts.append(_bullets("Or", [_named(other) for other in hypothesis.alternatives]))
     return "\n\n".join(parts)

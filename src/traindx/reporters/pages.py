@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 Kind = Literal["symptoms", "causes", "fixes"]
 Link = Callable[[Kind, str], str]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-OWNED = tuple(f"{kind}/*.md" for kind in KINDS)  # what lies there is made here
+OWNED = (*(f"{kind}/*.md" for kind in KINDS), "images/causes/*.svg")  # what lies there is made here
+IMAGES = "../images/causes"  # as a page of a cause sees it
 MADE_BY = "<!-- Made from the catalogue by `make docs`; edit the unit's own file instead. -->"
 _HOW_OFTEN = ("always", "usually", "often", "sometimes", "rarely", "never")
 
@@ -98,13 +99,15 @@ def _threshold_row(threshold: Threshold) -> str:
     return row(threshold.unit, f"{sign} {threshold.value:g}", strong, threshold.source)
 
 
-def cause_page(cause: Cause, link: Link) -> str:
+def cause_page(cause: Cause, link: Link, looks: str = "") -> str:
+    """`looks`: a picture, where the page is shown with one."""
     from traindx.fixes import fixes
 
     seen = "visible in a log" if cause.log_visible else f"needs a look inside: {cause.needs}"
     parts = [
         f"# {_title(cause.title)}",
         f"Cause `{cause.id}` · {cause.group} · {cause.prior} · {seen}",
+        *([looks] if looks else []),
         with_links(cause.doc, cause.id, link),
     ]
     shown = [
@@ -211,13 +214,20 @@ def all_pages() -> dict[str, str]:
     """Every page of docs/ that comes from the catalogue, by its path in docs/."""
     from traindx.causes import causes
     from traindx.fixes import fixes
+    from traindx.reporters import pictures, tokens
     from traindx.symptoms import symptoms
 
+    drawn = pictures.files() | {"assets/tokens.css": tokens.docs_style_sheet()}
     pages: dict[str, str] = {}
     for symptom in symptoms().values():
         pages[f"symptoms/{symptom.id}.md"] = symptom_page(symptom, linked)
     for cause in causes().values():
-        pages[f"causes/{cause.id}.md"] = cause_page(cause, linked)
+        looks = (
+            f"![What it looks like, in a simulated run]({IMAGES}/{cause.id}.svg)"
+            if f"images/causes/{cause.id}.svg" in drawn
+            else ""
+        )
+        pages[f"causes/{cause.id}.md"] = cause_page(cause, linked, looks)
     for fix in fixes().values():
         pages[f"fixes/{fix.id}.md"] = fix_page(fix, linked)
     pages["symptoms/index.md"] = _index(
@@ -233,7 +243,7 @@ def all_pages() -> dict[str, str]:
     )  # fmt: skip
     pages["first-aid.md"] = first_aid_page()
     pages["known-issues.md"] = known_issues_page()
-    return {path: f"{MADE_BY}\n{text}" for path, text in sorted(pages.items())}
+    return {path: f"{MADE_BY}\n{text}" for path, text in sorted(pages.items())} | drawn
 
 
 def stale(folder: Path) -> list[str]:

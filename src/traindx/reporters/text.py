@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from rich.cells import cell_len
 
+from traindx import commands
 from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Observation, Verdict
 from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
+from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
@@ -19,7 +22,6 @@ from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
     clean,
-    clean_lines,
     folder_of,
     headline,
     ids_of,
@@ -41,6 +43,7 @@ from traindx.reporters.wording import (
 )
 
 MAX_WIDTH = 100
+PAGE = 30  # lines of a page at MAX_WIDTH, unless the detail is asked for
 ALL_PAGES = 3  # up to this many runs every page is shown in full; beyond, the table and the worst pages
 _STYLES: dict[Verdict, Style] = {"healthy": "green", "unhealthy": "red", "inconclusive": "yellow"}
 _CURVE_COLUMNS = 44
@@ -51,8 +54,37 @@ _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RUN_ROOM = 16  # the least a run's name is given in the summary
 _TITLE = 22  # where the name of an explanation begins
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
-_SHORT = {"why": 2, "seen": 3, "against": 1, "do not": 2, "code": 6, "else": 3, "missing": 1, "notes": 3}
-_FULL = {"why": 3, "seen": 40, "against": 8, "do not": 8, "code": 60, "else": 12, "missing": 8, "notes": 20}
+_SHORT = {
+    "why": 2,
+    "also": 2,
+    "or": 3,
+    "seen": 3,
+    "against": 1,
+    "do not": 2,
+    "code": 6,
+    "diff": 10,
+    "else": 3,
+    "missing": 1,
+    "notes": 3,
+}
+_FULL = {
+    "why": 3,
+    "also": 3,
+    "or": 8,
+    "seen": 40,
+    "against": 8,
+    "do not": 8,
+    "code": 60,
+    "diff": 60,
+    "else": 12,
+    "missing": 8,
+    "notes": 20,
+}
+# what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
+_BRIEFER: tuple[Mapping[str, int], ...] = (
+    {}, {"seen": 2, "do not": 1, "notes": 2}, {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1}, {"seen": 0},
+    {"why": 1}, {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0},
+)  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
 
@@ -89,9 +121,23 @@ class _Pages:
         self.width = max(width, 40)
         self.most = most  # how many of each kind are shown
         self.full = most is _FULL
+        self.script = "train.py"  # of the run whose page is laid out
 
     def one(self, diagnosis: Diagnosis) -> list[str]:
+        """The page in as much detail as a screen holds."""
+        lines = self.whole(diagnosis)
+        asked = self.most
+        for less in () if self.full else _BRIEFER:
+            self.most = {**self.most, **less}
+            lines = self.whole(diagnosis)
+            if len(lines) <= PAGE:
+                break
+        self.most = asked
+        return lines
+
+    def whole(self, diagnosis: Diagnosis) -> list[str]:
         """The answer first: verdict, cause and fix; then what proves it; then what was not measured and what to do."""
+        self.script = str(diagnosis.run.config.get("recording.script") or self.script)
         lines = self.title(diagnosis)
         if diagnosis.verdict == "healthy":
             return lines + self.healthy(diagnosis)
@@ -149,8 +195,10 @@ class _Pages:
         above |= {text for hypothesis in diagnosis.also for text in hypothesis.supports[: self.most["why"]]}
         present = [symptom for symptom in telling(diagnosis) if symptom.evidence not in above]
         shown = list({symptom.evidence: symptom for symptom in reversed(present)}.values())[::-1][: self.most["seen"]]
+        heading = f"  {self.ink('Also seen' if above else 'Seen', 'heading')}"
         if not shown:
-            return []
+            ids = [clean(symptom.id) for symptom in present]
+            return self.section("Also seen" if above else "Seen", [joined(ids, 6)] if ids else [])
         column = max(len(clean(symptom.id)) for symptom in shown) + 3
         lines = []
         for symptom in shown:
@@ -160,7 +208,7 @@ class _Pages:
         rest = [symptom.id for symptom in present if symptom.evidence not in said]
         if rest:
             lines += hanging("", [f"and {joined(rest, 6)}"], 4, self.width)
-        return [f"  {self.ink('Also seen' if above else 'Seen', 'heading')}", *lines]
+        return [heading, *lines]
 
     def _proof(self, diagnosis: Diagnosis) -> list[Observation]:
         """The symptoms that the leading explanation rests on most: they are part of the answer."""
@@ -174,7 +222,7 @@ class _Pages:
         if first is None or found:
             return self.unclear(found) if found else []
         lines = self.explanation("Most likely", first)
-        lines += self.labelled("line", [clean(first.where)] if first.where else [])
+        lines += self.line_of(first)
         spelled = {symptom.evidence for symptom in diagnosis.present()}
         proof = [placed(symptom, diagnosis.run.axis) for symptom in self._proof(diagnosis)]
         proof += [clean(text) for text in first.supports if text not in spelled][: self.most["why"]]
@@ -183,6 +231,11 @@ class _Pages:
         lines += self.fix(first)
         lines += self.labelled("do not", [clean(text) for text in first.do_not[: self.most["do not"]]])
         return lines
+
+    def line_of(self, hypothesis: Hypothesis) -> list[str]:
+        """The line to change, unless a diff says it."""
+        patched = hypothesis.fix is not None and hypothesis.fix.diff
+        return self.labelled("line", [clean(hypothesis.where)] if hypothesis.where and not patched else [])
 
     def unclear(self, found: list[tuple[Hypothesis, str]]) -> list[str]:
         """The candidates, each with what tells it from the others."""
@@ -198,9 +251,11 @@ class _Pages:
         lines: list[str] = []
         for hypothesis in diagnosis.also:
             lines += self.explanation("Also", hypothesis)
-            lines += self.labelled("line", [clean(hypothesis.where)] if hypothesis.where else [])
-            lines += self.labelled("why", seen_at(diagnosis, hypothesis)[: self.most["why"]])
-            if hypothesis.fix is not None:
+            lines += self.line_of(hypothesis)
+            lines += self.labelled("why", seen_at(diagnosis, hypothesis)[: self.most["also"]])
+            if hypothesis.fix is not None and hypothesis.fix.diff:
+                lines += self.fix(replace(hypothesis, alternatives=()))
+            elif hypothesis.fix is not None:
                 lines += self.labelled(
                     "fix", [f"{clean(hypothesis.fix.title)}; how: traindx explain {hypothesis.fix.id}"]
                 )
@@ -227,15 +282,22 @@ class _Pages:
         if hypothesis.confidence < UNSURE:
             return self.labelled("if so", [f"{clean(fix.title)}; how: traindx explain {fix.id}"])
         lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {fix.safety})"])
-        code = narrowed(clean_lines(fix.code), self.width - _LABEL)
+        code = narrowed(recipe(fix), self.width - _LABEL)
         indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code)))
-        lines += [f"{indent}{self.ink(line, 'cyan')}".rstrip() for line in code[: self.most["code"]]]
-        if len(code) > self.most["code"]:
-            lines.append(f"{indent}… {len(code) - self.most['code']} more lines: traindx explain {fix.id}")
+        most = self.most["diff" if fix.diff else "code"]
+        lines += [f"{indent}{self.coloured(line, bool(fix.diff))}".rstrip() for line in code[:most]]
+        if len(code) > most:
+            where = commands.typed(commands.FIX, script=self.script) if fix.diff else f"traindx explain {fix.id}"
+            lines.append(f"{indent}… {len(code) - most} more lines: {where}")
         if hypothesis.alternatives:
-            then = [f"{clean(other.title)} ({other.id})" for other in hypothesis.alternatives]
-            lines += self.labelled("or", ["; ".join(then[:3])])
+            then = [f"{clean(other.title)} ({other.id})" for other in hypothesis.alternatives[: self.most["or"]]]
+            lines += self.labelled("or", ["; ".join(then)] if then else [])
         return lines
+
+    def coloured(self, line: str, diff: bool) -> str:
+        """A line of code, or of a diff by what it does."""
+        styles: dict[str, Style] = {"-": "red", "+": "green", " ": "dim"} if diff else {}
+        return self.ink(line, styles.get(line[:1], "dim" if diff else "cyan"))
 
     def alternatives(self, diagnosis: Diagnosis) -> list[str]:
         """The other explanations, a line each; what is unlikely is left to `-v`."""

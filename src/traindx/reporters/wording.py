@@ -15,6 +15,7 @@ HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
 STANDS_OUT = 0.25  # an explanation less likely than this is no answer: the cause is unclear
+COST_FROM = 1000  # steps: in a shorter run the looks at its first steps are most of the cost
 _MOST_DIGITS = 7
 _LOWER, _UPPER = 1e-3, 1e6  # outside of this range scientific notation is the shorter to read
 
@@ -83,7 +84,11 @@ def length_of(diagnosis: Diagnosis) -> str:
     from_zero = diagnosis.run.axis == "epoch" and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
     length = amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
     cost = diagnosis.run.config.get("recording.cost")
-    return f"{length}, recorded at {cost * 100:.1f} % cost" if isinstance(cost, float) and length else length
+    return (
+        f"{length}, recorded at {cost * 100:.1f} % cost"
+        if isinstance(cost, float) and diagnosis.run.steps >= COST_FROM
+        else length
+    )
 
 
 def span(steps: tuple[float, float] | None, unit: str = "step") -> str:

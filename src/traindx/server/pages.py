@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 from zlib import crc32
 
-from traindx.reporters.html.document import SCRIPTS, asset, document, policy
+from traindx.reporters.html.document import SCRIPTS, asset, document, policy, style
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.report import Case, run_section
 from traindx.reporters.wording import VERDICT_WORD, amount, percent, run_name
@@ -16,7 +16,7 @@ from traindx.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_WITHOUT_SCRIPT = 100
-STYLE = asset("report.css") + (ASSETS / "dashboard.css").read_text(encoding="utf-8")
+STYLE = style() + (ASSETS / "dashboard.css").read_text(encoding="utf-8")
 SCRIPT = asset(*SCRIPTS) + (ASSETS / "dashboard.js").read_text(encoding="utf-8")
 POLICY = policy(STYLE, SCRIPT, "'self'") + "; frame-ancestors 'none'"
 

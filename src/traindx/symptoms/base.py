@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
+
 from traindx.diagnosis import Observation, State
-from traindx.measurements import Measurement
-from traindx.run import Event, Fact, Floats
+from traindx.meaning import meaning_of
+from traindx.measurements import Measured, Measurement
+from traindx.run import Event, Fact, Floats, Run, Series
 from traindx.signals import Signals
 
 DOC_HEADINGS = ("## What is observed", "## How it is measured", "## Healthy range", "## What it usually means")
@@ -31,6 +34,16 @@ class Case:
     events: tuple[Event, ...] = ()
     facts: tuple[Fact, ...] = ()
     measured: tuple[Measurement, ...] = ()  # by the recorder
+
+    def run(self) -> Run:
+        """The run of this example."""
+        run = Run("example", "memory", config=dict(self.config), events=list(self.events))
+        run.facts = {fact.id: fact for fact in self.facts}
+        run.measured = [Measured(self.measured)] if self.measured else []
+        for name, given in self.series().items():
+            steps, values = given if isinstance(given, tuple) else (range(len(given)), given)
+            run.series[name] = Series(name, meaning_of(name), np.array(steps, float), np.array(values, float))
+        return run
 
 
 @dataclass(frozen=True)

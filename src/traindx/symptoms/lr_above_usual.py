@@ -27,7 +27,7 @@ def detect(signals: Signals) -> Observation:
     edge = USUAL_LR[family][1]
     beyond = math.log10(lr / edge)
     if beyond > 0 and BEYOND.reached(beyond):
-        text = f"The learning rate is {num(lr)}; {CALLED[family]} usually bear {num(edge)} at most."
+        text = f"The learning rate is {num(lr)}; the usual limit for {CALLED[family]} is {num(edge)}."
         return Observation(ID, "present", text, clarity=BEYOND.clarity(beyond))
     if not family:
         return Observation(ID, "unknown", f"The learning rate is {num(lr)}, for an optimiser that is not known.")

@@ -11,6 +11,7 @@ from traindx.thresholds import fitted
 
 ID = "parameters-not-optimized"
 SHARE = fitted(f"{ID}.share", 0.01, unit="of the weights that a loss reaches, to be plain")
+NAMED = 2  # parameters in the sentence
 FEW_CLEAR = 0.6  # clarity where it is fewer
 HEAD_CLEAR = 0.4  # an optimiser over the head alone saves the trouble of freezing the rest: wasteful, but often meant
 
@@ -26,11 +27,12 @@ def judge(measured: Measured) -> Observation | None:
     first = since(looks, lambda look: look.unheld > 0)  # at the end the optimisers and their lines may be gone
     share = last.unheld_weights / max(last.reached_weights, 1)
     plain = "." if last.registered else "; they are not registered in the model (a plain list of layers?)."
+    names = tuple(dict.fromkeys(last.names))[:NAMED]
     return seen(
         ID,
         True,
         f"{last.unheld} of {last.reached} parameters ({share * 100:.3g} % of the weights) receive a gradient, but no "
-        f"optimiser holds them: {listed(last.names, last.unheld)}{plain}",
+        f"optimiser holds them: {listed(names, last.unheld)}{plain}",
         at=first,
         where=first.built_at or last.built_at or last.names[0],
         clarity=_clarity(last, share, measured),

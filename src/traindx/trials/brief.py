@@ -30,7 +30,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class StepBuffer:
+class Repair:
     """`attempts` are patches that were judged and what they left undone."""
 
     script: str
@@ -57,7 +57,7 @@ class StepBuffer:
         }  # fmt: skip
 
 
-def brief_of(page: Diagnosis, script: str, attempts: Sequence[str] = ()) -> StepBuffer | None:
+def brief_of(page: Diagnosis, script: str, attempts: Sequence[str] = ()) -> Repair | None:
     """For the first cause of a page; None where nothing is wrong."""
     first = next((h for h in page.hypotheses if h.cause not in EXCUSED), None)
     if first is None or page.verdict == "healthy":
@@ -65,7 +65,7 @@ def brief_of(page: Diagnosis, script: str, attempts: Sequence[str] = ()) -> Step
     clears = fixes()[first.fix.id].clears if first.fix is not None else ()
     there = {symptom.id: symptom.evidence for symptom in page.present()}
     wanted = [one for one in wanted_by(first.cause, clears) if one in there]
-    return StepBuffer(
+    return Repair(
         script, first.cause, first.title, first.where, first.supports, first.fix.title if first.fix else "",
         first.fix.code.strip() if first.fix else "", tuple(Check(one, there[one]) for one in wanted), first.do_not,
         tuple(attempts),

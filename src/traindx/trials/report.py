@@ -10,7 +10,7 @@ from typing import Any
 from traindx.diagnosis import Diagnosis
 from traindx.reporters.layout import Ink, Style, ends, hanging, shorten, table, wrap
 from traindx.reporters.wording import VERDICT_WORD, clean, clean_lines, percent
-from traindx.trials.brief import StepBuffer, brief_of
+from traindx.trials.brief import Repair, brief_of
 from traindx.trials.judge import Basis, Effect
 from traindx.trials.outcome import Trial
 from traindx.trials.plan import Manual
@@ -76,7 +76,7 @@ class Report:
         }
 
     @property
-    def brief(self) -> StepBuffer | None:
+    def brief(self) -> Repair | None:
         """What a repair by hand must satisfy."""
         return brief_of(self.before or self.page, self.name)
 

@@ -22,7 +22,7 @@ from traindx.measurements import SCHEMA
 from traindx.readers.liveness import host_mark
 from traindx.secrets import hidden_arguments
 from traindx.version import __version__
-from traindx.versions import loaded
+from traindx.versions import digest_of, loaded
 
 _current: Hub | None = None
 _folder = Path()  # where it records
@@ -74,11 +74,12 @@ def open_hub(folder: Path, budget: float, steps: int | None) -> Hub:
         if world > 1:
             atexit.register(let_threads_finish)
         store = Store(folder, rank)
+        script = getattr(sys.modules.get("__main__"), "__file__", None)
         if store.broken:
             note("wall")
         store.line(
             "meta", schema=SCHEMA, traindx=__version__, torch=torch.__version__,
-            argv=hidden_arguments(sys.argv), started=time.time(),
+            argv=hidden_arguments(sys.argv), script=digest_of(script), started=time.time(),
             rank=rank, world=world, pid=os.getpid(), host=host_mark(), versions=loaded(),
         )  # fmt: skip
         return store

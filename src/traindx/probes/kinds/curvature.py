@@ -138,9 +138,11 @@ def _summary(subject: Subject, found: _Found) -> str:
     if found.stability is not None and math.isfinite(found.sharpness):
         share = found.sharpness / found.stability.limit
         text += (
-            f" Learning rate times sharpness is {num(found.sharpness)}, {num(share)} of the limit "
+            f" Learning rate × sharpness is {num(found.sharpness)}; the limit is {num(found.stability.limit)} "
             f"({found.stability.rule})."
         )
+        if share > 1:
+            text += " Trainings that work hover around it: alone it does not say that the rate is too high."
     if found.noise is not None:
         text += f" Gradient noise scale: {_interval(found.noise)} samples; batches have {subject.steps[0].size}."
     return text

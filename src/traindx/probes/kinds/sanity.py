@@ -19,6 +19,7 @@ from traindx.symptoms.base import num
 
 ID = "sanity"
 HIGH = 3.0  # times chance level, and at least as many nats above it
+START = "loss at the start"
 _WORDS = {True: "problem", False: "ok", None: "unknown"}
 _DATA = ("input", "target", "held-out input", "held-out target")  # rows that only describe
 OVERLAP_SECONDS = 2.0  # to look for samples that are trained on and held out
@@ -50,7 +51,7 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
         ask("held-out inputs are alike", answer, "val-inputs-differ", clear)
     answer, clear = seen_in_training(subject, Deadline(min(OVERLAP_SECONDS, deadline.left / 4)))
     ask("held-out samples are new", answer, "validation-seen-in-training", clear)
-    ask("loss at the start", _start(subject), "high-initial-loss")
+    ask(START, _start(subject), "high-initial-loss")
     ask("the same twice", checks.deterministic(subject, step))
     ask("training and evaluation agree", checks.modes_differ(subject, [step]))
     if subject.held_out:
@@ -64,7 +65,8 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     state.restore()
     trials = trials_on(subject, deadline, state.restore, input_unused)
     facts += facts_of(subject, trials)
-    table = [(name, "" if name in _DATA else _WORDS[answer.problem], answer.sentence) for name, answer in rows]
+    stated = [name for name, answer in rows if name in _DATA or (name == START and answer.problem is None)]
+    table = [(name, "" if name in stated else _WORDS[answer.problem], answer.sentence) for name, answer in rows]
     table += [
         (f"one batch, {t.name}", _word(t), f"{num(t.losses[0])} to {end(t)} in {t.steps} updates") for t in trials
     ]
@@ -73,7 +75,7 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
         ID, f"One batch of {step.size}: {sentence}." if sentence else "No trial on one batch was made.", tuple(facts),
         tables=(Table("", ("check", "result", "measured"), tuple(table)),), charts=_charts(trials),
         unknown=tuple(f"{name}: {answer.sentence}." for name,
-                      answer in rows if answer.problem is None and name not in _DATA),
+                      answer in rows if answer.problem is None and name not in stated),
     )  # fmt: skip
 
 
@@ -93,7 +95,8 @@ def _start(subject: Subject) -> Answer:
     )
     if chance is None or chance <= 0:
         return Answer(None, f"{num(loss)}; what chance would be is not known")
-    sentence = f"initial loss {num(loss)}, chance {num(chance)}"
+    times = f", {num(loss / chance)} times that of a constant answer" if loss > HIGH * chance else ""
+    sentence = f"initial loss {num(loss)}, chance {num(chance)}{times}"
     if subject.loss_name not in ("cross_entropy", "nll_loss"):
         return Answer(None, sentence)
     return Answer(bool(loss > HIGH * chance and loss > chance + HIGH), sentence)

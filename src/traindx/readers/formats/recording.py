@@ -146,6 +146,8 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], ro
         builder.config["recording.cost"] = entry.get("share")
     elif kind == "meta":
         builder.config["recording.script"] = (entry.get("argv") or [""])[0]
+        if entry.get("script"):
+            builder.config["recording.script_digest"] = str(entry["script"])
         builder.config["recording.world"] = entry.get("world")
         builder.config.update(as_settings(_versions(entry)))
 

@@ -17,14 +17,15 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from traindx.diagnosis import Verdict
 from traindx.reporters.sparkline import LOG_FROM
+from traindx.reporters.tokens import LIGHT
 from traindx.reporters.wording import clean, number
 from traindx.run import Floats
 
 # the palette of Okabe and Ito, made for all kinds of colour vision
-TRAIN, VALIDATION, RATE, NORM, SCORE = "#0072B2", "#D55E00", "#009E73", "#7F4F9B", "#B8860B"
-SERIES = (TRAIN, VALIDATION, RATE, NORM, SCORE, "#56B4E9", "#CC79A7", "#666666", "#8C564B", "#17BECF")
-PROBLEM, NOTE, QUIET, INK = "#C0392B", "#8A8F98", "#8A8F98", "#22262B"
-VERDICT: dict[Verdict, str] = {"healthy": "#1E8449", "unhealthy": PROBLEM, "inconclusive": "#B7791F"}
+SERIES = tuple(LIGHT[f"s{place}"] for place in range(10))
+TRAIN, VALIDATION, RATE, NORM, SCORE = SERIES[:5]
+PROBLEM, NOTE, QUIET, INK = LIGHT["bad"], LIGHT["soft"], LIGHT["soft"], LIGHT["ink"]
+VERDICT: dict[Verdict, str] = {"healthy": LIGHT["good"], "unhealthy": PROBLEM, "inconclusive": LIGHT["warn"]}
 DPI = 130
 TWO_DECADES = 100.0
 _RC: dict[Any, Any] = {

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from traindx.reporters.html.markup import Html, escape, inner, tag
+from traindx.reporters.tokens import style_sheet
 from traindx.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
@@ -25,6 +26,12 @@ _MARK = Html(
 def asset(*names: str) -> str:
     """The text of these files, one after the other."""
     return "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in names)
+
+
+@cache
+def style() -> str:
+    """The style of every page: the design's tokens and what is laid out with them."""
+    return style_sheet() + asset("report.css")
 
 
 def policy(style: str, script: str, connect: str = "'none'") -> str:

@@ -12,10 +12,10 @@ from traindx.reporters.html.markup import Html, block, tag
 from traindx.reporters.html.plots import Plots, plots_of_curves, sentence, still
 from traindx.reporters.html.svg import HEX, chart_svg
 from traindx.reporters.html.verdict import in_code
+from traindx.reporters.patch import recipe
 from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
-    clean_lines,
     known_issue,
     leading,
     length_of,
@@ -99,7 +99,7 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
         parts.append(tag("ul", proof, style="margin:2px 0 6px;padding-left:18px"))
         if first.fix is not None and first.confidence >= UNSURE:
             code = f"{_MONO};background:#8881;padding:8px;border-radius:6px;overflow-x:auto;margin:4px 0"
-            parts += [tag("div", "fix: ", first.fix.title), block(clean_lines(first.fix.code), style=code)]
+            parts += [tag("div", "fix: ", first.fix.title), block(recipe(first.fix), style=code)]
     parts += [tag("div", f"also {percent(h.confidence)}: {title_of(h)}") for h in diagnosis.also]
     parts += [tag("div", f"known issue: {known_issue(note)} {note.source}") for note in diagnosis.known_issues]
     rest = " · ".join(f"{title_of(h)} {percent(h.confidence)}" for h in others(diagnosis)[:MOST_OTHERS])

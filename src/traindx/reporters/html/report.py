@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from traindx.diagnosis import Diagnosis
 from traindx.reporters.html.background import confidence, issue, readings_section, sections, setup
-from traindx.reporters.html.document import SCRIPTS, asset, document
+from traindx.reporters.html.document import SCRIPTS, asset, document, style
 from traindx.reporters.html.evidence import curves, heats, symptoms_table
 from traindx.reporters.html.extras import Extras
 from traindx.reporters.html.markup import Html, inner, json_block, tag
@@ -41,18 +41,18 @@ def page(
 
 def report(cases: Sequence[Case], settings: Settings | None = None) -> str:
     """The report of one or several runs, those that need attention first."""
-    style, script = asset("report.css"), asset(*SCRIPTS)
+    sheet, script = style(), asset(*SCRIPTS)
     if len(cases) == 1:
         case = cases[0]
         title = f"{VERDICT_WORD[case.diagnosis.verdict].lower()}: {run_name(case.diagnosis)} · traindx"
         body = run_section(case, "run", "h1", settings)
-        return document(title, inner(*body.parts), script=script, style=style, navigation=body.navigation)
+        return document(title, inner(*body.parts), script=script, style=sheet, navigation=body.navigation)
     ordered = sorted(cases, key=lambda case: _ORDER[case.diagnosis.verdict])
     shown = ordered[:MOST_PAGES]
     whole: list[Html] = [_summary(ordered, len(shown))]
     for place, case in enumerate(shown):
         whole += run_section(case, f"run-{place}", "h2", settings).parts
-    return document(f"{len(cases)} runs · traindx", inner(whole), script=script, style=style)
+    return document(f"{len(cases)} runs · traindx", inner(whole), script=script, style=sheet)
 
 
 @dataclass(frozen=True)

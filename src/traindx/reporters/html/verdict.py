@@ -8,11 +8,11 @@ from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.html.markup import Child, Html, block, inner, tag
 from traindx.reporters.html.plots import Plots, still
 from traindx.reporters.html.svg import chart_svg
+from traindx.reporters.patch import whole
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
-    clean_lines,
     headline,
     ids_of,
     known_issue,
@@ -21,12 +21,12 @@ from traindx.reporters.wording import (
     percent,
     run_name,
     seen_at,
-    supports,
     title_of,
     unmeasured,
 )
 
-GLANCE = (380, 150)  # width and height
+SMALL_CURVE = (380, 150)  # width and height
+MOST_PROOF, MOST_AGAINST = 4, 2  # sentences; the section with the evidence has all
 _SAFETY = {
     "safe": "safe to try",
     "caution": "changes the training: read first",
@@ -55,15 +55,19 @@ def hero(diagnosis: Diagnosis, heading: str, plots: Plots) -> Html:
     next_step = (
         tag("div", tag("b", "Next"), tag("span", in_code(diagnosis.next)), class_="next") if diagnosis.next else None
     )
-    return tag("header", tag("div", words, _glance(plots), class_="top-row"), next_step, class_=f"card hero {verdict}")
+    return tag(
+        "header", tag("div", words, _small_curve(plots), class_="top-row"), next_step, class_=f"card hero {verdict}"
+    )
 
 
-def _glance(plots: Plots) -> Html | None:
+def _small_curve(plots: Plots) -> Html | None:
     """The objective, small; the section with the curves says it in words."""
     if not plots.panels:
         return None
     chart = still(plots.panels[0], plots.clock)
-    return tag("div", chart_svg(chart, width=GLANCE[0], height=GLANCE[1]), class_="sample_calls", aria_hidden="true")
+    return tag(
+        "div", chart_svg(chart, width=SMALL_CURVE[0], height=SMALL_CURVE[1]), class_="small-curve", aria_hidden="true"
+    )
 
 
 def _answer(diagnosis: Diagnosis) -> str:
@@ -126,8 +130,9 @@ def known(diagnosis: Diagnosis) -> Html | None:
 
 
 def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
-    proof = [_row("for", text) for text in supports(diagnosis, first)]
-    proof += [_row("against", text) for text in first.contradicts]
+    said = diagnosis.headline  # the card above says it
+    proof = [_row("for", text) for text in seen_at(diagnosis, first) if not said or said not in text][:MOST_PROOF]
+    proof += [_row("against", text) for text in first.contradicts[:MOST_AGAINST]]
     never = [_row("never", text, "do not") for text in first.do_not]
     return tag(
         "section",
@@ -150,11 +155,14 @@ def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
 def _second(diagnosis: Diagnosis, hypothesis: Hypothesis) -> Html:
     """What is at work beside the first cause."""
     proof = [_row("for", text) for text in seen_at(diagnosis, hypothesis)]
-    how = f"{hypothesis.fix.title}; how: `traindx explain {hypothesis.fix.id}`" if hypothesis.fix is not None else ""
+    fix = hypothesis.fix
+    patch = code(whole(fix)) if fix is not None and fix.diff else None
+    how = "" if fix is None else fix.title if patch else f"{fix.title}; how: `traindx explain {fix.id}`"
     return tag(
         "div",
         tag("h3", f"Also: {title_of(hypothesis)}, {percent(hypothesis.confidence)}"),
         tag("ul", proof, [_row("for", how, "fix")] if how else None, class_="proof"),
+        patch,
         class_="also",
     )
 
@@ -179,7 +187,7 @@ def _fix(first: Hypothesis, run_id: str) -> Html | None:
         "div",
         tag("h3", "Fix: ", first.fix.title),
         tag("p", f"{first.fix.id} · {_SAFETY[first.fix.safety]}", class_="soft"),
-        code(clean_lines(first.fix.code), f"{run_id}-fix"),
+        code(whole(first.fix), f"{run_id}-fix"),
         _alternatives(first.alternatives),
         class_="fix proof",
     )
@@ -192,7 +200,7 @@ def _alternatives(others: Sequence[FixProposal]) -> Html | None:
         "details",
         tag("summary", f"Or {len(others)} other way{'s' if len(others) > 1 else ''}"),
         [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {_SAFETY[other.safety]}", class_="soft"),
-             code(clean_lines(other.code))) for other in others],
+             code(whole(other))) for other in others],
     )  # fmt: skip
 
 

@@ -11,7 +11,10 @@ from traindx.trials.setting import Setting
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
-    """`SGD(model.head.parameters(), …)` becomes `SGD(model.parameters(), …)`."""
+    """`SGD(model.head.parameters(), …)` becomes `SGD(model.parameters(), …)`; layers in a plain list, which the model
+    does not know of, go into a ModuleList."""
+    if "not registered" in evidence.texts.get("parameters-not-optimized", ""):
+        return _registered(module)
     optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
     if len(optimizers) != 1:
         return None
@@ -27,6 +30,45 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return None
     new = given.with_changes(func=cst.Attribute(cst.parse_expression(whole), cst.Name("parameters")))
     return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
+
+
+def _registered(module: cst.Module) -> cst.Module | None:
+    """`self.blocks = [nn.Linear(…) …]` becomes `self.blocks = nn.ModuleList([…])`, for every such list of layers."""
+    prefix = next((name for name in ("nn.", "torch.nn.") if f"{name}Module" in module.code), None)
+    if prefix is None:
+        return None
+    own = {
+        node.name.value for node in m.findall(module, m.ClassDef())
+        if isinstance(node, cst.ClassDef) and any("Module" in syntax.last_name(base.value) for base in node.bases)
+    }  # fmt: skip
+    held = m.Attribute(value=m.Name("self"))
+    lists = {
+        node.value for node in m.findall(module, m.Assign(targets=[m.AssignTarget(target=held)]))
+        if isinstance(node, cst.Assign) and _of_layers(node.value, own)
+    }  # fmt: skip
+    if not lists:
+        return None
+
+    class Wrap(cst.CSTTransformer):
+        def leave_Assign(self, original_node: cst.Assign, updated_node: cst.Assign) -> cst.Assign:
+            if original_node.value not in lists:
+                return updated_node
+            wrapper = cst.parse_expression(f"{prefix}ModuleList")
+            return updated_node.with_changes(value=cst.Call(wrapper, [cst.Arg(updated_node.value)]))
+
+    return module.visit(Wrap())
+
+
+def _of_layers(value: cst.BaseExpression, own: set[str]) -> bool:
+    """A list that holds nothing but layers: `nn.Something(…)` or modules that this file defines."""
+    made = [value.elt] if isinstance(value, cst.ListComp) else []
+    if isinstance(value, cst.List):
+        made = [element.value for element in value.elements]
+    return bool(made) and all(
+        isinstance(one, cst.Call)
+        and (syntax.dotted(one.func).startswith(("nn.", "torch.nn.")) or syntax.dotted(one.func) in own)
+        for one in made
+    )
 
 
 def _models(module: cst.Module) -> list[str]:

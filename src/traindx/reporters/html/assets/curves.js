@@ -32,6 +32,7 @@ class View {
     low = Math.min(Math.max(low, first - room), last + room - width);
     this.low = low;
     this.high = low + width;
+    this.tip.hidden = true; // what lay under the cursor has moved
     this.draw();
     this.root.dispatchEvent(new CustomEvent('stretch', {detail: {low: this.low, high: this.high, zoomed: this.zoomed}}));
   }
@@ -145,7 +146,7 @@ class Panel {
     this.view.draw();
   }
 
-  smoothed() { this.lines = this.panel.series.map(series => smooth(series.y, this.view.weight)); }
+  smoothed() { this.lines = this.panel.series.map(series => this.panel.title === 'learning rate' ? series.y : smooth(series.y, this.view.weight)); }
 
   across(x) { return this.left + (x - this.view.low) / (this.view.high - this.view.low) * this.width; }
 

@@ -37,7 +37,7 @@ function nearest(xs, x) {
 }
 
 function smooth(values, weight) { // exponential mean that starts unbiased and skips gaps
-  if (!weight || values.length < SMOOTH_FROM) return values;
+  if (!weight || values.reduce((count, value) => count + (value !== null), 0) < SMOOTH_FROM) return values; // a sparse series is shown as it is
   let mean = 0, sum = 0;
   return values.map(value => {
     if (value === null) return null;
