@@ -13,6 +13,7 @@ from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Obs
 from traindx.engine.advise import about, facts, missing, sources
 from traindx.engine.context import Hint
 from traindx.engine.evidence import gather
+from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
@@ -96,7 +97,7 @@ def diagnose(
             _placed(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)), run, observations)
             for one in others
         ),
-        known_issues=matching(run, observations),
+        known_issues=matching(run, observations), figures=figures(signals),
     )  # fmt: skip
 
 
@@ -225,7 +226,7 @@ def _hypothesis(
     proposals = tuple(remedies[fix].proposal(reported) for fix in cause.fixes)
     return Hypothesis(
         identifier, cause.title, probability, supports, contradicts, proposals[0] if proposals else None, proposals[1:],
-        cause.do_not, f"docs/causes/{identifier}.md",
+        cause.do_not, f"docs/causes/{identifier}.md", category=cause.group if cause.id != HEALTHY else "",
     )  # fmt: skip
 
 

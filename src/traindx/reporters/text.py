@@ -18,6 +18,7 @@ from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
     amount,
+    beside,
     clean,
     clean_lines,
     folder_of,
@@ -29,7 +30,6 @@ from traindx.reporters.wording import (
     length_of,
     main_symptom,
     notes_of,
-    objection,
     others,
     percent,
     placed,
@@ -51,8 +51,9 @@ _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RUN_ROOM = 16  # the least a run's name is given in the summary
 _TITLE = 22  # where the name of an explanation begins
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
-_SHORT = {"why": 2, "seen": 3, "against": 1, "do not": 2, "code": 6, "else": 3, "missing": 1, "notes": 3}
-_FULL = {"why": 3, "seen": 40, "against": 8, "do not": 8, "code": 60, "else": 12, "missing": 8, "notes": 20}
+_SHORT = {"why": 2, "seen": 3, "against": 1, "do not": 2, "code": 6, "else": 3, "missing": 1, "notes": 3, "figures": 3}
+_FULL = {"why": 3, "seen": 40, "against": 8, "do not": 8, "code": 60, "else": 12, "missing": 8, "notes": 20,
+         "figures": 8}  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
 
@@ -127,7 +128,8 @@ class _Pages:
             rows = 3 if place == 0 else 2
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
-        return lines + hanging("", results_of(diagnosis), 2, self.width)
+        lines += hanging("", results_of(diagnosis), 2, self.width)
+        return lines + hanging("", [clean(text) for text in diagnosis.figures[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
         """The words beside the picture where there is room, else below it."""
@@ -167,13 +169,15 @@ class _Pages:
         first = leading(diagnosis)
         if first is None:
             return []
-        return [one for one in telling(diagnosis) if one.evidence in first.supports][: self.most["why"]]
+        proof = {one.evidence: one for one in reversed(telling(diagnosis)) if one.evidence in first.supports}
+        return list(proof.values())[::-1][: self.most["why"]]
 
     def answer(self, diagnosis: Diagnosis) -> list[str]:
         first, found = leading(diagnosis), checks(diagnosis)
         if first is None or found:
             return self.unclear(found) if found else []
         lines = self.explanation("Most likely", first)
+        lines += self.labelled("category", [clean(first.category)] if first.category else [])
         lines += self.labelled("line", [clean(first.where)] if first.where else [])
         spelled = {symptom.evidence for symptom in diagnosis.present()}
         proof = [placed(symptom, diagnosis.run.axis) for symptom in self._proof(diagnosis)]
@@ -246,13 +250,14 @@ class _Pages:
         lines = []
         for place, hypothesis in enumerate(listed):
             lines += self.explanation("Else" if place == 0 else "", hypothesis)
-            if hypothesis.confidence >= _RIVAL and hypothesis.contradicts and hypothesis.cause != HEALTHY:
-                lines += hanging("", [f"against: {objection(diagnosis, hypothesis)}"], _TITLE, self.width)
+            if hypothesis.confidence >= _RIVAL and hypothesis.cause != HEALTHY:
+                lines += hanging("", beside(diagnosis, hypothesis), _TITLE, self.width)
         return lines
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:
         lines: list[str] = []
         lines += self.missing(diagnosis)
+        lines += self.section("Asked", [clean(f"{asked} → {answer}") for asked, answer in diagnosis.asked])
         lines += self.section("Note", notes_of(diagnosis)[: self.most["notes"]])
         lines += self.section("Next", [clean(diagnosis.next)] if diagnosis.next else [])
         return lines

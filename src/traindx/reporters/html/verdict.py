@@ -126,7 +126,8 @@ def known(diagnosis: Diagnosis) -> Html | None:
 
 
 def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
-    proof = [_row("for", text) for text in supports(diagnosis, first)]
+    proof = [_row("for", first.category, "category")] if first.category else []
+    proof += [_row("for", text) for text in supports(diagnosis, first)]
     proof += [_row("against", text) for text in first.contradicts]
     never = [_row("never", text, "do not") for text in first.do_not]
     return tag(
