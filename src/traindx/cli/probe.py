@@ -102,6 +102,11 @@ def refuse_both(arguments: list[str] | None, at_step: int) -> None:
         raise TraindxError("With --model no script runs.", "Leave out the script and --at-step, or --model.")
 
 
+def readings_of_script(wanted: list[str], arguments: Sequence[str]) -> list[Reading]:
+    """What these probes measure in a script."""
+    return _from_script(wanted, None, arguments, 0, None)[0]
+
+
 def _from_script(
     wanted: list[str] | None, seconds: float | None, arguments: Sequence[str], at_step: int, add_to: Path | None
 ) -> tuple[list[Reading], Run, Diagnosis, int]:

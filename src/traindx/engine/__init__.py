@@ -10,7 +10,7 @@ import numpy as np
 
 from traindx.causes import causes
 from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
-from traindx.engine.advise import about, facts, missing, sources
+from traindx.engine.advise import about, facts, missing, sources, suited_to_the_start
 from traindx.engine.context import Hint
 from traindx.engine.evidence import gather
 from traindx.engine.figures import figures
@@ -67,7 +67,7 @@ def diagnose(
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
     if verdict != "healthy":
-        hypotheses = tuple(_placed(one, run, observations) for one in hypotheses)
+        hypotheses = tuple(suited_to_the_start(_placed(one, run, observations), observations) for one in hypotheses)
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(reported or hinted)
     )

@@ -21,7 +21,7 @@ ROWS = 10  # values of the rate
 
 def detect(signals: Signals) -> Observation:
     curve, lr = signals.train, signals.lr
-    if curve is None or lr is None or len(lr) < ROWS or lr.axis != curve.series.axis:
+    if curve is None or lr is None or len(lr) < ROWS or not len(curve.x[1:]) or lr.axis != curve.series.axis:
         return Observation(ID, "unknown", "No loss with a learning rate beside it.")
     spikes = find_spikes(curve)
     rates = np.nan_to_num(lr.values)
