@@ -79,11 +79,13 @@ class Hypothesis:
     do_not: tuple[str, ...] = ()
     reference: str = ""
     where: str | None = None  # the line of the user's code to change, as file:line, where it is known
+    category: str = ""  # the group of causes it belongs to
 
     def to_json(self) -> dict[str, Any]:
         return {
             "cause": self.cause,
             "title": self.title,
+            "category": self.category,
             "confidence": round(self.confidence, 4),
             "where": self.where,
             "for": list(self.supports),
@@ -101,7 +103,7 @@ class Hypothesis:
             data["cause"], data.get("title", data["cause"]), data["confidence"], tuple(data["for"]),
             tuple(data["against"]), FixProposal(**fix) if fix else None,
             tuple(FixProposal(**alternative) for alternative in data["alternatives"]), tuple(data["do_not"]),
-            data["reference"], data.get("where"),
+            data["reference"], data.get("where"), data.get("category", ""),
         )  # fmt: skip
 
 
@@ -201,6 +203,8 @@ class Diagnosis:
     curves: tuple[Curve, ...] = field(default=())
     also: tuple[Hypothesis, ...] = ()  # causes at work beside the first, not exclusive with it
     known_issues: tuple[KnownIssueNote, ...] = ()  # of library versions; they move no probability
+    figures: tuple[str, ...] = ()  # data, gap and gradient norms in numbers; they move no probability
+    asked: tuple[tuple[str, str], ...] = ()  # questions of an interview and their answers
 
     def present(self) -> tuple[Observation, ...]:
         return tuple(symptom for symptom in self.symptoms if symptom.state == "present")
@@ -214,6 +218,8 @@ class Diagnosis:
             "curves": [curve.to_json() for curve in self.curves],
             "also": [hypothesis.to_json() for hypothesis in self.also],
             "known_issues": [note.to_json() for note in self.known_issues],
+            "figures": list(self.figures),
+            "asked": [{"question": question, "answer": answer} for question, answer in self.asked],
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -241,6 +247,8 @@ class Diagnosis:
             ),
             also=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data.get("also", ())),
             known_issues=tuple(KnownIssueNote(**note) for note in data.get("known_issues", ())),
+            figures=tuple(data.get("figures", ())),
+            asked=tuple((one["question"], one["answer"]) for one in data.get("asked", ())),
         )  # fmt: skip
 
 

@@ -14,13 +14,15 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Misdiagnosis:
     """`says`: the sentence one hears; `thinks`: the cause it assumes; `usually`: what it turns out to be; `check`: the
-    observation that tells; `cues`: regular expressions that recognise the sentence in free text."""
+    observation that tells; `cues`: regular expressions that recognise the sentence in free text; `command`: what to
+    type, where the check does not say it."""
 
     says: str
     thinks: str
     usually: str
     check: str
     cues: tuple[str, ...] = ()
+    command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,44 @@ MISDIAGNOSES = (
         "does any dimension's mean vary over the inputs by more than 0.01? (traindx explain posterior-collapse)",
         (r"posterior[- ]collaps",),
     ),
+    Misdiagnosis(
+        "Nothing works, when do I stop?",
+        "one more change will find it",
+        "after a `traindx fix` in which nothing helped, or three causes ruled out, it is another question: the "
+        "data, the "
+        "task, the architecture, or a known-good script that fails here too",
+        "can the model memorise one batch? If it can, look at data and labels; if not, at model and loss",
+        (
+            r"nothing (\w+ )?(works|worked|helps|helped|is working|changes anything)",
+            r"tried (almost |nearly |literally )?everything",
+            r"(when|should) (do |should |can |to )?(i |we )?(just )?(stop|give up|quit|move on)\b",
+            r"how (long|much longer) (should|do|can) (i|we) (keep|go on|debug|try)",
+            r"(out of|no more|ran out of|run out of) (ideas|options|hypotheses)",
+            r"\bgiv(e|ing) up\b",
+            r"no (more )?ideas? (what|how|left|why)",
+            r"none of (the|my|these|those|your) (fixes|changes|attempts|suggestions|settings)",
+            r"nothing (i|we) (try|tried|do|did|change|changed)\b",
+            r"(stop|keep) debugging",
+            r"what else (can|could|should|is there)",
+        ),
+    ),
+    Misdiagnosis(
+        "It is double descent, training on will help",
+        "validation comes back by itself",
+        "three regimes: left of the peak more capacity or training trades bias for variance; at the peak the "
+        "model just "
+        "fits the training set; right of it validation falls again. Most validation losses that rise are plain "
+        "overfitting",
+        "is the training error near zero, and did validation already fall again after its peak?",
+        (
+            r"double[- ]descent",
+            r"interpolation (threshold|peak)",
+            r"\b(val\w*|test)\b.*\b(wors\w+|r[io]se|rises|went up|goes up|up|increas\w+)\b.*\b(then|and|but|before)\b.*"
+            r"\b(better|again|improv\w+|down|fell|falls|recover\w*)\b.*\b(again|bigger|larger|capacity|size"
+            r"|train\w*|epochs)",
+        ),
+        "traindx explain double-descent",
+    ),
 )
 
 COMPLAINTS = (
@@ -277,8 +317,8 @@ BRANCHES = (
 )  # fmt: skip
 
 FIRST_LOOKS = (
-    FirstLook("flat-from-start", ("lr-too-low", "lr-too-high", "frozen-params", "detached-graph", "labels-misaligned",
-                                  "vanishing-gradients", "constant-init"), "overfit-one-batch"),
+    FirstLook("flat-from-start", ("lr-too-low", "lr-too-high", "frozen-params", "constant-init", "init-too-small",
+                                  "detached-graph", "labels-misaligned", "vanishing-gradients"), "overfit-one-batch"),
     FirstLook("slow-convergence", ("lr-too-low", "inputs-not-normalized", "vanishing-gradients"), "lr-range-test"),
     FirstLook("plateau", ("lr-decay-missing", "lr-decayed-too-early", "model-too-small"), "add-lr-decay"),
     FirstLook("oscillation", ("lr-too-high", "batch-too-small", "momentum-too-high"), "lower-lr"),

@@ -24,6 +24,13 @@ HELD = {
     "just train longer": "more epochs",
     "Model too small, add more layers": "too small",
     "Batch size too small": "batch is too small",
+    "nothing works, when do I stop": "when do I stop",
+    "I have tried everything": "when do I stop",
+    "none of the fixes helped": "when do I stop",
+    "no idea what to do next": "when do I stop",
+    "is it time to give up?": "when do I stop",
+    "is this double descent?": "double descent",
+    "val loss went up and then down again as I made the model bigger": "double descent",
 }
 
 HANDED = {
@@ -59,6 +66,16 @@ DESCRIBED = {
     "training is very slow": "slow-time",
     "the loss decreases very slowly": "slow-fall",
     "loss spikes every few hundred steps": "spikes",
+    "outputs are all the same": "same-output",
+    "every prediction is identical": "same-output",
+    "regardless of input I get the same output": "same-output",
+    "it predicts class 3 for every sample": "same-output",
+    "my sigmoid activations saturate": "saturated",
+    "activations clustered near -1 and 1": "saturated",
+    "half my relus died": "dead",
+    "most neurons are dead": "dead",
+    "each epoch takes 3 hours": "slow-time",
+    "the GPU sits idle most of the time": "slow-time",
 }
 
 

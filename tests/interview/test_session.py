@@ -236,3 +236,60 @@ def test_a_crash_beside_a_real_symptom_is_noted_and_the_rest_diagnosed() -> None
 def test_a_foreign_document_is_refused() -> None:
     with pytest.raises(TraindxError, match="no interview"):
         Session.from_json({"schema": "something/1"})
+
+
+def asked_after(sentence: str) -> Session:
+    """The interview after the sentence and the list of symptoms it ticks."""
+    session = start()
+    session.says(sentence)
+    session.answer("symptoms", list(session.said))
+    return session
+
+
+def test_the_first_suspects_own_setting_is_asked_first() -> None:
+    question = asked_after("the loss does not decrease").question()
+    assert question is not None
+    assert question.id == "learning-rate"
+    question = asked_after("my loss is nan").question()
+    assert question is not None
+    assert question.id == "precision"
+
+
+def test_a_told_learning_rate_counts_and_is_not_proof() -> None:
+    session = asked_after("the loss does not decrease")
+    before = session.evidence().probabilities()
+    session.answer("optimizer", "adam")
+    session.answer("learning-rate", 1e-9)
+    after = session.evidence().probabilities()
+    assert after["lr-too-low"] > 1.5 * before["lr-too-low"]
+    assert after["lr-too-high"] < before["lr-too-high"]
+    assert session.diagnosis().verdict == "inconclusive"
+
+
+def test_slow_training_and_nothing_else_leads_to_the_speed_probe() -> None:
+    session = start()
+    session.says("training is very slow")
+    page = session.diagnosis()
+    assert {h.cause for h in page.hypotheses[:2]} == {"slow-data-loading", "too-few-workers"}
+    assert "traindx speed" in page.next
+    session.answer("symptoms", ["slow-time", "flat"])
+    assert session.evidence().probabilities()["lr-too-high"] > 0.04  # it does not learn either: both are looked for
+
+
+def test_a_sentence_without_nan_rules_precision_out() -> None:
+    flat = start()
+    flat.says("loss not decreasing")
+    nan = start()
+    nan.says("loss is nan")
+    assert nan.evidence().probabilities()["fp16-overflow"] > 2 * flat.evidence().probabilities()["fp16-overflow"]
+
+
+def test_a_page_of_answers_names_first_looks_and_repeats_the_interview() -> None:
+    session = asked_after("loss not decreasing")
+    session.answer("learning-rate", None)
+    page = session.diagnosis()
+    note = next(note for note in page.notes if note.startswith("First looks for flat-from-start"))
+    assert note.index("frozen-params") < note.index("labels-misaligned")
+    assert "init" in note
+    assert page.asked[0] == (questions()["symptoms"].text, "the loss does not move, from the first epoch on")
+    assert page.asked[1] == (questions()["learning-rate"].text, "don't know")

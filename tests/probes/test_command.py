@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from traindx.cli import main  # noqa: E402
+from traindx.cli import main, plainly  # noqa: E402
 from traindx.cli.probe import kinds  # noqa: E402
+from traindx.errors import TraindxError  # noqa: E402
 from traindx.probes.kinds import probes  # noqa: E402
+from traindx.probes.tables import tensors_of  # noqa: E402
 from traindx.readers.find import find_runs  # noqa: E402
 
 SCRIPT = """
@@ -162,6 +166,11 @@ def test_a_model_and_data_from_files(
         (["gradients", "train.py"], "no update"),
         (["gradients", "--data", "x.pt", "train.py"], "need --model"),
         (["gradients", "--model", "net:make", "--data", "x.pt", "train.py"], "no script runs"),
+        (["gradients", "--checkpoint", "model.pt", "--data", "val_loader.pkl"], "add --model package.module:"),
+        (
+            ["activations", "--model", "model.pt", "--data", "val.pt"],
+            "is a pickle, which is never opened",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_said(
@@ -171,3 +180,38 @@ def test_what_cannot_be_used_is_said(
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 2
     assert told in capsys.readouterr().err
+
+
+def test_batches_and_weights_from_files_that_cannot_run_code(tmp_path: Path) -> None:
+    x, y = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32), np.array([0, 1, 2, 0, 1, 2])
+    np.savez(tmp_path / "a.npz", y=y, x=x)
+    np.savetxt(tmp_path / "a.csv", np.column_stack([x, y]), delimiter=",", header="a,b,c,label", comments="")
+    np.save(tmp_path / "a.npy", x)
+    for name in ("a.npz", "a.csv"):
+        inputs, targets = tensors_of(tmp_path / name)
+        assert torch.allclose(inputs.float(), torch.from_numpy(x))
+        assert targets.tolist() == y.tolist()
+        assert targets.dtype == torch.int64
+    assert tensors_of(tmp_path / "a.npy").shape == (6, 3)
+    header = json.dumps({"w": {"dtype": "F32", "shape": [3], "data_offsets": [0, 12]}}).encode()
+    (tmp_path / "w.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + x[0].tobytes())
+    assert torch.equal(tensors_of(tmp_path / "w.safetensors")["w"], torch.from_numpy(x[0]))
+
+
+def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
+    class Trap:
+        def __reduce__(self) -> tuple[object, tuple[str]]:
+            return os.mkdir, (str(tmp_path / "opened"),)
+
+    (tmp_path / "loader.pkl").write_bytes(pickle.dumps(Trap()))
+    np.savez(tmp_path / "trap.npz", x=np.array([Trap()], dtype=object))
+    for name in ("loader.pkl", "trap.npz"):
+        with pytest.raises(TraindxError, match="cannot be loaded safely"):
+            tensors_of(tmp_path / name)
+    assert not (tmp_path / "opened").exists()
+
+
+def test_words_of_other_tools_before_a_path_say_nothing() -> None:
+    assert plainly(["compare", "--runs", "a/", "b/"]) == ["compare", "a/", "b/"]
+    assert plainly(["diagnose", "--log-dir", "logs/"]) == ["diagnose", "logs/"]
+    assert plainly(["run", "train.py", "--runs", "3"]) == ["run", "train.py", "--runs", "3"]  # the script's own

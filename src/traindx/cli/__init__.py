@@ -42,6 +42,8 @@ from traindx.secrets import VARIABLE as SCRUB
 from traindx.version import __version__
 
 DEBUG_VARIABLE = "TRAINDX_DEBUG"
+_OF_PATHS = frozenset({"--runs", "--run", "--log-dir", "--logdir", "--logs"})
+NAMED_PATHS = dict.fromkeys(("diagnose", "compare", "plot", "serve", "watch"), _OF_PATHS)
 # typer carries its own copy of click or uses the installed one, depending on its version; this finds the right class
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 
@@ -124,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _replace_missing_streams()
     _tolerate_narrow_encodings()
     completion.prepare()
+    arguments = plainly(arguments)
     try:
         code = _commands()(args=arguments, prog_name="traindx", standalone_mode=False)
         sys.stdout.flush()
@@ -147,6 +150,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"report it with what the same command prints under {DEBUG_VARIABLE}=1."
         )
         return EXIT_BUG
+
+
+def plainly(arguments: Sequence[str]) -> list[str]:
+    """Words that other tools want before a path and that say nothing here: `compare --runs a/` is `compare a/`."""
+    taken = NAMED_PATHS.get(arguments[0], frozenset()) if arguments else frozenset()
+    return [word for word in arguments if word not in taken]
 
 
 def _usage(error: Exception, arguments: Sequence[str]) -> str:

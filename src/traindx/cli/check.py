@@ -1,4 +1,4 @@
-"""`traindx check`: run a copy of a script once and say which expectations of a brief hold."""
+"""`traindx check`: is a script fit for its first long run, and which expectations of a brief hold?"""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from traindx.cli.fix import Progress, Quiet, Script, Seconds, Steps, heeding_sigterm
+from traindx.cli.gate import gate, shown
 from traindx.cli.talk import emit
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
 
@@ -22,15 +23,19 @@ def command(
     seconds: Seconds = 120.0,
     quiet: Quiet = False,
 ) -> int:
-    """Run a copy of a script and check what a repair must satisfy. Exit code 0: all of it holds."""
+    """Look at a script once before its first long run; with --expects, run a copy and check what a repair must satisfy.
+
+    Exit code 0: all of it holds."""
     from traindx.reporters.wording import clean
     from traindx.trials.brief import checked, expected
     from traindx.trials.fixing import Asked
 
-    if expects is None:
-        raise typer.BadParameter("Give the brief that says what must hold.", param_hint="--expects")
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
+    if expects is None:
+        lines, code = gate(arguments)
+        emit(shown(lines))
+        return code
     wanted = expected(expects)
     with heeding_sigterm(), Progress(quiet) as progress, tempfile.TemporaryDirectory(prefix="traindx-check-") as place:
         arm = Asked(list(arguments), steps, seconds).session(progress).first(Path(place) / "state")

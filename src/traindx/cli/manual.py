@@ -30,7 +30,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Prove it": {
         "fix": "Try fixes on copies of a script; the best one as a diff",
         "trial": "Try one change, such as --set lr=x0.1, or a patch",
-        "check": "Does a script hold what its repair must satisfy?",
+        "check": "Fit for its first long run? And does a repair hold?",
     },
     "Many runs": {
         "compare": "Which is better, what explains it, did it help?",
@@ -101,7 +101,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "speed": ("traindx speed train.py",),
     "trial": ("traindx trial --set lr=x0.1 train.py", "traindx trial --patch mine.diff train.py",
               "traindx trial --list"),
-    "check": ("traindx fix --brief fix.json train.py", "traindx check --expects fix.json train.py"),
+    "check": (
+        "traindx check train.py                    before the first long run",
+        "traindx fix --brief fix.json train.py",
+        "traindx check --expects fix.json train.py",
+    ),
     "watch": ("traindx watch train.traindx", "traindx watch runs/"),
 }  # fmt: skip
 

@@ -64,7 +64,7 @@ def command_for(name: str | None) -> Callable[..., int]:
             str | None, typer.Option(metavar="MODULE:FACTORY", help="Instead of a script: what makes the model.")
         ] = None,
         data: Annotated[
-            Path | None, typer.Option(metavar="FILE.pt", help="With --model: a batch, such as (x, y).")
+            Path | None, typer.Option(metavar="FILE", help="With --model: a batch (x, y) as .pt, .npz or .csv.")
         ] = None,
         checkpoint: Annotated[Path | None, typer.Option(metavar="FILE", help="With --model: its weights.")] = None,
         loss: Annotated[
@@ -81,7 +81,12 @@ def command_for(name: str | None) -> Callable[..., int]:
             code = EXIT_OK
         else:
             if data or checkpoint or loss:
-                raise TraindxError("--data, --checkpoint and --loss need --model.", "Or give a script: train.py …")
+                raise TraindxError(
+                    "--data, --checkpoint and --loss need --model.",
+                    "A checkpoint holds weights and no program: add --model package.module:function_or_class, which "
+                    "makes the model, or give the script itself: train.py. Data: .pt, .npz, .csv; weights: .pt or "
+                    ".safetensors.",
+                )
             readings, run, page, code = _from_script(wanted, seconds, arguments or [], at_step, add_to)
         show(readings, page, reporter, output, run, verbose)
         if json is not None:
@@ -96,6 +101,11 @@ def command_for(name: str | None) -> Callable[..., int]:
 def refuse_both(arguments: list[str] | None, at_step: int) -> None:
     if arguments or at_step:
         raise TraindxError("With --model no script runs.", "Leave out the script and --at-step, or --model.")
+
+
+def readings_of_script(wanted: list[str], arguments: Sequence[str]) -> list[Reading]:
+    """What these probes measure in a script."""
+    return _from_script(wanted, None, arguments, 0, None)[0]
 
 
 def _from_script(
@@ -131,7 +141,7 @@ def _from_files(
     from traindx.probes.runner import chosen, run_probes
 
     if data is None:
-        raise TraindxError("--model needs --data.", "Give a batch saved with torch.save((x, y), 'sample.pt').")
+        raise TraindxError("--model needs --data.", "Give a batch: torch.save((x, y), 'sample.pt'), .npz or .csv.")
     subject = subject_from_files(model, data, checkpoint, loss)
     readings = list(run_probes([subject], chosen(wanted), seconds))
     return readings, *_diagnosed(run_of(readings, model), readings, add_to)

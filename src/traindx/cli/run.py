@@ -82,6 +82,7 @@ def command(
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
     from traindx.live.host.bootstrap import TRACE
     from traindx.live.host.launch import command_of, launch, name_of
+    from traindx.live.host.source_state import taken
     from traindx.live.host.startup_report import read
     from traindx.live.outside.webhook import Alerter, address_of
     from traindx.live.recording.store import fresh_folder, note_end
@@ -104,10 +105,12 @@ def command(
     }
     if trace:
         os.environ[TRACE] = "1"  # the script's process inherits it
+    source = taken(arguments, private=private)
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
         code = launch(what, folder, options, status.tick, seen)
         reached = read(seen.read_text("ascii") if seen.exists() else "")
+    source.keep(folder)
     note_end(folder, code)
     pair, why = _conclude(folder, reached, code)
     page = pair[1] if pair else None

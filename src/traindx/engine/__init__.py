@@ -10,9 +10,10 @@ import numpy as np
 
 from traindx.causes import causes
 from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
-from traindx.engine.advise import about, facts, missing, sources
+from traindx.engine.advise import about, facts, missing, sources, suited_to_the_start
 from traindx.engine.context import Hint
 from traindx.engine.evidence import gather
+from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
 from traindx.engine.sentences import REST, SCOPE, headline, next_step
@@ -66,7 +67,7 @@ def diagnose(
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
     if verdict != "healthy":
-        hypotheses = tuple(_placed(one, run, observations) for one in hypotheses)
+        hypotheses = tuple(suited_to_the_start(_placed(one, run, observations), observations) for one in hypotheses)
     found = sources(
         signals, evidence, simulate=verdict != "healthy" and _unsettled(hypotheses), asked=bool(reported or hinted)
     )
@@ -96,7 +97,7 @@ def diagnose(
             _placed(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)), run, observations)
             for one in others
         ),
-        known_issues=matching(run, observations),
+        known_issues=matching(run, observations), figures=figures(signals),
     )  # fmt: skip
 
 
@@ -225,7 +226,7 @@ def _hypothesis(
     proposals = tuple(remedies[fix].proposal(reported) for fix in cause.fixes)
     return Hypothesis(
         identifier, cause.title, probability, supports, contradicts, proposals[0] if proposals else None, proposals[1:],
-        cause.do_not, f"docs/causes/{identifier}.md",
+        cause.do_not, f"docs/causes/{identifier}.md", category=cause.group if cause.id != HEALTHY else "",
     )  # fmt: skip
 
 

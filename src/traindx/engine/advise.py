@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from traindx import commands
-from traindx.diagnosis import ANSWERS, Missing
+from traindx.diagnosis import ANSWERS, Hypothesis, Missing, Observation
+from traindx.engine.context import FIRST_LOOK
 from traindx.engine.evidence import Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
+from traindx.fixes import fixes
 from traindx.run import PROBES
 from traindx.signals import Signals, lookup
 from traindx.signals.inside import opening_ratio, ratio_curves
@@ -17,6 +20,8 @@ from traindx.signals.rates import peak_lr
 
 MOST_MISSING = 3
 VALIDATION = "validation loss"
+UNITS = frozenset({"dead-units", "saturated-units"})
+OF_UPDATES = frozenset({"lr", "warmup", "scheduler", "decay", "clip", "momentum"})  # settings that act through updates
 LEAST_BITS = 0.05  # evidence that would settle less than this is not worth a line
 USUAL_UPDATE = 1e-2  # of the weights: the upper end of what one update changes in trainings that work
 # by what logs and recordings call them
@@ -63,6 +68,19 @@ def facts(signals: Signals) -> dict[str, str]:
     if best is not None and len(best):
         reported["best_place"] = best.at(best.lowest_at)
     return reported
+
+
+def suited_to_the_start(hypothesis: Hypothesis, observations: Sequence[Observation]) -> Hypothesis:
+    """What units were from the first look on no update has made: changes of updates come after those of the start."""
+    made = [o for o in observations if o.id in UNITS and o.state == "present" and o.evidence in hypothesis.supports]
+    if hypothesis.fix is None or not any(o.steps is not None and o.steps[0] <= FIRST_LOOK for o in made):
+        return hypothesis
+    remedies = fixes()
+    proposals = sorted(
+        [hypothesis.fix, *hypothesis.alternatives],
+        key=lambda fix: {tried.partition("=")[0] for tried in remedies[fix.id].tries or ("",)} <= OF_UPDATES,
+    )
+    return replace(hypothesis, fix=proposals[0], alternatives=tuple(proposals[1:]))
 
 
 def _times_less(signals: Signals) -> float:

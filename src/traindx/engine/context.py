@@ -20,7 +20,9 @@ NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
 )  # what noise does
 EARLY = 0.1  # of the run: what breaks there had no time to grow through training
+NORM_GREW = 10.0  # times the usual gradient norm: a third of exploding-gradients, as NaN cuts the rise off
 FEW_BEFORE = 6  # values before a NaN: too few for a level
+FIRST_LOOK = 3.0  # step of the first look at units: hardly anything has been learnt by then
 NEVER_BETTER = 1.05  # of the first training loss: validation that begins above it and only gets worse is another task
 MIRRORED_FOR = 5  # evaluations
 ENORMOUS = 20.0  # times the loss of an untrained model: wrong labels alone do not cost so much
@@ -48,6 +50,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     seen = {observation.id: observation for observation in observations if observation.state == "present"}
     return [
         *_distance(signals, seen),
+        *_from_the_start(seen),
         *_batch_size(signals, seen),
         *_architecture(signals),
         *_timing(signals, seen),
@@ -59,6 +62,16 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_machine(signals, seen),
         *_given_back(signals),
     ]
+
+
+def _from_the_start(seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """Units that were dead or saturated at the first look, while no update is large: no rate has made them so."""
+    units = [seen[name] for name in ("dead-units", "saturated-units") if name in seen]
+    if "huge-updates" in seen or not any(o.steps is not None and o.steps[0] <= FIRST_LOOK for o in units):
+        return
+    text = "it was so at the first look, before updates could make it so"
+    for cause in ("lr-too-high", "warmup-missing", "momentum-too-high", "grad-clip-missing"):
+        yield Hint(cause, -3.0, text)
 
 
 def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
@@ -147,26 +160,7 @@ def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
     span = float(main.series.steps[-1] - main.series.steps[0])
     share = (first - float(main.series.steps[0])) / span if span > 0 else 0.0
     if event.id == "nonfinite-loss":
-        if _only_evaluated(signals, event):
-            yield from _no_targets(event)
-            return
-        rising = _rise_before(main, first)
-        grew = rising is not None and rising > 1.3
-        if share <= 0.02 and not grew:
-            yield Hint("nan-in-data", 0.5, "NaN in the very first steps, before learning could cause it")
-            yield Hint("exploding-gradients", -0.7, "NaN came before anything could grow")
-        if rising is not None and (grew or share > 0.02):
-            if grew:
-                text = f"the loss had risen {rising:.1f}-fold before it became NaN"
-                yield Hint("lr-too-high", 0.8, text)
-                yield Hint(
-                    "init-too-large" if share <= EARLY else "exploding-gradients", 0.8 if share <= EARLY else 0.5, text
-                )
-                yield Hint("nan-in-data", -0.8, "the loss grew first; a bad sample would strike at once")
-            else:
-                for cause in ("nan-in-data", "log-of-zero", "division-by-zero", "fp16-overflow"):
-                    yield Hint(cause, 0.4, "the loss was calm right up to the NaN")
-                yield Hint("lr-too-high", -0.6, "the loss was calm right up to the NaN")
+        yield from _timing_of_nan(signals, event, main, share)
     elif share <= 0.08:
         yield Hint("warmup-missing", 0.8, f"it came in the first {max(share, 0.01) * 100:.0f} % of the run")
     elif share > 0.3:
@@ -174,6 +168,57 @@ def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
             "warmup-missing", -1.5, f"it came after {share * 100:.0f} % of the run; a warm-up concerns the beginning"
         )
         yield Hint("init-too-large", -1.5, "it came long after the start")
+
+
+def _timing_of_nan(signals: Signals, event: Observation, main: Curve, share: float) -> Iterator[Hint]:
+    """What came before it: growth, or nothing. `share`: how far into the run."""
+    first = event.steps[0] if event.steps is not None else 0.0
+    if _only_evaluated(signals, event):
+        yield from _no_targets(event)
+        return
+    norms = _norms_before(signals, first)
+    if norms >= NORM_GREW:
+        yield from _grew_first(norms)
+        return
+    rising = _rise_before(main, first)
+    grew = rising is not None and rising > 1.3
+    if share <= 0.02 and not grew:
+        yield Hint("nan-in-data", 0.5, "NaN in the very first steps, before learning could cause it")
+        yield Hint("exploding-gradients", -0.7, "NaN came before anything could grow")
+    if rising is not None and (grew or share > 0.02):
+        if grew:
+            text = f"the loss had risen {rising:.1f}-fold before it became NaN"
+            yield Hint("lr-too-high", 0.8, text)
+            yield Hint(
+                "init-too-large" if share <= EARLY else "exploding-gradients", 0.8 if share <= EARLY else 0.5, text
+            )
+            yield Hint("nan-in-data", -0.8, "the loss grew first; a bad sample would strike at once")
+        else:
+            for cause in ("nan-in-data", "log-of-zero", "division-by-zero", "fp16-overflow"):
+                yield Hint(cause, 0.4, "the loss was calm right up to the NaN")
+            yield Hint("lr-too-high", -0.6, "the loss was calm right up to the NaN")
+
+
+def _norms_before(signals: Signals, step: float) -> float:
+    """By how much the gradient norm stood above its usual level in the last updates before this step; 0 where too few
+    were logged."""
+    norms = signals.grad_norm
+    if norms is None:
+        return 0.0
+    before = norms.values[(norms.steps < step) & np.isfinite(norms.values)]
+    usual = float(np.median(before)) if len(before) >= 2 * FEW_BEFORE else 0.0
+    return float(np.median(before[-3:])) / usual if usual > 0 else 0.0
+
+
+def _grew_first(times: float) -> Iterator[Hint]:
+    """A norm that had left its level before the loss did: the steps grew, no single operation or sample broke."""
+    text = f"the gradient norm had risen {times:.3g}-fold before the NaN"
+    yield Hint("exploding-gradients", 1.5, text)
+    yield Hint("lr-too-high", 1.0, text)
+    yield Hint("grad-clip-missing", 1.0, text)
+    for cause in ("nan-in-data", "log-of-zero", "division-by-zero"):
+        yield Hint(cause, -1.5, text)
+    yield Hint("fp16-overflow", -0.5, text)
 
 
 def _only_evaluated(signals: Signals, event: Observation) -> bool:

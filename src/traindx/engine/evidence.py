@@ -11,8 +11,10 @@ from traindx.engine.context import Hint, hints
 from traindx.engine.observe import observe
 from traindx.engine.priors import ANY, kind_of
 from traindx.engine.rank import Ranked, rank
+from traindx.engine.ways import TOLD
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
+from traindx.symptoms.base import Symptom
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,23 @@ def gather(signals: Signals, reported: Sequence[Observation] = (), hinted: Seque
 
 
 def measure(signals: Signals) -> tuple[Observation, ...]:
-    """What the run itself shows; of a run nobody measured nothing is known, not even that it was short."""
-    if signals.run.format == ANSWERS:
-        return tuple(Observation(symptom, "unknown", "Nothing was measured.") for symptom in symptoms())
-    return observe(signals)
+    """What the run itself shows; of a run nobody measured nothing is known, not even that it was short, but for the
+    settings that somebody told."""
+    if signals.run.format != ANSWERS:
+        return observe(signals)
+    return tuple(
+        (_of_settings(symptom, signals) if signals.run.config else None)
+        or Observation(symptom.id, "unknown", "Nothing was measured.")
+        for symptom in symptoms().values()
+    )
+
+
+def _of_settings(symptom: Symptom, signals: Signals) -> Observation | None:
+    """What the settings alone tell."""
+    if symptom.kind != "setting":
+        return None
+    found = symptom.detect(signals)
+    return None if found.state == "unknown" else replace(found, clarity=min(found.clarity, TOLD))
 
 
 def merge_evidence(

@@ -101,7 +101,10 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
     if run.format == "checkpoint":
         return f"Give the course of the training as well: {commands.DIAGNOSE_LOG}, or {commands.ADD_CHECKPOINT}."
     if signals.main is None and run.config.get(PROBES):
-        return f"The probes found nothing wrong. `{command(WAYS[0], signals)}` shows how it trains."
+        known = symptoms()
+        wrong = any(o.state == "present" and o.id in known and known[o.id].severity == "problem" for o in observations)
+        said = "What the probes saw is above" if wrong else "The probes found nothing wrong"
+        return f"{said}. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
         return settle(found[0], signals)
     if _at_rest(observations):

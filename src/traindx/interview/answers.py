@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from traindx.causes import causes
@@ -67,6 +67,7 @@ def reported(question: Question, value: Value) -> Told:
         return _of_choice(choice, question) if choice is not None else Told()
     ticked = set(value) if isinstance(value, tuple) else set()
     parts = [_of_choice(choice, question) for choice in question.choices if choice.id in ticked]
+    parts += [_lone(question, ticked)]
     seen = {observation.id for part in parts for observation in part.observations}
     parts += [
         Told(tuple(_no(symptom, choice, _unticked(choice)) for symptom in choice.present if symptom not in seen))
@@ -74,6 +75,26 @@ def reported(question: Question, value: Value) -> Told:
         if choice.id not in ticked and not choice.overlooked
     ]
     return merged(parts)
+
+
+def mentioned(question: Question, said: Sequence[str], clarity: float, *, whole: bool) -> Told:
+    """What a sentence says that was typed instead of an answer: its choices, less plainly than ticked ones. What it
+    leaves out is open, but for what nobody would leave out. `whole`: nothing but this sentence was said."""
+    parts = [_of_choice(replace(c, clarity=clarity), question) for c in question.choices if c.id in said]
+    left_out = [c for c in question.choices if said and whole and c.unmissable and c.id not in said]
+    parts += [
+        Told(tuple(Observation(i, "absent", f"You did not mention: {c.text}.", clarity=clarity) for i in c.present))
+        for c in left_out
+    ]
+    return merged([*parts, _lone(question, said) if whole else Told()])
+
+
+def _lone(question: Question, ticked: Collection[str]) -> Told:
+    """What follows from a single tick: the trouble lies there and nowhere else."""
+    choice = question.choice(next(iter(ticked))) if len(ticked) == 1 else None
+    if choice is None or not choice.alone:
+        return Told()
+    return Told(hints=tuple(Hint(i, odds, f"you said nothing but: {choice.text}") for i, odds in choice.alone.items()))
 
 
 def merged(parts: Iterable[Told]) -> Told:
@@ -91,7 +112,7 @@ def merged(parts: Iterable[Told]) -> Told:
         found += part.hints
         settings |= part.settings
         hand_overs += part.hand_overs
-    return Told(tuple(best.values()), tuple(found), settings, tuple(dict.fromkeys(hand_overs)))
+    return Told(tuple(best.values()), tuple(dict.fromkeys(found)), settings, tuple(dict.fromkeys(hand_overs)))
 
 
 def _plainness(observation: Observation) -> tuple[float, bool, str]:
@@ -105,6 +126,17 @@ def _of_choice(choice: Choice, question: Question) -> Told:
     hints = tuple(Hint(cause, odds, sentence) for cause, odds in choice.leans.items())
     hints += named_outright(mistakes(choice), f"You said: {choice.text}.")  # as the observation says: shown once
     return Told(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
+
+
+def in_words(question: Question, value: Value) -> str:
+    """An answer as the page repeats it."""
+    if value is None:
+        return "don't know"
+    if question.kind == "number":
+        return f"{value:g}"
+    ids = value if isinstance(value, tuple) else (str(value),)
+    said = [choice.text for i in ids if (choice := question.choice(i)) is not None]
+    return "; ".join(said) or "none of these"
 
 
 def marks(choice: Choice) -> list[str]:

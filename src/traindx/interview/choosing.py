@@ -10,9 +10,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from traindx.causes import causes
 from traindx.engine.evidence import Evidence, entropy
 from traindx.engine.next_evidence import bound
 from traindx.engine.rank import expectation
+from traindx.engine.words import STRENGTH
 from traindx.interview.answers import marks
 from traindx.questions.base import Choice, Question, Value
 from traindx.symptoms import symptoms
@@ -25,6 +27,7 @@ READING = 30.0  # seconds it takes to turn to any question, whatever it asks
 HEARS = 0.9  # people answer what is so this often, and overlook or misjudge the rest
 GUESSES = 0.4  # and this often where most could not know
 IMAGINES = 0.01  # and tick what is not so
+OFTEN = STRENGTH["often"]
 EXPERIMENT = 60.0  # seconds from which a question wants something to be tried first
 TRIED = 0.5  # of the people asked have tried it
 
@@ -90,6 +93,13 @@ def likelihoods(
     raw = [{cause: plausibility(choice, cause) for cause in causes} for choice in question.choices]
     totals = {cause: sum(answer[cause] for answer in raw) for cause in causes}
     return [{cause: value / totals[cause] for cause, value in answer.items()} for answer in raw]
+
+
+def own_settings(cause: str) -> frozenset[str]:
+    """Settings that a cause often comes with."""
+    known, table = symptoms(), causes()
+    predicted = table[cause].predicts if cause in table else {}
+    return frozenset(i for i, word in predicted.items() if known[i].kind == "setting" and STRENGTH[word] >= OFTEN)
 
 
 def ticked(choice: Choice, cause: str) -> float:

@@ -5,23 +5,22 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from traindx.diagnosis import ANSWERS, Diagnosis, Observation
+from traindx.diagnosis import ANSWERS, UNSURE, Diagnosis, Observation
 from traindx.engine import diagnose
 from traindx.engine.context import Hint
 from traindx.engine.evidence import Evidence, measure, merge_evidence
-from traindx.engine.rank import HEALTHY
+from traindx.engine.rank import HEALTHY, OTHER
 from traindx.errors import TraindxError
 from traindx.interview import choosing
-from traindx.interview.answers import Told, merged, mistakes, parsed, reported
+from traindx.interview.answers import Told, in_words, mentioned, merged, mistakes, parsed, reported
 from traindx.interview.pressure import Reply, recognise
 from traindx.interview.script_reading import ScriptReading
-from traindx.misdiagnoses import HAND_OVERS
+from traindx.misdiagnoses import FIRST_LOOKS, HAND_OVERS
 from traindx.questions import questions
 from traindx.questions.base import Question, Value
 from traindx.run import Run
@@ -34,6 +33,8 @@ MOST_QUESTIONS = 10  # nobody answers more with care
 SURE = 0.8  # a leading explanation this likely needs no further question
 SAID = 0.6  # clarity of a symptom mentioned in passing
 READ_OUT = 3  # mistakes of a script that are named on the page's last line
+GLANCE = 10.0  # seconds within which a setting is looked up
+LEAST_LIKELY = 1e-12  # of a cause, so that nothing is divided by zero
 PLAINLY = 0.5  # clarity from which a symptom need not be asked about again
 # Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer,
 # and of those who describe a problem perhaps one in fifteen.
@@ -71,7 +72,11 @@ class Session:
             return questions()[FIRST]
         if len(self.answers) >= MOST_QUESTIONS or self.settled():
             return None
-        found = choosing.best(self.evidence(), self.open_questions(), self.suppose, self.number_likelihoods)
+        offered = self.open_questions()
+        quick = self.own_setting(offered)
+        if quick is not None:
+            return quick
+        found = choosing.best(self.evidence(), offered, self.suppose, self.number_likelihoods)
         return None if found is None else found.question
 
     def answer(self, identifier: str, value: Any) -> None:
@@ -112,7 +117,25 @@ class Session:
                 page, next=f"Mend what stands in the script ({first}), then see what is left: traindx run "
                            f"{shlex.quote(self.script.name)}"
             )  # fmt: skip
-        return dataclasses.replace(page, notes=tuple(dict.fromkeys([*notes, *page.notes])))
+        notes = tuple(dict.fromkeys([*notes, *self.first_looks(page), *page.notes]))
+        return dataclasses.replace(page, notes=notes, asked=self.transcript())
+
+    def transcript(self) -> tuple[tuple[str, str], ...]:
+        """Every question that was put, in the order it was answered, and what was said."""
+        return tuple((questions()[i].text, in_words(questions()[i], value)) for i, value in self.answers.items())
+
+    def first_looks(self, page: Diagnosis) -> list[str]:
+        """Where a symptom was only told and no cause stands out: what to think of in which order."""
+        if self.run.format != ANSWERS or any(
+            h.confidence >= UNSURE and h.cause not in (HEALTHY, OTHER) for h in page.hypotheses
+        ):
+            return []
+        there = {o.id for o in page.present()}
+        return [
+            f"First looks for {look.symptom}: {', '.join(look.causes)}. First thing to try: {look.fix}."
+            for look in FIRST_LOOKS
+            if look.symptom in there
+        ]
 
     def handed_over(self) -> bool:
         """Out of scope: crashes and the like, where nothing else is wrong."""
@@ -151,13 +174,9 @@ class Session:
 
     def reported(self) -> Told:
         """Script, passing remarks and answers together, in an order that does not depend on when they were given."""
-        first = questions()[FIRST]
-        remarks = [
-            Observation(i, "present", f"You said: {choice.text}.", clarity=SAID)
-            for choice in first.choices if choice.id in self.said for i in choice.present
-        ]  # fmt: skip
+        remarks = mentioned(questions()[FIRST], self.said, SAID, whole=self.answers.get(FIRST) is None)
         given = [reported(questions()[i], self.answers[i]) for i in sorted(self.answers)]
-        return merged([Told(tuple(remarks), self._trouble()), *given, self.script.reported()])
+        return merged([remarks, Told(hints=self._trouble()), *given, self.script.reported()])
 
     def evidence(self) -> Evidence:
         return self._evidence(self.reported())
@@ -191,31 +210,45 @@ class Session:
             and not any(seen.intersection(mistakes(choice)) for choice in question.choices if question.kind == "many")
         ]
 
+    def own_setting(self, offered: Sequence[Question]) -> Question | None:
+        """The setting that would give the first suspect away, if it takes no longer than a glance: a learning rate, the
+        precision."""
+        probabilities = self.evidence().probabilities()
+        lead = max(probabilities, key=lambda cause: probabilities[cause])
+        telling = choosing.own_settings(lead)
+        for question in offered if telling else ():
+            values: list[Value] = list(question.samples) or [choice.id for choice in question.choices]
+            if question.setting and question.kind != "many" and question.seconds <= GLANCE:
+                shown = (o for value in values for o in self.suppose(question, value).observations)
+                if any(o.state == "present" and o.id in telling for o in shown):
+                    return question
+        return None
+
     def suppose(self, question: Question, value: Value) -> Evidence:
         """The evidence if this were answered."""
         return self._evidence(merged([self.reported(), reported(question, value)]), again=False)
 
     def number_likelihoods(self, question: Question) -> list[Mapping[str, float]]:
-        """P(value | cause) of a number's typical values: how usual each is, times what the engine makes of it."""
-        raw: list[dict[str, float]] = []
-        causes = list(self.evidence().probabilities())
+        """P(value | cause) of a number's typical values: how usual each is, times how much likelier the engine takes
+        the cause to be once it is told."""
+        now = self.evidence().probabilities()
+        raw = []
         for value, usual in question.samples.items():
-            odds = dict.fromkeys(causes, 0.0)
-            for hint in self.suppose(question, value).hints:
-                if hint.cause in odds:
-                    odds[hint.cause] += hint.log_odds
-            raw.append({cause: usual * math.exp(odds[cause]) for cause in causes})
-        totals = {cause: sum(sample[cause] for sample in raw) for cause in causes}
-        return [{cause: sample[cause] / totals[cause] for cause in causes} for sample in raw]
+            then = self.suppose(question, value).probabilities()
+            raw.append({cause: usual * then[cause] / max(now[cause], LEAST_LIKELY) for cause in now})
+        totals = {cause: sum(sample[cause] for sample in raw) for cause in now}
+        return [{cause: sample[cause] / totals[cause] for cause in now} for sample in raw]
 
     def _evidence(self, known: Told, *, again: bool = True) -> Evidence:
-        """`again` looks at the run anew where settings changed what can be measured in it; a supposition does not."""
+        """`again` looks at the run anew where settings changed what can be measured in it; a supposition does so only
+        where there is nothing to look at but settings."""
         if again or self._measured is None:
             signals, measured = self._look(self._with(known.settings))
         else:
             _, signals, measured = self._measured
-            signals = copy.copy(signals)
+            signals = Signals(self._with(known.settings)) if self.run.format == ANSWERS else copy.copy(signals)
             signals.run = self._with(known.settings)
+            measured = measure(signals) if self.run.format == ANSWERS else measured
         return merge_evidence(signals, measured, known.observations, known.hints)
 
     def _look(self, run: Run) -> tuple[Signals, tuple[Observation, ...]]:

@@ -1,5 +1,4 @@
-"""Subjects from files: a factory that makes the model, a saved batch, and weights. Nothing is unpickled beyond plain
-tensors."""
+"""Subjects from files: a factory that makes the model, a saved batch, and weights."""
 
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ from traindx.errors import TraindxError
 from traindx.live.events.hub import CRITERIA
 from traindx.probes.given import subject_of
 from traindx.probes.subject import Subject
+from traindx.probes.tables import WEIGHTS, tensors_of
 
 MOST_CLASSES = 1 << 20
 
@@ -24,7 +24,7 @@ def subject_from_files(factory: str, data: Path, checkpoint: Path | None = None,
     model = _model(factory)
     if checkpoint is not None:
         _load_weights(model, checkpoint)
-    batch = _tensors(data)
+    batch = tensors_of(data)
     if loss is not None and loss not in CRITERIA:
         raise TraindxError(
             f"{loss!r} is no loss function of torch.nn.functional.", f"Such as: {', '.join(CRITERIA[:4])}."
@@ -42,7 +42,11 @@ def subject_from_files(factory: str, data: Path, checkpoint: Path | None = None,
 def _model(factory: str) -> torch.nn.Module:
     module, _, name = factory.partition(":")
     if not module or not name:
-        raise TraindxError(f"--model {factory} names no factory.", "Write package.module:function_or_class.")
+        saved = "A saved model is a pickle, which is never opened: " if Path(factory).suffix else ""
+        raise TraindxError(
+            f"--model {factory} names no factory.",
+            f"{saved}write --model package.module:function_or_class, and its weights as --checkpoint FILE ({WEIGHTS}).",
+        )
     sys.path.insert(0, os.getcwd())
     try:
         made = getattr(importlib.import_module(module), name)
@@ -58,23 +62,8 @@ def _model(factory: str) -> torch.nn.Module:
     return model
 
 
-def _tensors(path: Path) -> Any:
-    try:
-        loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise TraindxError(f"{path} does not exist.", "Check the path.") from error
-    except Exception as error:
-        sentence = str(error).splitlines()[0][:160] if str(error) else type(error).__name__
-        raise TraindxError(
-            f"{path} cannot be loaded safely: {sentence}", "Save plain tensors: torch.save((x, y), path)."
-        ) from error
-    if not isinstance(loaded, torch.Tensor | tuple | list | dict):
-        raise TraindxError(f"{path} holds a {type(loaded).__name__}.", "Save a tensor, (x, y) or a dict of tensors.")
-    return loaded
-
-
 def _load_weights(model: torch.nn.Module, path: Path) -> None:
-    loaded = _tensors(path)
+    loaded = tensors_of(path)
     state = next(
         (
             loaded[key]
@@ -84,7 +73,7 @@ def _load_weights(model: torch.nn.Module, path: Path) -> None:
         loaded,
     )
     if not isinstance(state, dict):
-        raise TraindxError(f"{path} holds no weights.", "Save model.state_dict().")
+        raise TraindxError(f"{path} holds no weights.", f"Give {WEIGHTS}.")
     try:
         model.load_state_dict(state)
     except RuntimeError as error:

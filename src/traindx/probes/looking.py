@@ -4,7 +4,7 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +61,12 @@ class _Functions(TorchFunctionMode):
         return output
 
 
+def _enabled() -> AbstractContextManager[Any]:
+    """Modes at work again: within an event of a script they are off, so that no mode of the user sees what is ours."""
+    enable = getattr(torch._C, "_EnableTorchFunction", None)
+    return nullcontext() if enable is None else enable()
+
+
 @contextmanager
 def looking(subject: Subject, tell: Callable[[Seen], None], *, functions: bool = True) -> Iterator[None]:
     """Tells of every weighted layer's output, and of every activation function's, while the subject is replayed."""
@@ -92,7 +98,7 @@ def looking(subject: Subject, tell: Callable[[Seen], None], *, functions: bool =
     handles = [torch_module.register_module_forward_pre_hook(enter), torch_module.register_module_forward_hook(leave)]
     try:
         if functions:
-            with _Functions(function):
+            with _enabled(), _Functions(function):
                 yield
         else:
             yield

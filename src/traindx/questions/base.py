@@ -20,7 +20,8 @@ class Choice:
     """One answer. `present` and `absent` are symptom ids; `leans` are log odds for (or against) causes; `settings` go
     where a config file's would; `usual` is how often the answer is given by people whose trouble lies elsewhere.
     `hand_over` names an entry of misdiagnoses.HAND_OVERS: the problem is none of learning. An unticked choice rules its
-    symptoms out, unless `overlooked`: most people could not know."""
+    symptoms out, unless `overlooked`: most people could not know. `alone` are log odds besides where nothing else was
+    ticked; an `unmissable` choice is ruled out even by a sentence that does not name it."""
 
     id: str
     text: str
@@ -33,6 +34,8 @@ class Choice:
     hand_over: str = ""
     cues: tuple[str, ...] = ()  # regular expressions that recognise the choice in free text
     overlooked: bool = False
+    alone: Mapping[str, float] = field(default_factory=dict)
+    unmissable: bool = False
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ QUESTION = Question(
             cues=(
                 r"(not|n[’']?t|never|hardly) (really |even |seem to |want to )?"
                 r"(learn|decreas|improv|mov(e|ing)|train(?!ed)|converg|chang|drop|fall|go(ing)? down)",
-                r"\bstuck\b(?! after)",
+                r"(?<!activations )(?<!activations are )(?<!units are )\bstuck\b(?! after)",
                 r"(loss|acc\w*) (stays|remains|is) (the same|constant|at (chance|random|\d))",
                 r"\bflat\b",
                 r"\b(no|any) (learning|progress)",
@@ -77,6 +77,7 @@ QUESTION = Question(
             "the loss became NaN or Inf",
             present=("nonfinite-loss",),
             clarity=0.9,
+            unmissable=True,
             cues=(r"(?<!not )(?<!no )\bnans?\b", r"(?<!not )\binf(inity)?\b", r"not a number"),
         ),
         Choice(
@@ -137,7 +138,44 @@ QUESTION = Question(
             cues=(
                 r"(always|only) predict",
                 r"predict\w* (the same|one class|a single|only)",
-                r"(constant|same|identical) (output|prediction)",
+                r"predict\w* [\w ]{1,20}\bfor (every|all|each|any)",
+                r"(constant|same|identical) (\w+ )?(output|prediction|answer|logit)",
+                r"\b(outputs?|predictions?|logits|answers|probabilities)\b.{0,40}\b(the same|identical|constant"
+                r"|equal)\b",
+                r"\b(outputs?|predictions?|logits|answers|probabilities)\b.{0,20}\b(collapse|all (zeros?|ones?|nans?\b)"
+                r"|do(es)? ?n[o’']t (change|depend|vary))",
+                r"(outputs?|gives?|returns?|produces?) (always |only )?(exactly )?(the same|one|an? constant"
+                r"|identical)\b",
+            ),
+        ),
+        Choice(
+            "saturated",
+            "sigmoid or tanh units sit at the ends of their range (saturated)",
+            present=("saturated-units",),
+            leans={"saturation": 2.5},
+            usual=0.05,
+            overlooked=True,
+            cues=(
+                r"saturat",
+                r"(sigmoid|tanh)s? (outputs?|activations?|units?) (are |is )?(all |mostly "
+                r"|only )?[-±]?[01](\.0)? (or|and) [-+]?1",
+                r"activations?\b.{0,30}\b(near|at|around|close to|stuck at"
+                r"|clustered)\b.{0,12}[-±+]?(?<![\d.])1\b(?!\d|\.\d)",
+            ),
+        ),
+        Choice(
+            "dead",
+            "units give zero for every sample (dead ReLU)",
+            present=("dead-units",),
+            leans={"dead-relu": 2.5},
+            usual=0.05,
+            overlooked=True,
+            cues=(
+                r"(?<!not )(?<!no )\b(dead|dying|died)\b.{0,12}\b(neurons?|units?|relus?|activations?|filters?"
+                r"|channels?)\b",
+                r"\b(neurons?|units?|relus?|filters?|channels?)\b (are |is |have |has |go |seem )?(all |mostly "
+                r"|being )?"
+                r"(dead|dying|died|die)\b",
             ),
         ),
         Choice(
@@ -212,13 +250,26 @@ QUESTION = Question(
                 "small-batch-underuse": 1.0,
                 "straggler-rank": 1.0,
             },
+            alone={
+                "slow-data-loading": 2.0,
+                "too-few-workers": 2.0,
+                "host-sync": 2.0,
+                "small-batch-underuse": 2.0,
+                "straggler-rank": 1.0,
+            },
             cues=(
-                r"training (is |takes )?(very |too |so )?(slow|long)\b",
-                r"(gpu|device) (util\w* )?(is )?(low|only|idle|at \d)",
-                r"(takes|is taking) (forever|ages|hours|too long)",
+                r"train(ing|s)? (is |takes )?(very |too |so |extremely |really )?(slow(ly)?|long)\b",
+                r"\b(gpus?|device)\b.{0,20}\b(low|only|idle|idling|starv\w+|at \d|\d+ ?%)",
+                r"\b(takes?|is taking|needs?) (about |almost |over |more than )?(forever|ages|too long|hours|days"
+                r"|\d+ ?(h|hours?|"
+                r"min|minutes?)\b)",
                 r"^(it|this|everything)('s| is) (very |so |too )?slow",
                 r"slow (training|epoch|step|dataloader|data loading)",
-                r"(step|epoch|iteration)s? (is|are|takes?) (very |too |so )?(slow|long)",
+                r"bottleneck(?!.*(layer|dim|feature|width|block))",
+                r"(training|data|loading|iteration)\w* (speed|throughput|time) (is |are )?(very |too |so )?"
+                r"(low|bad|terrible|poor|slow|awful|high)",
+                r"(step|epoch|iteration|batch(es)?)s? (is|are|takes?) (very |too |so |super |extremely "
+                r"|really )?(slow|long)",
             ),
         ),
         Choice("memory", "out of memory (CUDA OOM, killed)", usual=0.05, hand_over="CUDA out of memory"),

@@ -84,7 +84,7 @@ def _page(diagnosis: Diagnosis) -> str:
     parts = [f"## traindx: {VERDICT_WORD[diagnosis.verdict]} · {code(run_name(diagnosis))}{steps}"]
     if headline(diagnosis):
         parts.append(escaped(headline(diagnosis)))
-    sections = (_curves, _seen, _most_likely, _also, _known, _alternatives, _checked, _missing)
+    sections = (_curves, _figures, _seen, _asked, _most_likely, _also, _known, _alternatives, _checked, _missing)
     parts += [section(diagnosis) for section in sections]
     notes = notes_of(diagnosis)
     if notes:
@@ -100,6 +100,19 @@ def _curves(diagnosis: Diagnosis) -> str:
         lines += [*sparkline(curve.steps, curve.values, columns=_CURVE_COLUMNS), caption(curve, diagnosis.run.axis)]
     lines += [caption(curve, diagnosis.run.axis) for curve in diagnosis.curves if curve not in curves_of(diagnosis)]
     return block(lines, "text") if lines else ""
+
+
+def _figures(diagnosis: Diagnosis) -> str:
+    return "\n".join(f"- {escaped(text)}" for text in diagnosis.figures)
+
+
+def _asked(diagnosis: Diagnosis) -> str:
+    if not diagnosis.asked:
+        return ""
+    items = [
+        f"{place}. {escaped(asked)} → {escaped(answer)}" for place, (asked, answer) in enumerate(diagnosis.asked, 1)
+    ]
+    return "\n".join(["**Questions asked**", "", *items])
 
 
 def _seen(diagnosis: Diagnosis) -> str:
@@ -131,7 +144,8 @@ def _most_likely(diagnosis: Diagnosis) -> str:
     if first is None:
         return ""
     parts = [f"**Most likely {percent(first.confidence)}: {escaped(title_of(first))}** ({code(first.cause)})"]
-    proof = [f"- for: {escaped(text)}" for text in supports(diagnosis, first)]
+    proof = [f"- category: {escaped(first.category)}"] if first.category else []
+    proof += [f"- for: {escaped(text)}" for text in supports(diagnosis, first)]
     proof += [f"- against: {escaped(text)}" for text in first.contradicts]
     parts.append("\n".join(proof))
     parts.append(_fixes(first))
@@ -177,8 +191,17 @@ def _alternatives(diagnosis: Diagnosis) -> str:
     listed = [h for h in others(diagnosis) if h.confidence >= 0.005]
     if diagnosis.verdict == "healthy" or checks(diagnosis) or not listed:
         return ""
-    rows = [row(percent(h.confidence), escaped(title_of(h)), "" if h.cause == OTHER else code(h.cause)) for h in listed]
-    return "\n".join(["| else | explanation | id |", "|---:|---|---|", *rows])
+    rows = [
+        row(
+            percent(h.confidence),
+            escaped(title_of(h)),
+            "" if h.cause == OTHER else code(h.cause),
+            escaped("; ".join(supports(diagnosis, h)[:1])),
+            "" if h.fix is None else code(h.fix.id),
+        )
+        for h in listed
+    ]
+    return "\n".join(["| else | explanation | id | for | first fix |", "|---:|---|---|---|---|", *rows])
 
 
 def _checked(diagnosis: Diagnosis) -> str:

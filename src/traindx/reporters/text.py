@@ -21,6 +21,7 @@ from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
     amount,
+    beside,
     clean,
     folder_of,
     headline,
@@ -31,7 +32,6 @@ from traindx.reporters.wording import (
     length_of,
     main_symptom,
     notes_of,
-    objection,
     others,
     percent,
     placed,
@@ -66,6 +66,7 @@ _SHORT = {
     "else": 3,
     "missing": 1,
     "notes": 3,
+    "figures": 2,
 }
 _FULL = {
     "why": 3,
@@ -79,10 +80,11 @@ _FULL = {
     "else": 12,
     "missing": 8,
     "notes": 20,
+    "figures": 8,
 }
 # what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
 _BRIEFER: tuple[Mapping[str, int], ...] = (
-    {}, {"seen": 2, "do not": 1, "notes": 2}, {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1}, {"seen": 0},
+    {}, {"figures": 1}, {"seen": 2, "figures": 0, "do not": 1, "notes": 2}, {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1}, {"seen": 0},
     {"why": 1}, {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0},
 )  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
@@ -173,7 +175,8 @@ class _Pages:
             rows = 3 if place == 0 else 2
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
-        return lines + hanging("", results_of(diagnosis), 2, self.width)
+        lines += hanging("", results_of(diagnosis), 2, self.width)
+        return lines + hanging("", [clean(text) for text in diagnosis.figures[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
         """The words beside the picture where there is room, else below it."""
@@ -215,13 +218,15 @@ class _Pages:
         first = leading(diagnosis)
         if first is None:
             return []
-        return [one for one in telling(diagnosis) if one.evidence in first.supports][: self.most["why"]]
+        proof = {one.evidence: one for one in reversed(telling(diagnosis)) if one.evidence in first.supports}
+        return list(proof.values())[::-1][: self.most["why"]]
 
     def answer(self, diagnosis: Diagnosis) -> list[str]:
         first, found = leading(diagnosis), checks(diagnosis)
         if first is None or found:
             return self.unclear(found) if found else []
         lines = self.explanation("Most likely", first)
+        lines += self.labelled("category", [clean(first.category)] if first.category else [])
         lines += self.line_of(first)
         spelled = {symptom.evidence for symptom in diagnosis.present()}
         proof = [placed(symptom, diagnosis.run.axis) for symptom in self._proof(diagnosis)]
@@ -308,13 +313,14 @@ class _Pages:
         lines = []
         for place, hypothesis in enumerate(listed):
             lines += self.explanation("Else" if place == 0 else "", hypothesis)
-            if hypothesis.confidence >= _RIVAL and hypothesis.contradicts and hypothesis.cause != HEALTHY:
-                lines += hanging("", [f"against: {objection(diagnosis, hypothesis)}"], _TITLE, self.width)
+            if hypothesis.confidence >= _RIVAL and hypothesis.cause != HEALTHY:
+                lines += hanging("", beside(diagnosis, hypothesis), _TITLE, self.width)
         return lines
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:
         lines: list[str] = []
         lines += self.missing(diagnosis)
+        lines += self.section("Asked", [clean(f"{asked} → {answer}") for asked, answer in diagnosis.asked])
         lines += self.section("Note", notes_of(diagnosis)[: self.most["notes"]])
         lines += self.section("Next", [clean(diagnosis.next)] if diagnosis.next else [])
         return lines

@@ -163,6 +163,17 @@ def objection(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
     return clean(seen if seen is not None else f"{name} not seen" if not_seen else text)
 
 
+def beside(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
+    """An explanation that is not the first: what speaks for it and against it, and what to try first if it is so."""
+    said = supports(diagnosis, hypothesis)
+    lines = [f"for: {said[0]}"] if said else []
+    if hypothesis.contradicts:
+        lines.append(f"against: {objection(diagnosis, hypothesis)}")
+    if hypothesis.fix is not None:
+        lines.append(f"first fix: {clean(hypothesis.fix.title)} ({hypothesis.fix.id})")
+    return lines
+
+
 def telling(diagnosis: Diagnosis) -> list[Observation]:
     """The symptoms that are present, the weightiest first: what the named causes rest on, in their order, then the
     plainest. What the headline says is not said again."""

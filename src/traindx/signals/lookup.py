@@ -31,6 +31,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
                "lrwarmupsamples", "lrwarmupfraction"),
     "workers": ("numworkers", "workers", "nworkers", "dataloadernumworkers", "numdataworkers"),
     "optimizer": ("optimizer", "optim", "opt", "optimizername", "optimizertype"),
+    "samples": ("trainsamples", "trainsize", "ntrain", "numtrain", "trainingsamples", "numtrainsamples",
+                "numtrainingsamples", "datasetsize", "numexamples", "numtrainexamples", "trainexamples"),
     "accumulation": ("gradientaccumulationsteps", "accumulategradbatches", "gradaccum", "accumulationsteps"),
 }  # fmt: skip
 _HALF = re.compile(r"(^|[^a-z])(fp16|float16|half|16-mixed|amp)([^a-z]|$)", re.IGNORECASE)

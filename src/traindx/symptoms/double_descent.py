@@ -73,6 +73,10 @@ and a training loss that falls all through.
 Not a fault. The hump is where the model just manages to fit all training data (the interpolation threshold).
 
 ## What it usually means
+There are three regimes. Left of the hump more capacity or training trades bias for variance, as the textbook says. At
+the hump the model just manages to fit every training sample, and what it does between them is worst. Right of it there
+are many ways to fit them, and training finds a smooth one: more parameters or steps help again.
+
 Do not stop at the hump: what looked like overfitting was the threshold. Noisy labels and models that barely fit the
 data show it most (Nakkiran et al., 2019).
 """,

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from traindx.diagnosis import Observation
+from traindx.diagnosis import ANSWERS, Observation
 from traindx.run import Event
 from traindx.signals import Signals, lookup
 from traindx.symptoms.base import Case, Symptom
@@ -27,7 +27,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", "The settings say that the run does not train in fp16.")
     if run.config.get("input_dtype") in ("float32", "float64"):
         return Observation(ID, "absent", "The inputs are in single precision and no loss scaling was seen.")
-    if run.seen_inside:
+    if run.seen_inside or run.format == ANSWERS:
         return Observation(ID, "unknown", "The precision of the training is not known.")
     return Observation(ID, "absent", "Nothing in the log speaks of half precision.", clarity=NOT_TOLD)
 

@@ -22,7 +22,7 @@ ROWS = 10  # values of the rate
 
 def detect(signals: Signals) -> Observation:
     curve, lr = signals.train, signals.lr
-    if curve is None or lr is None or len(lr) < ROWS or lr.axis != curve.series.axis:
+    if curve is None or lr is None or len(lr) < ROWS or not len(curve.x[1:]) or lr.axis != curve.series.axis:
         return Observation(ID, "unknown", "No loss with a learning rate beside it.")
     rates = np.nan_to_num(lr.values)
     jumps = [i for i in range(1, len(rates)) if rates[i - 1] > 0 and RISE.reached(rates[i] / rates[i - 1])]

@@ -44,7 +44,7 @@ def detect(signals: Signals) -> Observation:
         return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}.")
     carried = _score_learnt(signals.score)
     if carried:
-        return Observation(ID, "absent", f"{text}, but {carried}.")
+        return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}, but {carried}.")
     return Observation(
         ID, "present", f"{text}: what was learnt does not carry over.", (float(val.x[0]), float(val.x[-1])), val.name,
         clarity(-gained, -BEHIND, -PLAIN),
@@ -136,6 +136,10 @@ model, or weights that are not those in training (an average that is too slow).
              lambda: {"train_loss": falling(30, 2.2, 0.05), "val_loss": falling(30, 2.2, 1.05),
                       "train_acc": 1 - falling(30, 0.7, 0.01),
                       "val_acc": 0.7 - falling(30, 0.4, 0.01)}),
+        Case("thirty points apart though the score rose by fifty", "present",
+             lambda: {"train_loss": falling(30, 2.3, 0.04), "val_loss": falling(30, 2.3, 1.7),
+                      "train_acc": 1 - falling(30, 0.9, 0.001),
+                      "val_acc": 1 - falling(30, 0.81, 0.31)}),
         Case("85 times the training loss", "present",
              lambda: {"train_loss": falling(30, 2.2, 0.0101), "val_loss": falling(30, 2.2, 0.86)}),
         Case("a hundred times next to nothing", "absent",

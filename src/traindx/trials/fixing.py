@@ -16,6 +16,7 @@ from traindx.casebook.places import book_path
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.engine.context import Hint
+from traindx.engine.stopping import when_to_stop
 from traindx.errors import TraindxError
 from traindx.live.host.launch import command_of, name_of
 from traindx.live.recording.store import STATE
@@ -331,6 +332,9 @@ def _conclude(
         notes.append(left)
     notes += _changed_meanwhile(session, files)
     notes.append(_held_by(asked))
+    vain = [trial for trial in trials if trial.verdict in ("no-effect", "worse") and not trial.open]
+    if best is None and page.verdict != "healthy":
+        notes += when_to_stop(page, [trial.candidate.cause for trial in vain], tried=len(vain))
     name = " ".join(asked.arguments)
     report = Report(
         name,

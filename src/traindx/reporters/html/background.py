@@ -147,10 +147,17 @@ def setup(diagnosis: Diagnosis, run: Run | None) -> Html:
                                             "FILE.", class_="soft small"),
         tag("details", tag("summary", "Environment"), _settings(around), open=not own),
         _events(events),
+        _asked(diagnosis),
         tag("details", tag("summary", "Notes"), tag("ul", [tag("li", note) for note in notes_of(diagnosis)],
                                                     class_="lines small")) if notes_of(diagnosis) else None,
         class_="card",
     )  # fmt: skip
+
+
+def _asked(diagnosis: Diagnosis) -> Html | None:
+    """The interview behind the page."""
+    lines = [tag("li", asked, " → ", tag("b", answer)) for asked, answer in diagnosis.asked]
+    return tag("details", tag("summary", "Questions asked"), tag("ol", lines, class_="lines small")) if lines else None
 
 
 def _events(events: Sequence[Any]) -> Html | None:

@@ -45,6 +45,7 @@ def curves(plots: Plots, diagnosis: Diagnosis | None = None) -> Html | None:
         _tools(SMOOTH if longest >= SMOOTH_FROM else 0),
         _lane(diagnosis, plots) if diagnosis is not None else None,
         figures,
+        _figures(diagnosis),
         _picker(plots),
         tag("p", class_="unseen", aria_live="polite", data_speaker=True),
         class_="card",
@@ -76,6 +77,12 @@ def _tools(smooth: int) -> Html:
         tag("span", "drag to zoom · shift-drag to pan · Ctrl-wheel · double-click for all", class_="soft small hint"),
         class_="tools",
     )  # fmt: skip
+
+
+def _figures(diagnosis: Diagnosis | None) -> Html | None:
+    """Data, gap and gradient norms in numbers."""
+    texts = () if diagnosis is None else diagnosis.figures
+    return tag("ul", [tag("li", text) for text in texts], class_="small soft") if texts else None
 
 
 def _lane(diagnosis: Diagnosis, plots: Plots) -> Html | None:

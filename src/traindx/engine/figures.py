@@ -1,0 +1,122 @@
+"""The figures an author expects on every page: how much data and how many updates a pass over it makes, training beside
+validation, and how gradient norms spread. Facts, no findings: nothing here moves a probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from traindx.measurements import BatchVariety, PassesOverData
+from traindx.run import Series
+from traindx.signals import Signals, lookup
+from traindx.signals.curve import Curve, counted
+
+LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with its count, judged nowhere
+TOP = 1.5  # scores above it are given in percent
+LAST = 3  # evaluations whose median is the gap
+FEW = 2  # values from which on there is a spread
+
+
+def figures(signals: Signals) -> tuple[str, ...]:
+    """One sentence each; what the evidence does not hold is left out."""
+    return (*_data(signals), *_gap(signals), *_norms(signals))
+
+
+def _data(signals: Signals) -> Iterator[str]:
+    samples, batches = _size(signals)
+    parts = []
+    if samples:
+        parts.append(f"{counted(float(samples))} training samples")
+    if batches:
+        parts.append(f"{counted(float(batches))} step{'s' if batches > 1 else ''} per epoch")
+    parameters = lookup.number(signals.run.config, "parameters")
+    if parameters and samples:
+        parts.append(f"{parameters / samples:.3g} parameters per sample")
+    if parts:
+        yield f"Data: {', '.join(parts)}."
+
+
+def _size(signals: Signals) -> tuple[int, int]:
+    """Samples of the training data and updates of a pass over it; 0 where not known."""
+    samples = batches = 0
+    for measured in signals.run.measured[:1]:
+        passes, variety = measured.last(PassesOverData), measured.last(BatchVariety)
+        if passes is not None:
+            samples, batches = passes.samples, passes.batches
+        elif variety is not None:
+            samples = variety.data
+    told, batch = (lookup.number(signals.run.config, name) for name in ("samples", "batch_size"))
+    samples = samples or int(told or 0)
+    if not batches and samples and batch and batch >= 1:
+        batches = math.ceil(samples / batch)
+    return samples, batches or _counted_by_epochs(signals)
+
+
+def _counted_by_epochs(signals: Signals) -> int:
+    """From a training that counts steps and a validation that counts epochs."""
+    train, val = signals.train, signals.val or signals.score
+    if train is None or val is None or train.series.axis != "step" or val.series.axis != "epoch" or len(val) < FEW:
+        return 0
+    epochs = len(np.unique(val.x))
+    return round(float(train.x[-1] - train.x[0] + 1) / epochs)
+
+
+def _gap(signals: Signals) -> Iterator[str]:
+    """Training beside validation at the end: scores in points, losses in times and percent."""
+    score, own = signals.score, signals.train_score
+    held_out = score is not None and score.series.meaning.split in ("val", "test")
+    if score is not None and own is not None and held_out and own.series.meaning.part == score.series.meaning.part:
+        there, here = _end(own), _end(score)
+        scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
+        points = abs(there - here) * scale
+        share = f" ({abs(there - here) / abs(there):.0%} of the training score)" if there else ""
+        yield (f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} %: {points:.3g} points{share}.")
+    val, train = signals.val, signals.train_epochs
+    at = signals.train_at(val.x) if val is not None and len(val) else None
+    if val is not None and train is not None and at is not None and len(at):
+        there, here = float(np.median(at[-LAST:])), _end(val)
+        if math.isfinite(there) and math.isfinite(here):
+            ratio = f", {here / there:.3g} times ({(here - there) / there:+.0%})" if there > 0 and here > 0 else ""
+            yield f"Gap: {train.name} {there:.3g}, {val.name} {here:.3g}: {here - there:+.3g}{ratio}."
+
+
+def _end(curve: Curve) -> float:
+    """The level over the last evaluations, as it was logged."""
+    return float(curve.logged(float(np.median(curve.y[-LAST:]))))
+
+
+def _norms(signals: Signals) -> Iterator[str]:
+    total = signals.grad_norm
+    if total is not None:
+        yield from _spread(total)
+    layers = {series.name: _median(series) for series in signals.layer_grad_norms}
+    weights = {name: value for name, value in layers.items() if math.isfinite(value) and value > 0}
+    if len(weights) >= FEW:
+        low, high = min(weights, key=weights.__getitem__), max(weights, key=weights.__getitem__)
+        yield (
+            f"Gradient norms by layer (medians): {weights[low]:.2g} in {_layer(low)} to {weights[high]:.2g} in "
+            f"{_layer(high)}, largest by smallest {weights[high] / weights[low]:.2g}."
+        )
+
+
+def _spread(series: Series) -> Iterator[str]:
+    values = series.values[np.isfinite(series.values)]
+    if len(values) < FEW:
+        return
+    text = (
+        f"Gradient norm: mean {values.mean():.2g}, standard deviation {values.std():.2g}, smallest {values.min():.2g}, "
+        f"largest {values.max():.2g}"
+    )
+    above = int((values > LARGE_NORM).sum())
+    yield f"{text}; {above} of {len(values)} above {LARGE_NORM:.0f}." if above else f"{text}."
+
+
+def _median(series: Series) -> float:
+    values = series.values[np.isfinite(series.values)]
+    return float(np.median(values)) if len(values) else math.nan
+
+
+def _layer(name: str) -> str:
+    return name.split("/", 1)[-1]
