@@ -23,6 +23,7 @@ from traindx.lines import line_of
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
+from traindx.token_samples import batches_of
 from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
@@ -97,6 +98,7 @@ def diagnose(
             for one in others
         ),
         known_issues=matching(run, observations),
+        batches=batches_of(run.measured),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from traindx.diagnosis import UNSURE, Diagnosis, Hypothesis, Observation, Verdic
 from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
+from traindx.reporters.tokens import about_tokens, excerpt, title
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
@@ -51,8 +52,18 @@ _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RUN_ROOM = 16  # the least a run's name is given in the summary
 _TITLE = 22  # where the name of an explanation begins
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
-_SHORT = {"why": 2, "seen": 3, "against": 1, "do not": 2, "code": 6, "else": 3, "missing": 1, "notes": 3}
-_FULL = {"why": 3, "seen": 40, "against": 8, "do not": 8, "code": 60, "else": 12, "missing": 8, "notes": 20}
+_SHORT = {"why": 2, "seen": 3, "against": 1, "do not": 2, "code": 6, "else": 3, "missing": 1, "notes": 3, "tokens": 4}
+_FULL = {
+    "why": 3,
+    "seen": 40,
+    "against": 8,
+    "do not": 8,
+    "code": 60,
+    "else": 12,
+    "missing": 8,
+    "notes": 20,
+    "tokens": 12,
+}
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
 
@@ -99,7 +110,7 @@ class _Pages:
             lines += wrap(headline(diagnosis), self.width)
         for section in (
             self.answer(diagnosis), self.also(diagnosis), self.known(diagnosis), self.curves(diagnosis),
-            self.seen(diagnosis), self.alternatives(diagnosis), self.closing(diagnosis),
+            self.seen(diagnosis), self.tokens(diagnosis), self.alternatives(diagnosis), self.closing(diagnosis),
         ):  # fmt: skip
             if section:
                 lines += ["", *section]
@@ -161,6 +172,20 @@ class _Pages:
         if rest:
             lines += hanging("", [f"and {joined(rest, 6)}"], 4, self.width)
         return [f"  {self.ink('Also seen' if above else 'Seen', 'heading')}", *lines]
+
+    def tokens(self, diagnosis: Diagnosis) -> list[str]:
+        """A sample as the loss sees it, where that is what is wrong; every kept sample in the long page."""
+        if not diagnosis.batches or not (self.full or about_tokens(diagnosis)):
+            return []
+        lines: list[str] = []
+        for batch in diagnosis.batches if self.full else diagnosis.batches[:1]:
+            lines.append(f"  {self.ink(title(batch).capitalize(), 'heading')}")
+            samples = len(batch.samples) if self.full else 1
+            shown = excerpt(
+                batch, samples=samples, lines=self.most["tokens"], color=self.ink.color, width=self.width - 4
+            )
+            lines += [f"    {line}" for line in shown]
+        return lines
 
     def _proof(self, diagnosis: Diagnosis) -> list[Observation]:
         """The symptoms that the leading explanation rests on most: they are part of the answer."""

@@ -12,6 +12,7 @@ import torch
 
 from traindx.live.events.hub import Hub, user_line
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation
+from traindx.live.events.places import own_line
 from traindx.live.measures.packing import Packing
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
@@ -47,6 +48,7 @@ class TokenBatches(Observer):
         self._tried = False
         self._totals: dict[tuple[bool, str], Totals] = {}
         self._looks: dict[tuple[bool, str], int] = {}
+        self._places: dict[str, str] = {}  # where a loss is computed, and where the user asks for it
         self._vocabulary: Vocabulary | None = None
         self._tries = 0
         self._packing = Packing(hub)
@@ -154,7 +156,8 @@ class TokenBatches(Observer):
 
     def _look(self, targets: Targets, *, evaluation: bool) -> None:
         key = (evaluation, targets.where)
-        where = f"{targets.where} in evaluation" if evaluation else targets.where  # so that both are written
+        place = self._place(targets.where)
+        where = f"{place} in evaluation" if evaluation else place  # so that both are written
         given, call = self._given or {}, self._call
         texts = [ids for ids, _ in self._texts.inputs]
         self._forget()
@@ -179,6 +182,13 @@ class TokenBatches(Observer):
             self.hub.measure(totals.packing(change, noise))
         if not evaluation and not self._tried and call is not None:
             self._crossing = _crossing(rows, call, texts)
+
+    def _place(self, loss: str) -> str:
+        """The user's own line for a loss that a library computes; one line stands for one loss."""
+        if loss not in self._places:
+            own = own_line()
+            self._places[loss] = own if own and own not in self._places.values() else loss
+        return self._places[loss]
 
     def _find(self, size: int) -> None:
         if self._vocabulary is None and self._tries < FIND_TRIES:

@@ -72,8 +72,8 @@ def template_of(tokenizer: Any) -> Template | None:
 def answers_in(text: str, template: Template | None) -> Found | None:
     """Where the answers of a sample are; None where nothing tells."""
     if template is not None and template.opening.strip():
-        opening = re.compile(re.escape(template.opening.strip()) + r"\s?")
-        closing = re.compile(re.escape(template.turn.strip() or template.tail.strip() or "\0"))
+        opening = re.compile(_loosely(template.opening) + r"\s?")
+        closing = re.compile(_loosely(template.turn.strip() or template.tail.strip() or "\0"))
         spans = _spans(text, opening, closing)
         if spans:
             return Found(spans, template.opening.strip(), True)
@@ -85,6 +85,12 @@ def answers_in(text: str, template: Template | None) -> Found | None:
             marker = opening.search(text)
             return Found(spans, marker.group().strip() if marker is not None else "", False)
     return None
+
+
+def _loosely(written: str) -> str:
+    """A pattern for what a template writes, whatever white space stands between its words and markers: whoever writes
+    the same format by hand puts a line break more or less."""
+    return r"\s*".join(re.escape(part) for part in re.split(r"\s+|(?<=>)(?=<)", written.strip()))
 
 
 def _spans(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> tuple[tuple[int, int], ...]:
