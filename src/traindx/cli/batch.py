@@ -74,7 +74,7 @@ def _shown(page: Diagnosis, reporter: Reporter, output: Path | None) -> str:
     """The samples first: they are what was asked for. The page after them does not repeat them."""
     from dataclasses import replace
 
-    from traindx.reporters.layout import Ink
+    from traindx.reporters.layout import Ink, wrap
     from traindx.reporters.tokens import excerpt, title
 
     color = output is None and color_wanted(sys.stdout)
@@ -84,5 +84,19 @@ def _shown(page: Diagnosis, reporter: Reporter, output: Path | None) -> str:
         shown = excerpt(batch, samples=len(batch.samples), lines=LINES, color=color, width=width - 2)
         heading = f"{title(batch).capitalize()}{f' ({batch.tokenizer})' if batch.tokenizer else ''}"
         lines += [Ink(color)(heading, "heading"), *(f"  {line}" for line in shown), ""]
-    text = reporter.render([replace(page, batches=())], color=color, width=width)
-    return "\n".join([*lines, text])
+    if page.verdict == "unhealthy":
+        return "\n".join([*lines, reporter.render([replace(page, batches=())], color=color, width=width)])
+    return "\n".join([*lines, *wrap(_passed(page), width), ""])
+
+
+def _passed(page: Diagnosis) -> str:
+    """Where nothing is wrong with the batches: curves are not what was looked at."""
+    from traindx.reporters.tokens import INPUTS
+    from traindx.symptoms import symptoms
+
+    known = symptoms()
+    checked = [one.id for one in page.symptoms if one.state == "absent" and INPUTS in known[one.id].needs]
+    doubts = [f"{one.id}: {one.evidence}" for one in page.present() if INPUTS in known[one.id].needs]
+    said = f"Passed: {', '.join(sorted(checked))}." if checked else ""
+    noted = f"Worth a look: {' '.join(doubts)}" if doubts else "No fault found in these batches."
+    return " ".join(part for part in (noted, said, "For the training: traindx run") if part) + f" {page.run.source}"
