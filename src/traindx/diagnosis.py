@@ -7,6 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from traindx.measurements import TokenSamples
+from traindx.token_samples import from_json as batch_from_json
+from traindx.token_samples import to_json as batch_to_json
+
 SCHEMA = "traindx.diagnosis/1"
 ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was told
 UNSURE = 0.4  # below this probability an explanation asks for more evidence, not for a change
@@ -205,11 +209,13 @@ class Diagnosis:
     known_issues: tuple[KnownIssueNote, ...] = ()  # of library versions; they move no probability
     figures: tuple[str, ...] = ()  # data, gap and gradient norms in numbers; they move no probability
     asked: tuple[tuple[str, str], ...] = ()  # questions of an interview and their answers
+    batches: tuple[TokenSamples, ...] = ()  # of a language model: what its loss saw first, and its evaluation
 
     def present(self) -> tuple[Observation, ...]:
         return tuple(symptom for symptom in self.symptoms if symptom.state == "present")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, *, texts: bool = False) -> dict[str, Any]:
+        """`texts`: with the tokens of the user's data. Without, only their classes: what is kept, pushed or posted."""
         return {
             "schema": SCHEMA, "traindx": self.version, "verdict": self.verdict, "headline": self.headline,
             "run": self.run.to_json(), "symptoms": [symptom.to_json() for symptom in self.symptoms],
@@ -220,6 +226,7 @@ class Diagnosis:
             "known_issues": [note.to_json() for note in self.known_issues],
             "figures": list(self.figures),
             "asked": [{"question": question, "answer": answer} for question, answer in self.asked],
+            "batches": [batch_to_json(batch, texts) for batch in self.batches],
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -249,6 +256,7 @@ class Diagnosis:
             known_issues=tuple(KnownIssueNote(**note) for note in data.get("known_issues", ())),
             figures=tuple(data.get("figures", ())),
             asked=tuple((one["question"], one["answer"]) for one in data.get("asked", ())),
+            batches=tuple(batch_from_json(batch) for batch in data.get("batches", ())),
         )  # fmt: skip
 
 

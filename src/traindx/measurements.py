@@ -1458,6 +1458,16 @@ class PackedRows(Measurement, frozen=True, kw_only=True):
     noise: float | None = None  # between two equal calls, by the same
 
 
+class AttendedPadding(Measurement, frozen=True, kw_only=True):
+    """Whether the padding before a sample changes what a model makes of it: the model is called again with another
+    token in that padding. `where` is the line of the loss."""
+
+    padding: int  # tokens before the sample that was tried
+    tokens: int  # of the sample
+    change: float  # of its outputs, by the largest of them
+    noise: float  # between two equal calls, by the same
+
+
 class TextOverlap(Measurement, frozen=True, kw_only=True):
     """How many runs of tokens of evaluated samples occur in training samples. A sample of hashed runs is compared."""
 

@@ -86,6 +86,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "plot": ("traindx plot runs/exp1 -o curves.png",),
     "probe": (
         "traindx probe train.py",
+        "traindx probe batch train.py                        what a language model's loss sees",
         "traindx probe --add-to train.traindx train.py       sharpen a recording",
         "traindx probe --model models:build --data batch.pt",
     ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from traindx.cli import batch
 from traindx.cli.diagnose import Format, Output, Verbose, exit_code, reporter_for, with_patches
 from traindx.cli.readings import AddTo, Json, Plot, as_json, check_places, draw, show
 from traindx.cli.remembering import remembered
@@ -35,10 +36,14 @@ def kinds() -> dict[str, str]:
     return found
 
 
+class ProbeCommand(ScriptCommand):
+    parts = frozenset((batch.NAME, *kinds()))
+
+
 def register(app: typer.Typer) -> None:
     """One command a probe, and one for all of them."""
     everything = "Measure what a script trains with every probe, change nothing, and diagnose it."
-    app.command("probe", help=everything, cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(command_for(None))
+    app.command("probe", help=everything, cls=ProbeCommand, context_settings=SCRIPT_OPTIONS)(command_for(None))
     for name, summary in kinds().items():
         app.command(name, help=summary, cls=ScriptCommand, context_settings=SCRIPT_OPTIONS)(command_for(name))
 
@@ -71,10 +76,16 @@ def command_for(name: str | None) -> Callable[..., int]:
             str | None,
             typer.Option(metavar="NAME", help="With --model: cross_entropy, mse_loss, …; else by the target."),
         ] = None,
+        private: Annotated[
+            bool, typer.Option("--private", help="With batch: show what each token is, not its text.")
+        ] = False,
     ) -> int:
         reporter = reporter_for(format, output, verbose)
         check_places(output, plot, json, add_to)
-        wanted = None if name is None else [name]
+        chosen, arguments = _chosen(name, arguments)
+        if chosen == batch.NAME:
+            return batch.probe_batch(arguments or [], private, reporter, output, json)
+        wanted = None if chosen is None else [chosen]
         if model is not None:
             refuse_both(arguments, at_step)
             readings, run, page = _from_files(wanted, seconds, model, data, checkpoint, loss, add_to)
@@ -96,6 +107,14 @@ def command_for(name: str | None) -> Callable[..., int]:
         return code or exit_code([page])
 
     return command
+
+
+def _chosen(name: str | None, arguments: list[str] | None) -> tuple[str | None, list[str] | None]:
+    """`traindx probe batch train.py`, `traindx probe speed train.py`: one of them by its name."""
+    first = arguments[0] if arguments else ""
+    if name is None and arguments and first in ProbeCommand.parts and not Path(first).exists():
+        return first, arguments[1:]
+    return name, arguments
 
 
 def refuse_both(arguments: list[str] | None, at_step: int) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -112,7 +112,7 @@ def command(
         reached = read(seen.read_text("ascii") if seen.exists() else "")
     source.keep(folder)
     note_end(folder, code)
-    pair, why = _conclude(folder, reached, code)
+    pair, why = conclude(folder, reached, code)
     page = pair[1] if pair else None
     with _whatever_the_stream(code):
         status.clear()
@@ -169,8 +169,11 @@ def _why_nothing(reached: Reached, code: int) -> str:
     return "torch was not imported."
 
 
-def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Diagnosis] | None, str]:
-    """What was recorded with its diagnosis; or nothing, and why."""
+def conclude(
+    folder: Path, reached: Reached, code: int, prepared: Callable[[Run], Run] | None = None
+) -> tuple[tuple[Run, Diagnosis] | None, str]:
+    """What was recorded with its diagnosis; or nothing, and why. `prepared`: what is made of the run before it is
+    judged."""
     from traindx.engine import diagnose
     from traindx.live.outside.page import shown
     from traindx.opening import read
@@ -187,6 +190,7 @@ def _conclude(folder: Path, reached: Reached, code: int) -> tuple[tuple[Run, Dia
     except TraindxError:
         why = _why_nothing(reached, code) if code != EXIT_OK else NO_STEP
         return None, f"nothing to diagnose: {why}"
+    run = run if prepared is None else prepared(run)
     run.source = shown(folder)
     page = remembered(diagnose(run), "run", lambda hints: diagnose(run, hinted=hints))
     return (run, with_patches(run, page)), ""

@@ -30,10 +30,12 @@ BY_NAME = frozenset(
 
 
 class ScriptCommand(typer.core.TyperCommand):
-    """A command that takes a script and the script's arguments."""
+    """A command that takes a script and the script's arguments; one of `parts` may stand before the script."""
+
+    parts: frozenset[str] = frozenset()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, own_first(args, _options(self)))
+        return super().parse_args(ctx, own_first(args, _options(self), self.parts))
 
 
 class FaithfulCommand(typer.core.TyperCommand):
@@ -60,11 +62,12 @@ def _options(command: typer.core.TyperCommand) -> dict[str, bool]:
     }
 
 
-def own_first(arguments: Sequence[str], options: Mapping[str, bool]) -> list[str]:
+def own_first(arguments: Sequence[str], options: Mapping[str, bool], parts: frozenset[str] = frozenset()) -> list[str]:
     """The same arguments with traindx's own options before the script. `options`: name → whether it takes a value."""
-    place = _script(arguments, options)
-    if place is None:
+    places = _script(arguments, options, parts)
+    if places is None:
         return list(arguments)
+    part, place = places
     words = _names(Path(arguments[place]))
     own: list[str] = []
     theirs: list[str] = []
@@ -81,12 +84,20 @@ def own_first(arguments: Sequence[str], options: Mapping[str, bool]) -> list[str
         own.append(argument)
         if options[name] and "=" not in argument and rest:
             own.append(rest.pop(0))
-    return [*arguments[:place], *own, arguments[place], *theirs]
+    return [
+        *arguments[:part],
+        *arguments[part + 1 : place],
+        *own,
+        *dict.fromkeys(arguments[at] for at in places),
+        *theirs,
+    ]
 
 
-def _script(arguments: Sequence[str], options: Mapping[str, bool]) -> int | None:
-    """Where the script stands: the first argument that is neither an option nor an option's value."""
+def _script(arguments: Sequence[str], options: Mapping[str, bool], parts: frozenset[str]) -> tuple[int, int] | None:
+    """Where a part of the command stands, and where the script: the first argument that is neither an option nor an
+    option's value nor such a part. Twice the same place where no part is named."""
     skip = False
+    part: int | None = None
     for place, argument in enumerate(arguments):
         if skip:
             skip = False
@@ -94,8 +105,11 @@ def _script(arguments: Sequence[str], options: Mapping[str, bool]) -> int | None
             return None
         elif argument.startswith("-") and len(argument) > 1:
             skip = options.get(argument, False)
+        elif argument in parts and part is None:
+            part = place
         else:
-            return place if argument.endswith(".py") and Path(argument).is_file() else None
+            found = argument.endswith(".py") and Path(argument).is_file()
+            return (place if part is None else part, place) if found else None
     return None
 
 

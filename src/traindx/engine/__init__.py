@@ -24,6 +24,7 @@ from traindx.lines import line_of
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
+from traindx.token_samples import batches_of
 from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
@@ -97,7 +98,7 @@ def diagnose(
             _placed(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)), run, observations)
             for one in others
         ),
-        known_issues=matching(run, observations), figures=figures(signals),
+        known_issues=matching(run, observations), figures=figures(signals), batches=batches_of(run.measured),
     )  # fmt: skip
 
 

@@ -26,6 +26,9 @@ def probed_run(folder: Path) -> Run:
     unless it was asked to train for a while first, so only those values are kept that are not finite."""
     run = find_runs([folder])[0]
     before = max((reading.step for reading in readings_in(folder)), default=0)
-    if before < FEW:
-        run.series = {name: one for name, one in run.series.items() if not np.isfinite(one.values).all()}
+    return without_curves(run) if before < FEW else run
+
+
+def without_curves(run: Run) -> Run:
+    run.series = {name: one for name, one in run.series.items() if not np.isfinite(one.values).all()}
     return run

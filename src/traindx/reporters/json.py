@@ -10,8 +10,9 @@ from traindx.reporters.base import Reporter
 
 
 def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
-    """Strict JSON: no NaN, and no character a terminal could take for a command (colour and width do not matter)."""
-    documents = [diagnosis.to_json() for diagnosis in diagnoses]
+    """Strict JSON, with the tokens of a batch where the recording has them: no NaN, and no character a terminal could
+    take for a command (colour and width do not matter)."""
+    documents = [diagnosis.to_json(texts=True) for diagnosis in diagnoses]
     document = documents[0] if len(documents) == 1 else documents
     return inert(json.dumps(document, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
 

@@ -15,6 +15,7 @@ from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
+from traindx.reporters.token_text import about_tokens, excerpt, title
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
@@ -67,6 +68,7 @@ _SHORT = {
     "missing": 1,
     "notes": 3,
     "figures": 2,
+    "tokens": 4,
 }
 _FULL = {
     "why": 3,
@@ -81,11 +83,13 @@ _FULL = {
     "missing": 8,
     "notes": 20,
     "figures": 8,
+    "tokens": 12,
 }
 # what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
 _BRIEFER: tuple[Mapping[str, int], ...] = (
-    {}, {"figures": 1}, {"seen": 2, "figures": 0, "do not": 1, "notes": 2}, {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1}, {"seen": 0},
-    {"why": 1}, {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0},
+    {}, {"figures": 1, "tokens": 3}, {"seen": 2, "figures": 0, "do not": 1, "notes": 2},
+    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"why": 1}, {"else": 1, "against": 0, "diff": 6},
+    {"notes": 0, "do not": 0},
 )  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
@@ -147,7 +151,7 @@ class _Pages:
             lines += wrap(headline(diagnosis), self.width)
         for section in (
             self.answer(diagnosis), self.also(diagnosis), self.known(diagnosis), self.curves(diagnosis),
-            self.seen(diagnosis), self.alternatives(diagnosis), self.closing(diagnosis),
+            self.seen(diagnosis), self.tokens(diagnosis), self.alternatives(diagnosis), self.closing(diagnosis),
         ):  # fmt: skip
             if section:
                 lines += ["", *section]
@@ -212,6 +216,20 @@ class _Pages:
         if rest:
             lines += hanging("", [f"and {joined(rest, 6)}"], 4, self.width)
         return [heading, *lines]
+
+    def tokens(self, diagnosis: Diagnosis) -> list[str]:
+        """A sample as the loss sees it, where that is what is wrong; every kept sample in the long page."""
+        if not diagnosis.batches or not (self.full or about_tokens(diagnosis)):
+            return []
+        lines: list[str] = []
+        for batch in diagnosis.batches if self.full else diagnosis.batches[:1]:
+            lines.append(f"  {self.ink(title(batch).capitalize(), 'heading')}")
+            samples = len(batch.samples) if self.full else 1
+            shown = excerpt(
+                batch, samples=samples, lines=self.most["tokens"], color=self.ink.color, width=self.width - 4
+            )
+            lines += [f"    {line}" for line in shown]
+        return lines
 
     def _proof(self, diagnosis: Diagnosis) -> list[Observation]:
         """The symptoms that the leading explanation rests on most: they are part of the answer."""

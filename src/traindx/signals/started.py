@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from traindx.measurements import InitialWeights
+from traindx.measurements import InitialWeights, Measured, TokenCounts
 from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
 from traindx.thresholds import Threshold, fitted
@@ -16,6 +16,11 @@ TRAINED = 0.6  # of chance level: no fresh model starts there,
 UNIFORM_KURTOSIS = 1.8  # of weights as torch's layers begin: training leaves none so
 SPREAD = 1.3  # variance of the kurtosis of one uniform number, by which it scatters
 NEAR = Threshold(3.0, "standard errors", "one uniform matrix in four hundred is further off", side="below")
+NEXT = Threshold(
+    0.9,
+    "of the counted targets are the next token",
+    "those of masked language modelling are tokens here and there, of which nothing follows",
+)
 FRESH = fitted("straight-path.fresh", 0.5, unit="of the weight matrices are uniform")
 FIRST_LOOKS = 3  # at the training accuracy
 KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
@@ -24,6 +29,7 @@ HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt
 
 _TUNING = re.compile(r"lora|peft|finetun|fine.tun|pretrained|adapter|prefix.?tun|freeze.backbone", re.IGNORECASE)
 _NOT_TUNED = (False, None, "", 0, "none", "None", "False", "false")
+_VERSION = "version."  # of a library that is installed: it says nothing of what is trained
 TOKENS = Threshold(
     6.0, "first loss", "guessing among the tokens of any usual vocabulary costs more (ln 403)", side="below"
 )
@@ -34,7 +40,7 @@ def fine_tuning(signals: Signals) -> str:
     weights, or the Trainer of Hugging Face logs a loss that no fresh language model begins with."""
     for key, value in signals.run.config.items():
         stated = f"{key}={value}" if isinstance(value, str) else key
-        if value not in _NOT_TUNED and _TUNING.search(stated):
+        if value not in _NOT_TUNED and not key.startswith(_VERSION) and _TUNING.search(stated):
             return f"a trained model is fine-tuned ({key}), which gains most in its first steps"
     train = signals.train
     if signals.run.format.startswith("hf-") and train is not None and len(train) and TOKENS.reached(train.initial):
@@ -45,7 +51,12 @@ def fine_tuning(signals: Signals) -> str:
 def trained_before(signals: Signals) -> str:
     """A sentence where a recording's first losses, in training and in validation, lie far below what guessing gives."""
     train, val = signals.train, signals.val
-    if not signals.run.seen_inside or train is None or val is None or train.initial <= 0 or val.initial <= 0:
+    if not signals.run.seen_inside or train is None or train.initial <= 0:
+        return ""
+    said = next((said for rank in signals.run.measured[:1] if (said := knew_text(rank, train.initial))), "")
+    if said:
+        return said
+    if val is None or val.initial <= 0:
         return ""
     variance = variance_of_targets(signals)
     if variance is not None:
@@ -59,6 +70,21 @@ def trained_before(signals: Signals) -> str:
     return (
         f"The first loss is {train.initial:.4g} where guessing gives {level:.4g} ({name}): the model had been trained "
         "before."
+    )
+
+
+def knew_text(measured: Measured, loss: float) -> str:
+    """A sentence where the first loss of a language model lies far below what guessing among its tokens gives."""
+    found = [one for one in measured.latest(TokenCounts) if not one.evaluation and one.counted]
+    counts = max(found, key=lambda one: one.tokens, default=None)
+    if counts is None or counts.vocabulary < 2 or not NEXT.reached(counts.next / counts.counted):
+        return ""
+    level = math.log(counts.vocabulary)
+    if not 0 < loss <= TRAINED * level:
+        return ""
+    return (
+        f"The first loss is {loss:.4g} where guessing among {counts.vocabulary} tokens gives {level:.4g}: the model "
+        "had been trained before."
     )
 
 

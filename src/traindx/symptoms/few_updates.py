@@ -10,7 +10,7 @@ from traindx.measurements import InitialWeights, Measured, TrainingEnd
 from traindx.run import Event
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.started import from_scratch
+from traindx.signals.started import from_scratch, knew_text
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.observed import FromMeasurements, seen
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -46,6 +46,8 @@ def judge(measured: Measured) -> Observation | None:
     if ROSE.reached(share):
         return seen(ID, False, f"The loss rose to {num(share)} times its first value: no lack of updates.", at=end)
     begins = f"The training ended by itself after {end.updates} updates"
+    if known := knew_text(measured, end.first_loss):
+        return seen(ID, False, known, at=end)
     handful = HANDFUL.reached(_evaluations(end)) and STILL_HIGH.reached(share)
     if not handful and _still_falls(end, share):
         text = f"{begins}, while the loss was still falling fast ({percent(share)} of its first value)."

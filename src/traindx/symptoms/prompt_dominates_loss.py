@@ -16,7 +16,7 @@ SHARE = Threshold(
     "one half is where prompts outweigh answers; losses on prompts help where answers are short in "
     "number, not in length "
     "(Shi et al., Instruction Modelling, 2024)",
-    strong=0.7,
+    strong=0.9,
 )
 STRUCTURED = Threshold(0.8, "of the samples have a prompt and an answer", "only such data has a prompt to leave out")
 
@@ -47,7 +47,7 @@ SYMPTOM = Symptom(
     title="prompts dominate the loss",
     severity="problem",
     family=ID,
-    background=0.002,
+    background=0.01,
     needs=("loss function", "targets", "input tokens", "tokenizer"),
     doc="""
 ## What is observed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from traindx.diagnosis import Observation
 from traindx.measurements import GenerationCalls, Measured, SpecialTokens
 from traindx.symptoms.base import Case, Symptom, percent
@@ -13,7 +15,10 @@ ID = "template-differs"
 MOST = Threshold(0.5, "of the samples", "a fault of the code that writes them hits all samples")
 NONE = Threshold(0.1, "of the samples", "with a few of them the template is in use", side="below")
 PROMPTS = Threshold(2, "prompts given to generate", "one may be tried on purpose")
-SEEN, OTHER_FORMAT = 1.0, 0.8  # clarity: what cannot be meant, and a format of one's own, which may be
+CHAT_MARKER = re.compile(r"<\||\[/?INST\]|<(?:start|end)_of_turn>")  # of another model's chat template
+# clarity: what cannot be meant, another model's chat template, and a plain text format, which is right wherever the
+# model is asked in it
+SEEN, OTHER_FORMAT, PLAIN_FORMAT = 1.0, 0.8, 0.3
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -46,7 +51,8 @@ def _beside_template(special: SpecialTokens, *, generated: bool) -> Observation 
             f"{percent(other)} of the training samples are written with {special.other!r} before answers, and none "
             "with the tokenizer's own chat template."
         )
-        return seen(ID, True, text, at=special, clarity=OTHER_FORMAT)
+        known = CHAT_MARKER.search(special.other) is not None
+        return seen(ID, True, text, at=special, clarity=OTHER_FORMAT if known else PLAIN_FORMAT)
     if MOST.reached(own) and special.generation_prompt is False:
         text = "The tokenizer's template opens no answer with add_generation_prompt: generation begins differently."
         return seen(ID, True, text, at=special, clarity=SEEN)
@@ -97,7 +103,8 @@ answer in training.
 
 ## Healthy range
 Training, evaluation and generation write conversations in one way. A tokenizer without a template may be given any
-format.
+format. Plain words before answers (`Answer:`, `### Response:`) beside a tokenizer that has a template are weak
+evidence: they are right wherever the model is asked in the same words.
 
 ## What it usually means
 A format written by hand beside a tokenizer that has its own, `add_generation_prompt=True` forgotten, or markers that

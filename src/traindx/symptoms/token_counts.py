@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from traindx.measurements import Measured, SpecialTokens, TokenCounts
+from traindx.signals.started import NEXT
 from traindx.thresholds import Threshold
 
 SAMPLES = Threshold(6, "samples", "below, one odd sample is more than a tenth of them")
 
-CAUSAL = Threshold(
-    0.9,
-    "of the counted targets are the next token",
-    "those of masked language modelling are tokens here and there, of which nothing follows",
-)
-
 
 def predicts_next(counts: TokenCounts) -> bool:
     """Whether the targets that count are next tokens, as in a causal language model."""
-    return CAUSAL.reached(counts.next / max(1, counts.counted))
+    return NEXT.reached(counts.next / max(1, counts.counted))
 
 
 def counts_of(measured: Measured, *, evaluation: bool = False) -> TokenCounts | None:

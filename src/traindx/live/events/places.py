@@ -63,6 +63,12 @@ def user_line() -> str:
     return place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
 
 
+def own_line() -> str:
+    """file:line of the innermost frame of the user's own files; empty where only libraries are at work."""
+    frame = own_frame()
+    return place(frame.f_code.co_filename, frame.f_lineno) if frame is not None else ""
+
+
 @lru_cache(maxsize=1024)
 def place(path: str, line: int) -> str:
     return f"{os.path.relpath(path) if path.startswith(os.getcwd()) else path}:{line}"

@@ -25,6 +25,7 @@ MAX_LENGTH = 1024  # tokens of a row
 MAX_RUNS = 400_000  # on each side
 MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes are no text
 MAX_LENGTHS = 512  # batches whose lengths are noted
+FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
 MIN_BATCHES = 8  # of which an order is told
 MOST_OF = 0.9  # of a sample's runs
 MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, as a signed number
@@ -54,6 +55,7 @@ class TextOverlaps(Observer):
         self._trained, self._evaluated = _Side(), _Side()
         self._waiting: torch.Tensor | None = None  # a batch; it is not known yet what it is for
         self._length = 0.0
+        self._looked = 0
         self._lengths: list[float] = []
         self._between = False
 
@@ -61,12 +63,13 @@ class TextOverlaps(Observer):
         self._was_evaluated()
         if self._trained.count >= MAX_RUNS and self._evaluated.count >= MAX_RUNS:
             return
-        if not self.hub.deep and self.hub.cost >= self.hub.budget:
+        if self._looked >= FREE and not self.hub.deep and self.hub.cost >= self.hub.budget:
             return
         named = batch.get("input_ids") if isinstance(batch, Mapping) else None
         ids = named if named is not None else next(tensors_in(batch), None)
         if isinstance(ids, torch.Tensor) and is_text(ids) and ids.is_cpu and ids.shape[1] > RUN:
             self._waiting = ids
+            self._looked += 1
             mask = batch.get("attention_mask") if isinstance(batch, Mapping) else None
             whole = isinstance(mask, torch.Tensor) and mask.shape == ids.shape and mask.is_cpu
             self._length = float(mask.sum() / len(ids)) if mask is not None and whole else float(ids.shape[1])

@@ -12,6 +12,7 @@ import torch
 
 from traindx.live.events.hub import Hub, user_line
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation
+from traindx.live.events.places import own_line
 from traindx.live.measures.packing import Packing
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
@@ -23,6 +24,7 @@ from traindx.live.tokens.generation import Generation
 from traindx.live.tokens.rows import Row, read_row
 from traindx.live.tokens.vocabulary import Vocabulary
 from traindx.live.tokens.written_out import gathered, mask_of
+from traindx.measurements import AttendedPadding
 
 FIRST_LOOKS = 24  # batches of each loss that are looked at on deep steps, and after that
 LATER = 8  # every so many
@@ -30,6 +32,7 @@ MAX_EVALUATED = 8  # batches of an evaluation
 MAX_SITES = 4  # losses that are told apart
 FIND_TRIES = 3  # looks at which a tokenizer is looked for
 TRIAL_SECONDS = 0.5  # that calling a model again may take on a GPU, as in `Causality`
+MIN_PADDING = 2  # tokens before a sample that is tried, and of the sample
 SHOWN = (1, 8, 64)  # looks whose rows are written token by token
 
 Call = tuple[weakref.ref[torch.nn.Module], tuple[Any, ...], dict[str, Any]]  # of a model
@@ -43,10 +46,13 @@ class TokenBatches(Observer):
         self._given: Mapping[str, Any] | None = None  # what the model was called with
         self._call: Call | None = None
         self._crossing: Crossing | None = None  # packed documents, to be tried after the update
+        self._padding: tuple[Crossing, int, str] | None = None  # the same with padding before a sample of that length
+        self._padding_tried = False
         self._crossed: tuple[float, float] | None = None  # what the trial gave
         self._tried = False
         self._totals: dict[tuple[bool, str], Totals] = {}
         self._looks: dict[tuple[bool, str], int] = {}
+        self._places: dict[str, str] = {}  # where a loss is computed, and where the user asks for it
         self._vocabulary: Vocabulary | None = None
         self._tries = 0
         self._packing = Packing(hub)
@@ -127,17 +133,32 @@ class TokenBatches(Observer):
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         crossing, self._crossing = self._crossing, None
-        if crossing is None or (crossing.ids.is_cuda and self.hub.room < TRIAL_SECONDS):
-            return
-        self._tried = True
-        if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        padding, self._padding = self._padding, None
+        if crossing is not None and self._may_try(crossing):
+            self._tried = True
             self._crossed = crossing.tried()
+        elif padding is not None and self._may_try(padding[0]):
+            self._padding_tried = True
+            self._try_padding(*padding)
+
+    def _may_try(self, crossing: Crossing) -> bool:
+        if torch.distributed.is_available() and torch.distributed.is_initialized():
+            return False
+        return not crossing.ids.is_cuda or self.hub.room >= TRIAL_SECONDS
+
+    def _try_padding(self, crossing: Crossing, tokens: int, where: str) -> None:
+        found = crossing.tried()
+        if found is not None:
+            change, noise = found
+            self.hub.measure(
+                AttendedPadding(padding=crossing.boundary, tokens=tokens, change=change, noise=noise, where=where)
+            )
 
     def on_depth(self, deep: bool) -> None:
         self._forget()
 
     def on_models_freed(self) -> None:
-        self._crossing = None
+        self._crossing = self._padding = None
         self._forget()
 
     def _forget(self) -> None:
@@ -154,7 +175,8 @@ class TokenBatches(Observer):
 
     def _look(self, targets: Targets, *, evaluation: bool) -> None:
         key = (evaluation, targets.where)
-        where = f"{targets.where} in evaluation" if evaluation else targets.where  # so that both are written
+        place = self._place(targets.where)
+        where = f"{place} in evaluation" if evaluation else place  # so that both are written
         given, call = self._given or {}, self._call
         texts = [ids for ids, _ in self._texts.inputs]
         self._forget()
@@ -179,6 +201,15 @@ class TokenBatches(Observer):
             self.hub.measure(totals.packing(change, noise))
         if not evaluation and not self._tried and call is not None:
             self._crossing = _crossing(rows, call, texts)
+        if not evaluation and not self._padding_tried and call is not None:
+            self._padding = _padding(rows, call, texts, where)
+
+    def _place(self, loss: str) -> str:
+        """The user's own line for a loss that a library computes; one line stands for one loss."""
+        if loss not in self._places:
+            own = own_line()
+            self._places[loss] = own if own and own not in self._places.values() else loss
+        return self._places[loss]
 
     def _find(self, size: int) -> None:
         if self._vocabulary is None and self._tries < FIND_TRIES:
@@ -193,6 +224,16 @@ def _crossing(rows: list[Row], call: Call, texts: list[torch.Tensor]) -> Crossin
             ids = next((one for one in texts if one[number, : len(row.ids)].tolist() == row.ids), None)
             return Crossing(*call, ids, number, row.starts[0]) if ids is not None else None
     return None
+
+
+def _padding(rows: list[Row], call: Call, texts: list[torch.Tensor], where: str) -> tuple[Crossing, int, str] | None:
+    """The row with the most padding before its sample."""
+    number = max(range(len(rows)), key=lambda one: rows[one].first, default=0)
+    row = rows[number] if rows else None
+    if row is None or row.first < MIN_PADDING or row.length < MIN_PADDING:
+        return None
+    ids = next((one for one in texts if one[number, : len(row.ids)].tolist() == row.ids), None)
+    return (Crossing(*call, ids, number, row.first), row.length, where) if ids is not None else None
 
 
 def _apply_mask(targets: Targets, loss: torch.Tensor) -> None:

@@ -8,6 +8,7 @@ import torch
 
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps
+from traindx.live.events.places import own_line
 from traindx.live.measures.rows import watchable
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import CountedTokens
@@ -44,7 +45,7 @@ class TokenWeights(Observer):
         mean = call.output.detach()
         if call.options.get("reduction") == "sum":
             mean = mean / counted.clamp(min=1)
-        self._call = (counted, mean, call.where)
+        self._call = (counted, mean, own_line() or call.where)
 
     @on_deep_steps
     def on_backward(self, loss: torch.Tensor) -> None:

@@ -27,6 +27,7 @@ class Row:
     boundary: int = -1  # the first token of the first answer
     split: str = ""  # a control marker that is several tokens
     starts: list[int] = field(default_factory=list)  # first tokens of documents after the first
+    asked: list[int] = field(default_factory=list)  # first tokens of questions in a format written by hand
 
     @property
     def length(self) -> int:
@@ -51,7 +52,7 @@ def read_row(batch: TokenBatch, number: int, vocabulary: Vocabulary | None) -> R
     if not row.known_by and batch.shift == 1:
         _read_labels(row)
     if vocabulary is not None:
-        row.starts = _documents(row, vocabulary)
+        row.starts = _documents(row, vocabulary) or _joined(row)
     return row
 
 
@@ -94,6 +95,7 @@ def _read_text(row: Row, vocabulary: Vocabulary) -> None:
     if found is None:
         return
     row.known_by, row.marker = "template" if found.own else "markers", found.marker
+    row.asked = [token_at(place) for place in found.asked]
     answer = [False] * len(row.ids)
     for begin, end in found.spans:
         start = token_at(begin) if begin < length else row.first + len(pieces)
@@ -135,6 +137,16 @@ def _documents(row: Row, vocabulary: Vocabulary) -> list[int]:
         elif before == eos and here != eos and place - row.first > 1 and not _is_turn(row, place, vocabulary):
             starts.append(place)
     return starts
+
+
+def _joined(row: Row) -> list[int]:
+    """The same where no token stands between documents: questions after the first, in a row that begins inside of a
+    document, as windows over joined texts do. A conversation begins with its question."""
+    inside = row.ids[row.first : row.last]
+    marked = any(one == "s" for one in row.classes)
+    if marked or len(row.asked) < 2 or row.asked[0] - row.first < MIN_PROMPT or not inside:
+        return []
+    return row.asked
 
 
 def _is_turn(row: Row, place: int, vocabulary: Vocabulary) -> bool:

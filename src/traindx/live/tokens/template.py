@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 ASK, ANSWER, AGAIN, LAST = "QUESTIONONE", "ANSWERONE", "QUESTIONTWO", "ANSWERTWO"  # contents that no template has
+_BEGINS = r"(?:^|[\n>\]]|[.?!;][ \t]?)\s*"  # of a line, behind a special token, or behind the sentence before
 # What stands before answers in formats that are written by hand, with what stands before the next question.
 FORMATS = (
     (re.compile(r"<\|im_start\|>\s*assistant\s*"), re.compile(r"<\|im_start\|>\s*(?:user|system)|<\|im_end\|>")),
@@ -28,10 +29,12 @@ FORMATS = (
     ),
     (
         re.compile(
-            r"(?:^|\n)\s*(?:Answer|Response|Output|Completion|Summary|Translation|Sentiment|Label|Solution|A)"
+            rf"{_BEGINS}(?:Answer|Response|Output|Completion|Summary|Translation|Sentiment|Label|Solution|A)"
             r"\s*:[ \t]*"
         ),
-        re.compile(r"(?:^|\n)\s*(?:Question|Instruction|Prompt|Input|Context|Text|Article|Review|Problem|Q)\s*:"),
+        re.compile(
+            rf"{_BEGINS}(?:Question|Instruction|Prompt|Input|Context|Text|Article|Review|Problem|Q)(?: and \w+)?\s*:"
+        ),
     ),
 )  # fmt: skip
 CONTROL = re.compile(r"<\|[A-Za-z_]{2,24}\|>|<(?:start|end)_of_turn>")
@@ -54,6 +57,7 @@ class Found:
     spans: tuple[tuple[int, int], ...]
     marker: str
     own: bool  # of the tokenizer's template
+    asked: tuple[int, ...] = ()  # where questions begin, in a format that is written by hand
 
 
 def template_of(tokenizer: Any) -> Template | None:
@@ -72,8 +76,8 @@ def template_of(tokenizer: Any) -> Template | None:
 def answers_in(text: str, template: Template | None) -> Found | None:
     """Where the answers of a sample are; None where nothing tells."""
     if template is not None and template.opening.strip():
-        opening = re.compile(re.escape(template.opening.strip()) + r"\s?")
-        closing = re.compile(re.escape(template.turn.strip() or template.tail.strip() or "\0"))
+        opening = re.compile(_loosely(template.opening) + r"\s?")
+        closing = re.compile(_loosely(template.turn.strip() or template.tail.strip() or "\0"))
         spans = _spans(text, opening, closing)
         if spans:
             return Found(spans, template.opening.strip(), True)
@@ -83,8 +87,15 @@ def answers_in(text: str, template: Template | None) -> Found | None:
         # the marker of an answer alone may be a word of a text; with that of a question before it, it is a format
         if spans and asked is not None and (asked.start() < spans[0][0] or "|" in opening.pattern[:8]):
             marker = opening.search(text)
-            return Found(spans, marker.group().strip() if marker is not None else "", False)
+            begins = tuple(match.start() for match in closing.finditer(text))
+            return Found(spans, marker.group().strip() if marker is not None else "", False, begins)
     return None
+
+
+def _loosely(written: str) -> str:
+    """A pattern for what a template writes, whatever white space stands between its words and markers: whoever writes
+    the same format by hand puts a line break more or less."""
+    return r"\s*".join(re.escape(part) for part in re.split(r"\s+|(?<=>)(?=<)", written.strip()))
 
 
 def _spans(text: str, opening: re.Pattern[str], closing: re.Pattern[str]) -> tuple[tuple[int, int], ...]:
