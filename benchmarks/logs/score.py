@@ -24,9 +24,11 @@ from traindx.errors import TraindxError
 from traindx.readers.find import find_runs
 
 SYMPTOMS_OF = {
-    "not_learning": {"flat-from-start", "loss-at-chance"},
+    "not_learning": {"flat-from-start", "loss-at-chance", "prediction-collapse", "reward-flat", "reward-spread-zero"},
     "nan_inf": {"nonfinite-loss"},
     "overfitting": {"overfitting-gap"},
+    "divergence": {"divergence", "ends-off-best", "reward-falls"},
+    "val_spikes": {"val-spike", "val-noisy"},
     "loss_spikes": {"loss-spike"},
     "lr_schedule_problem": {"lr-schedule-anomaly"},
     "throughput_problem": {"slow-input-pipeline", "slow-step", "throughput-drop"},

@@ -100,10 +100,12 @@ def _both_rose(signals: Signals) -> Observation | None:
     """Evaluations that left their best for good while the training loss rose too. A first loss far above all others
     makes everything since look like progress; where validation was best is the place to compare with."""
     train, val = signals.train, signals.val
-    if train is None or val is None or signals.kind != "supervised" or len(val) < FEW or len(train) < FEW:
+    if train is None or val is None or signals.kind != "supervised" or len(train) < FEW:
         return None
     best = int(np.argmin(val.y))
     since, lowest = val.y[best + 1 :], float(val.y[best])
+    if len(val) < FEW and not np.all(since > BOTH * lowest):
+        return None
     passed = train.x > train.x[0] + val.clock_share(float(val.x[best])) * (train.x[-1] - train.x[0])
     if len(since) < FEW // 2 or passed.sum() < FEW // 2 or lowest <= 0 or passed.all():
         return None

@@ -17,6 +17,7 @@ from traindx.symptoms.recipes import falling, flat, ramp
 ID = "slow-convergence"
 MIN_POINTS = 8
 LITTLE = 0.35  # of the initial loss, over the whole run
+STRAIGHT, LITTLE_STRAIGHT = 0.8, 0.45  # where the line hardly bends at all, a little more may be gone
 UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
 GOT_THERE = 0.7  # of the validation loss or error gone: whatever the training loss measures, the model learnt
 HALF_WAY = 0.5  # of what the validation score lacked at first
@@ -52,7 +53,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{signals.score.name} gained {percent(gained)} of what it lacked in the same run."
         )
-    if moves and MOVED.reached(share) and share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
+    little = LITTLE_STRAIGHT if bend > STRAIGHT else LITTLE
+    if moves and MOVED.reached(share) and share < little and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
             f"(the second half is {bend:.1f} times as steep as the first; an ordinary descent bends early).",
@@ -109,6 +111,8 @@ scales that force small steps, clipping that cuts every step, or a schedule that
         Case("accuracy got there", "absent", lambda: {"loss": ramp(50, 29.0, 26.9, 0.001),
                                                       "val_acc": np.linspace(61.0, 81.4, 50)}),
         Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
+        Case("straight through noise, a little more than a third", "present",
+             lambda: {"train_loss": ramp(3000, 16.5, 10.4, 0.15)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
         Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
         Case("fine-tuning", "unknown", lambda: {"train_loss": ramp(300, 0.6, 0.5, 0.005),
