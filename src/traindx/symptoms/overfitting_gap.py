@@ -40,9 +40,10 @@ NEVER_CLEAR = 0.5
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
-SCATTERED = 16  # evaluations, whose last third is compared with the best third before it
+SCATTERED = 16  # evaluations, whose last third is compared with the best sixth before it,
+LEAST_WINDOW = 5  # of so many at least
 RANKS_APART = 2.5  # standard deviations between their ranks: one pair in 160 lies so far apart by chance
-SCATTERED_RISE, SCATTERED_PLAIN = 0.08, 0.4  # of the better third's level
+SCATTERED_RISE, SCATTERED_PLAIN = 0.08, 0.4  # of the better level
 SCATTERED_LEARNS = 0.15  # of the training loss gone in between
 UNBROKEN = 4  # evaluations, each worse than the one before: one row of five is in that order once in 120 by chance
 UNBROKEN_RISE = 0.05  # of the best, while a tenth of the training loss went
@@ -142,9 +143,9 @@ def _alone(turn: _Turn) -> Observation:
 def _small_rise(signals: Signals, turn: _Turn, train: tuple[float, float]) -> Observation:
     """A rise too small to count by its size: it may still go on and on, or be that of a part."""
     val, relative = turn.val, turn.relative
-    course = _unbroken(signals, turn, train) or _through_scatter(signals, val)
-    if course is not None:
-        return course
+    worse = _unbroken(turn, train) or _through_scatter(signals, val)
+    if worse is not None:
+        return worse
     if (
         _creeps(val, turn.best_at, turn.rise, relative)
         and train[0] - train[1] > CREEP_LEARNS * abs(train[0])
@@ -168,7 +169,7 @@ def _creeps(val: Curve, best_at: float, rise: float, relative: float) -> bool:
     return not small and mann_kendall(since) > CREEP_Z
 
 
-def _unbroken(signals: Signals, turn: _Turn, train: tuple[float, float]) -> Observation | None:
+def _unbroken(turn: _Turn, train: tuple[float, float]) -> Observation | None:
     """The run ends in a row of evaluations each of which is worse than the one before."""
     val = turn.val
     since = val.y[turn.lowest :]
@@ -184,7 +185,7 @@ def _unbroken(signals: Signals, turn: _Turn, train: tuple[float, float]) -> Obse
 
 def _through_scatter(signals: Signals, val: Curve) -> Observation | None:
     """Evaluations that scatter too much for the last one to say anything: their last third as a whole against the best
-    third before it."""
+    sixth before it."""
     found = _thirds(val)
     if found is None or found.relative < SCATTERED_RISE:
         return None
@@ -212,14 +213,14 @@ class _Thirds:
 
 
 def _thirds(curve: Curve) -> _Thirds | None:
-    """The last third and the best third that ended before it began, where their ranks differ beyond chance."""
-    width = len(curve) // 3
+    """The last third and the best sixth of the run before it, where their ranks differ beyond chance."""
+    third, width = len(curve) // 3, max(LEAST_WINDOW, len(curve) // 6)
     if len(curve) < SCATTERED:
         return None
-    windows = np.lib.stride_tricks.sliding_window_view(curve.y[: len(curve) - width], width)
+    windows = np.lib.stride_tricks.sliding_window_view(curve.y[: len(curve) - third], width)
     levels = np.median(windows, axis=1)
     index = int(np.argmin(levels))
-    last = curve.y[-width:]
+    last = curve.y[-third:]
     if rank_sum(last, windows[index]) < RANKS_APART:
         return None
     return _Thirds(float(curve.x[index + width // 2]), float(levels[index]), float(np.median(last)))

@@ -61,7 +61,7 @@ def rewarded(signals: Signals) -> bool:
 
 
 def at_its_top(signals: Signals) -> str:
-    """Why little can be gained, or '': a reward between 0 and 1 that reached 1 and was near it from the first rows on."""
+    """Why little can be gained, or "": a reward between 0 and 1 that reached 1, near it from the first rows on."""
     curve = signals.reward
     if curve is None or len(curve) < FIRST_ROWS:
         return ""

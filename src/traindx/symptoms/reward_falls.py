@@ -7,8 +7,9 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
+from traindx.signals.stats import rolling_median
 from traindx.symptoms.base import Case, Symptom, num, percent
-from traindx.symptoms.policy import FIRST_ROWS, LEVELS, NOT_RL, TREND, change, span, trend
+from traindx.symptoms.policy import LEVELS, NOT_RL, TREND, change, span, trend
 from traindx.symptoms.recipes import flat, ramp, then
 from traindx.thresholds import Threshold
 
@@ -16,6 +17,7 @@ ID = "reward-falls"
 ROWS = Threshold(20, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged")
 CLEAR = Threshold(3.0, "standard deviations (Mann-Kendall)", "one in 700 runs without a trend goes as far", strong=6.0)
 
+SMOOTH = 5  # neighbouring levels
 LOST = Threshold(0.3, "of the first rewards", "seven tenths gone: no scatter of a batch of answers goes so far")
 LONG = Threshold(0.25, "of the rows", "a dip that exploration brings is over after a tenth of the run", strong=0.6)
 
@@ -41,20 +43,20 @@ def detect(signals: Signals) -> Observation:
 
 def _lost_for_long(curve: Curve) -> Observation | None:
     """A reward that was there from the first rows on, was lost for a good part of the run, and came back."""
-    values = curve.series.values[np.isfinite(curve.series.values)]
-    start = float(np.median(values[:FIRST_ROWS]))
-    if not start > 0 or values.min() < 0:
-        return None
-    low = values < LOST.value * start
-    if not LONG.reached(float(low.mean())) or curve.logged(curve.now) < start / 2:
+    levels = rolling_median(curve.bins.median, SMOOTH) * curve.sign
+    start = float(levels[0])
+    low = levels < LOST.value * start
+    share = float(low.mean())
+    back = curve.logged(curve.now)
+    if start <= 0 or curve.logged(float(curve.y.max())) < 0 or not LONG.reached(share) or back < start / 2:
         return None
     rows = np.flatnonzero(low)
-    steps = curve.series.steps[np.isfinite(curve.series.values)]
+    if rows[-1] - rows[0] + 1 > len(rows) + SMOOTH:
+        return None  # it comes and goes: noise of small batches
     return Observation(
-        ID, "present", f"{curve.name} fell from {num(start)} to {num(float(np.median(values[low])))} for "
-        f"{percent(float(low.mean()))} of the rows and came back to {num(curve.logged(curve.now))}: that part of "
-        "the run was spent on repairing it.", (float(steps[rows[0]]), float(steps[rows[-1]])), curve.name,
-        LONG.clarity(float(low.mean())),
+        ID, "present", f"{curve.name} fell from {num(start)} to {num(float(np.median(levels[low])))} for "
+        f"{percent(share)} of the run and came back to {num(back)}: that part was spent on repairing it.",
+        (float(curve.bins.first[rows[0]]), float(curve.bins.last[rows[-1]])), curve.name, LONG.clarity(share),
     )  # fmt: skip
 
 

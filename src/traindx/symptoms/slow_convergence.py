@@ -20,6 +20,7 @@ LITTLE = 0.35  # of the initial loss, over the whole run
 STRAIGHT, LITTLE_STRAIGHT = 0.8, 0.45  # where the line hardly bends at all, a little more may be gone
 UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
 GOT_THERE = 0.7  # of the validation loss or error gone: whatever the training loss measures, the model learnt
+TIMES = 3.0  # its first value, where a score is at its best
 HALF_WAY = 0.5  # of what the validation score lacked at first
 TURNED = 0.7  # of the run: validation that was best before this has been learnt past
 
@@ -49,7 +50,7 @@ def detect(signals: Signals) -> Observation:
     if val is not None and len(val) >= MIN_POINTS and val.reduction >= GOT_THERE:
         return Observation(ID, "absent", f"{val.name} fell by {percent(val.reduction)} in the same run.")
     gained = _score_gained(signals.score)
-    if signals.score is not None and gained >= HALF_WAY:
+    if signals.score is not None and (gained >= HALF_WAY or _multiplied(signals.score)):
         return Observation(
             ID, "absent", f"{signals.score.name} gained {percent(gained)} of what it lacked in the same run."
         )
@@ -72,6 +73,12 @@ def _score_gained(score: Curve | None) -> float:
     if score is None or len(score) < MIN_POINTS or score.sign > 0:
         return 0.0
     return Score(score).gained
+
+
+def _multiplied(score: Curve) -> bool:
+    """A score that is at its best and three times what it was: it is on its way."""
+    first, now = score.logged(score.initial), score.logged(score.now)
+    return len(score) >= MIN_POINTS and score.sign < 0 and first > 0 and now > TIMES * first and score.rise <= 0
 
 
 SYMPTOM = Symptom(
