@@ -3,11 +3,11 @@
     python benchmarks/logs/fit.py INDEX.jsonl [INDEX.jsonl ...] [--write] [--only open|sealed]
 
 The index is that of score.py: a `file`, `labels` (first = main), a `confidence` and the `repo` a log comes from. Logs
-that are ambiguous or too short to tell are left out. Three numbers are fitted (engine/health.py): an intercept, a
-factor for the log odds of the ranking and one for the plainest problem. Every repository is left out in turn, and what
-is printed is measured on the logs that were left out. `--write` fits on all of them and writes
-src/traindx/engine/health.json. `--only` takes one half of the rows of set 2, by the hash of the repository's name, out
-of the fit ('open') or out of what is measured ('sealed')."""
+that are ambiguous or too short to tell are left out. Four numbers are fitted (engine/health.py): an intercept, a
+factor for the log odds of the ranking, one for the plainest problem and one for any problem at all. Every repository is
+left out in turn, and what is printed is measured on the logs that were left out. `--write` fits on all of them and
+writes src/traindx/engine/health.json. `--only` takes one half of the rows of sets 2 and later, by the hash of the
+repository's name, out of the fit ('open') or out of what is measured ('sealed')."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Row:
     problem: float
 
     @property
-    def features(self) -> tuple[float, float, float]:
+    def features(self) -> tuple[float, float, float, float]:
         kept = min(max(self.ranked, 0.001), 0.999)
-        return 1.0, float(np.log(kept / (1 - kept))), self.problem
+        return 1.0, float(np.log(kept / (1 - kept))), self.problem, float(self.problem > 0)
 
 
 def is_sealed(row: dict[str, Any]) -> bool:
-    return row.get("set") == 2 and hashlib.sha1(row["repo"].encode()).digest()[0] % 2 == 1
+    return row.get("set", 0) >= 2 and hashlib.sha1(row["repo"].encode()).digest()[0] % 2 == 1
 
 
 def examine(row: dict[str, Any], root: Path) -> Row | None:
@@ -82,7 +82,7 @@ def fitted(rows: list[Row]) -> Floats:
     x = np.array([row.features for row in rows])
     y = np.array([float(row.healthy) for row in rows])
     weight = np.array([1.0 if row.sure else LIKELY for row in rows])
-    pull = np.diag([0.0, RIDGE, RIDGE])
+    pull = np.diag([0.0, RIDGE, RIDGE, RIDGE])
     found = np.zeros(x.shape[1])
     for _ in range(STEPS):
         p = 1 / (1 + np.exp(-x @ found))
@@ -151,7 +151,9 @@ def main() -> None:
             f"benchmarks/logs/fit.py on {len(chosen)} labelled logs of {len({row.repo for row in chosen})} "
             f"repositories; with each left out: area {area(chosen, p):.3f}"
         )
-        numbers = dict(zip(("intercept", "ranking", "problem"), (round(float(w), 3) for w in weights), strict=True))
+        numbers = dict(
+            zip(("intercept", "ranking", "problem", "seen"), (round(float(w), 3) for w in weights), strict=True)
+        )
         TARGET.write_text(json.dumps({"schema": SCHEMA, "source": source, **numbers}, indent=1) + "\n")
 
 

@@ -141,10 +141,25 @@ _SPLIT = re.compile(r"[^A-Za-z0-9@.]+")
 _SUFFIX = re.compile(r"^(.*?[a-z])[_/ -]?(step|epoch)$")
 
 
+_TRANSLATED = {
+    "训练": " train ", "验证": " val ", "测试": " test ", "损失": " loss ", "准确率": " accuracy ",
+    "精度": " accuracy ", "学习率": " lr ", "步骤": " step ", "步数": " step ", "轮次": " epoch ",
+    "轮数": " epoch ", "奖励": " reward ", "困惑度": " perplexity ", "梯度范数": " grad norm ",
+}  # fmt: skip
+
+
+def _translated(name: str) -> str:
+    if name.isascii():
+        return name
+    for word, english in _TRANSLATED.items():
+        name = name.replace(word, english)
+    return name.strip()
+
+
 def tokens_of(name: str) -> list[str]:
     """The words of a name: 'metrics/mAP50-95(B)' → ['metrics', 'map50', '95', 'b']."""
     words: list[str] = []
-    for chunk in _SPLIT.split(name.replace("@", "")):
+    for chunk in _SPLIT.split(_translated(name).replace("@", "")):
         if not chunk:
             continue
         # 'mAP', 'AP50', 'IoU' are words of their own, not camel case

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.meaning import tokens_of
 from traindx.run import Floats
 from traindx.signals import Signals, lookup
+from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.signals.rates import family_of, peak_lr
 from traindx.symptoms import symptoms
 
 TINY_BATCH = 2
+_RIGHT_OR_WRONG = frozenset({"acc", "accuracy", "acc1", "acc5", "top1", "top5", "f1"})
 NOISY = frozenset(
     {"oscillation", "loss-spike", "divergence", "val-noisy", "flat-from-start", "loss-at-chance"}
 )  # what noise does
@@ -53,6 +56,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_from_the_start(seen),
         *_batch_size(signals, seen),
         *_architecture(signals),
+        *_classifies(signals),
         *_timing(signals, seen),
         *_validation(signals, seen),
         *_hits(signals),
@@ -112,6 +116,21 @@ def _architecture(signals: Signals) -> Iterator[Hint]:
         text = f"the network has {layers} layer{'s' if layers > 1 else ''} with weights and no recurrence"
         for cause in ("exploding-gradients", "vanishing-gradients"):
             yield Hint(cause, -2.0, f"{text}: nothing multiplies gradients there")
+
+
+def _classifies(signals: Signals) -> Iterator[Hint]:
+    """Where answers are counted as right or wrong, or tokens are predicted, the targets are classes: what goes wrong
+    with real-valued targets does not apply."""
+    if signals.kind != "supervised":
+        return
+    counted = next((s.name for s in usable(signals.run, "score") if _RIGHT_OR_WRONG & set(tokens_of(s.name))), None)
+    tokens = next((s.name for s in usable(signals.run, "perplexity")), None)
+    name = counted or tokens
+    if name is None:
+        return
+    text = f"{name} is logged: the targets are classes"
+    for cause in ("loss-shape-broadcast", "targets-not-normalized", "relu-on-output", "bounded-output"):
+        yield Hint(cause, -3.0, f"{text}, not numbers of their own scale")
 
 
 def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

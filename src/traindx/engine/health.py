@@ -1,7 +1,7 @@
 """How likely a log is that of a sound training, on the scale of real logs.
 
 The ranking's probability of health was calibrated on the fault zoo, whose trainings are half faulty and all short. What
-it meant among real logs of other people was counted on labelled ones (`benchmarks/logs/fit.py`): three numbers, fitted
+it meant among real logs of other people was counted on labelled ones (`benchmarks/logs/fit.py`): four numbers, fitted
 with every repository left out in turn."""
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ FARTHEST = 0.001  # a probability closer to 0 or 1 than this is not believed
 @dataclass(frozen=True)
 class Health:
     """Log odds of health = intercept + ranking · (log odds of the ranking) + problem · (clarity of the plainest
-    problem)."""
+    problem) + seen, where any problem is present at all."""
 
     intercept: float
     ranking: float
     problem: float
+    seen: float
     source: str
 
     def probability(self, ranked: float, problem: float) -> float:
         kept = min(max(ranked, FARTHEST), 1 - FARTHEST)
-        odds = self.intercept + self.ranking * math.log(kept / (1 - kept)) + self.problem * problem
+        odds = (
+            self.intercept
+            + self.ranking * math.log(kept / (1 - kept))
+            + self.problem * problem
+            + self.seen * (problem > 0)
+        )
         return min(1 / (1 + math.exp(-odds)), 1 - FARTHEST)
 
 
@@ -42,7 +48,7 @@ def of_logs() -> Health:
     import msgspec
 
     data = msgspec.json.decode(files(__package__).joinpath(DATA).read_bytes())
-    return Health(data["intercept"], data["ranking"], data["problem"], data["source"])
+    return Health(data["intercept"], data["ranking"], data["problem"], data["seen"], data["source"])
 
 
 def plainest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:

@@ -88,8 +88,8 @@ _FULL = {
 # what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
 _BRIEFER: tuple[Mapping[str, int], ...] = (
     {}, {"figures": 1, "tokens": 3}, {"seen": 2, "figures": 0, "do not": 1, "notes": 2},
-    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"why": 1}, {"else": 1, "against": 0, "diff": 6},
-    {"notes": 0, "do not": 0},
+    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"why": 1},
+    {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0},
 )  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 

@@ -30,6 +30,7 @@ HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt
 _TUNING = re.compile(r"lora|peft|finetun|fine.tun|pretrained|adapter|prefix.?tun|freeze.backbone", re.IGNORECASE)
 _NOT_TUNED = (False, None, "", 0, "none", "None", "False", "false")
 _VERSION = "version."  # of a library that is installed: it says nothing of what is trained
+TUNERS = frozenset({"llama-factory", "trl-sft", "ms-swift", "unsloth", "axolotl", "torchtune"})  # of trained models
 TOKENS = Threshold(
     6.0, "first loss", "guessing among the tokens of any usual vocabulary costs more (ln 403)", side="below"
 )
@@ -43,9 +44,14 @@ def fine_tuning(signals: Signals) -> str:
         if value not in _NOT_TUNED and not key.startswith(_VERSION) and _TUNING.search(stated):
             return f"a trained model is fine-tuned ({key}), which gains most in its first steps"
     train = signals.train
-    if signals.run.format.startswith("hf-") and train is not None and len(train) and TOKENS.reached(train.initial):
-        return "a trained model is fine-tuned (Hugging Face Trainer), which gains most in its first steps"
+    tuner = signals.run.format.startswith("hf-") or (signals.trainer is not None and signals.trainer.id in TUNERS)
+    if tuner and train is not None and len(train) and TOKENS.reached(train.initial):
+        return f"a trained model is fine-tuned ({_tuner(signals)}), which gains most in its first steps"
     return ""
+
+
+def _tuner(signals: Signals) -> str:
+    return signals.trainer.title if signals.trainer is not None else "Hugging Face Trainer"
 
 
 def trained_before(signals: Signals) -> str:

@@ -100,11 +100,14 @@ def _both_rose(signals: Signals) -> Observation | None:
     """Evaluations that left their best for good while the training loss rose too. A first loss far above all others
     makes everything since look like progress; where validation was best is the place to compare with."""
     train, val = signals.train, signals.val
-    if train is None or val is None or signals.kind != "supervised" or len(val) < FEW or len(train) < FEW:
+    if train is None or val is None or signals.kind != "supervised" or len(train) < FEW:
         return None
     best = int(np.argmin(val.y))
     since, lowest = val.y[best + 1 :], float(val.y[best])
-    passed = train.x > train.x[0] + val.clock_share(float(val.x[best])) * (train.x[-1] - train.x[0])
+    if len(val) < FEW and not np.all(since > BOTH * lowest):
+        return None
+    place = train.x[0] + val.clock_share(float(val.x[best])) * (train.x[-1] - train.x[0])
+    passed = train.x > (float(val.x[best]) if val.series.axis == train.series.axis else place)
     if len(since) < FEW // 2 or passed.sum() < FEW // 2 or lowest <= 0 or passed.all():
         return None
     rose = float(np.median(train.y[passed])) - float(train.y[~passed].min())
@@ -194,6 +197,9 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
 """,
     detect=detect,
     cases=(
+        Case("few evaluations, far above the first, training up as well", "present",
+             lambda: {"train_loss": (range(25, 1525, 25), then(falling(10, 0.8, 0.13), ramp(50, 0.13, 0.3, 0.02))),
+                      "eval_loss": (range(250, 1750, 250), [0.219, 0.416, 0.423, 0.41, 0.438, 0.402])}),
         Case("few losses, many evaluations, both up", "present",
              lambda: {"loss": (range(500, 3000, 500), [1.24, 2.03, 2.16, 1.98, 1.79]),
                       "eval_loss": (range(130, 2700, 130),

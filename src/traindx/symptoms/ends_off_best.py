@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
 from traindx.signals.curve import Curve
@@ -21,6 +23,9 @@ LOST, LOST_PLAIN = 0.15, 0.5
 LEVELS = 3.0  # times the uncertainty of a level
 SUDDEN = 8.0  # times the noise between neighbours, for a last value that stands alone
 SUDDEN_CLEAR = 0.3
+STEPPED_CLEAR = 0.75  # for a step from one value to the next that is never made good again
+STAYS = 5  # values since
+TIMES, TIMES_CLEAR = 10.0, 0.7  # its best: nobody would keep those weights
 NAMED = 4  # curves in a sentence
 
 
@@ -48,12 +53,26 @@ def _off(signals: Signals, curve: Curve) -> Observation | None:
         clear, now = SUDDEN_CLEAR, last
     if clear is None:
         return None
+    if _stepped(curve):
+        clear = max(clear, STEPPED_CLEAR)
+    if curve.sign > 0 and curve.best > 0 and now > TIMES * curve.best:
+        clear = max(clear, TIMES_CLEAR)
     off = (now - curve.best) / abs(curve.best)
     return Observation(
         ID, "present",
         f"{curve.name} was {num(curve.logged(curve.best))} at best ({curve.at(curve.best_at)}) and ends at "
         f"{num(curve.logged(now))}, {_far(off)}.", (curve.best_at, float(curve.x[-1])), curve.name, clear,
     )  # fmt: skip
+
+
+def _stepped(curve: Curve) -> bool:
+    """One step between neighbours took it there, and no value since was as good as before."""
+    jumps = np.diff(curve.y)
+    at = int(np.argmax(jumps)) + 1
+    since = curve.y[at:]
+    if jumps[at - 1] <= SUDDEN * curve.noise or len(since) < STAYS:
+        return False
+    return _how_far(curve, float(since.min())) is not None
 
 
 def _far(off: float) -> str:
@@ -116,6 +135,9 @@ the one of the best step.
                       "val_acc": then(80 - falling(24, 45, 2, 0.01), flat(6, 54.0))}),
         Case("the last evaluation alone", "present",
              lambda: {"train_loss": falling(30, 2.2, 0.4), "val_acc": put(80 - falling(30, 45, 2, 0.01), 29, 50.0)}),
+        Case("a step down that is never made good", "present",
+             lambda: {"train_loss": falling(100, 6.9, 4.3, 0.01),
+                      "val_acc": then(77 - falling(66, 70, 0.5, 0.01), ramp(34, 55.0, 64.0, 0.002))}),
         Case("noise about its best", "absent", lambda: {"train_loss": falling(200, 2.2, 0.4, 0.3)}),
         Case("a tiny loss, a little less tiny", "absent",
              lambda: {"train_loss": then(falling(60, 2.2, 0.001, 0.05), flat(20, 0.0012, 0.05))}),

@@ -14,6 +14,7 @@ from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.score import Score, top_of
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.policy import at_its_top
 from traindx.symptoms.recipes import falling, flat, then
 
 ID = "flat-from-start"
@@ -132,7 +133,7 @@ def _good_at_once(signals: Signals, curve: Curve) -> str:
     """A score that is good from the first value on was reached before this log; where it rests may be all there is to
     gain."""
     if signals.kind != "supervised":
-        return ""
+        return at_its_top(signals)
     value = curve.logged(curve.initial)
     words = set(tokens_of(curve.name))
     if curve.sign > 0:

@@ -13,7 +13,7 @@ from traindx.run import Floats
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.stats import rolling_median
-from traindx.symptoms.base import Case, Symptom, clarity, num
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, then
 
 ID = "loss-spike"
@@ -28,7 +28,9 @@ OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which 
 BEYOND = 1.5  # times the highest jump that chance brings in a run of this length
 MANY_JUMPS = 500
 FEW = 2  # spikes that validation did not notice are worth
-PASSING = 0.3  # a line
+PASSING = 0.3  # a line,
+SMALL = 0.35  # of the whole descent, and nothing at all below this where
+WENT_ON = 0.3  # of it was made after the jump
 AFTER = 3  # values that must stay low for a recovery, in short runs and between bins: the fewest that have a median
 BROAD = 3  # values at least: a single one is what the local search is for
 COARSE = (1500, 200)  # blocks at the coarser scales
@@ -53,10 +55,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
         )
-    spikes = find_spikes(curve)
-    for aside in signals.run.series.values():
-        if aside.meaning.part == "superseded" and aside.meaning.kind == "loss" and not spikes:
-            spikes = find_spikes(Curve(aside))
+    spikes = find_spikes(curve) or _superseded(signals)
     if spikes and signals.kind == "gan":
         return Observation(
             ID, "unknown", "Losses of networks that train against each other jump by design; not judged."
@@ -77,6 +76,12 @@ def detect(signals: Signals) -> Observation:
             "best: another loss is logged since.",
         )  # fmt: skip
     size = (worst.height - worst.base) / max(curve.top - curve.best, 1e-300)
+    if not lasting and _on_the_way_down(curve, worst, spikes, size):
+        return Observation(
+            ID, "absent", f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at "
+            f"{curve.at(worst.step)}{back}: {percent(size)} of the whole descent, of which much was still to come.",
+            noted=True,
+        )  # fmt: skip
     clear = 1.0 if lasting else clarity(size, OF_RANGE, 1.0)
     if better is not None and len(spikes) <= FEW:
         clear, back = min(clear, PASSING), f"{back}; {better.name} reached its best later"
@@ -85,6 +90,22 @@ def detect(signals: Signals) -> Observation:
         f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at {curve.at(worst.step)}{back}{several}.",
         (spikes[0].step, spikes[-1].step), curve.name, clear,
     )  # fmt: skip
+
+
+def _on_the_way_down(curve: Curve, worst: Spike, spikes: list[Spike], size: float) -> bool:
+    """Small, once or twice, and the loss fell much further since."""
+    went_on = worst.base - curve.now > WENT_ON * (curve.top - curve.best)
+    return went_on and len(spikes) <= FEW and size < SMALL
+
+
+def _superseded(signals: Signals) -> list[Spike]:
+    """Jumps in what a resumed run has replaced since."""
+    for aside in signals.run.series.values():
+        if aside.meaning.part == "superseded" and aside.meaning.kind == "loss":
+            found = find_spikes(Curve(aside))
+            if found:
+                return found
+    return []
 
 
 def find_spikes(curve: Curve) -> list[Spike]:
@@ -249,6 +270,9 @@ a norm that jumps with the loss points to the batch, one that grew for many step
 """,
     detect=detect,
     cases=(
+        Case("a small jump early on the way down", "absent",
+             lambda: {"train_loss": put(falling(80, 3.1, 0.95, 0.01), 14, 2.3),
+                      "eval_loss": (range(5, 80, 10), falling(8, 1.35, 0.91))}),
         Case("the reconstruction of an adversarial training jumps", "unknown",
              lambda: {"G_GAN": flat(200, 1.0, 0.3), "D_real": flat(200, 0.5, 0.3, 1),
                       "cycle_A": put(falling(200, 2.4, 0.8, 0.01), 120, 6.0)}),

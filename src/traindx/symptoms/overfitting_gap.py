@@ -10,7 +10,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
 from traindx.signals.curve import MAX_BINS, Curve
 from traindx.signals.score import Score
-from traindx.signals.stats import mann_kendall
+from traindx.signals.stats import mann_kendall, rank_sum
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, ramp, then
 
@@ -40,6 +40,16 @@ NEVER_CLEAR = 0.5
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
+SCATTERED = 16  # evaluations, whose last third is compared with the best sixth before it,
+LEAST_WINDOW = 5  # of so many at least
+RANKS_APART = 2.5  # standard deviations between their ranks: one pair in 160 lies so far apart by chance
+SCATTERED_RISE, SCATTERED_PLAIN = 0.08, 0.4  # of the better level
+SCATTERED_LEARNS = 0.15  # of the training loss gone in between
+UNBROKEN = 4  # evaluations, each worse than the one before: one row of five is in that order once in 120 by chance
+UNBROKEN_RISE = 0.05  # of the best, while a tenth of the training loss went
+UNBROKEN_LEARNS = 0.1
+UNBROKEN_CLEAR = 0.4
+BEYOND_DOUBT = 0.8  # how clear a rise is that goes on for a dozen evaluations and is large as well
 
 
 @dataclass(frozen=True)
@@ -112,6 +122,8 @@ def detect(signals: Signals) -> Observation:
         clear = max(clear, 0.8)
     elif memorised and climbs:
         clear = max(clear, 0.7)
+    elif _creeps(val, turn.best_at, turn.rise, turn.relative):
+        clear = max(clear, BEYOND_DOUBT)
     course = f"while the training loss went from {num(train[0])} to {num(train[1])}"
     return turn.present(f"{turn.summary} (+{turn.since}) {course}.", clear)
 
@@ -131,6 +143,9 @@ def _alone(turn: _Turn) -> Observation:
 def _small_rise(signals: Signals, turn: _Turn, train: tuple[float, float]) -> Observation:
     """A rise too small to count by its size: it may still go on and on, or be that of a part."""
     val, relative = turn.val, turn.relative
+    worse = _unbroken(turn, train) or _through_scatter(signals, val)
+    if worse is not None:
+        return worse
     if (
         _creeps(val, turn.best_at, turn.rise, relative)
         and train[0] - train[1] > CREEP_LEARNS * abs(train[0])
@@ -152,6 +167,63 @@ def _creeps(val: Curve, best_at: float, rise: float, relative: float) -> bool:
         since = val.bins.median[val.bins.x >= best_at]
     small = len(since) < CREEP_POINTS or relative < CREEP_RISE or rise < CREEP_NOISE * _scatter(val)
     return not small and mann_kendall(since) > CREEP_Z
+
+
+def _unbroken(turn: _Turn, train: tuple[float, float]) -> Observation | None:
+    """The run ends in a row of evaluations each of which is worse than the one before."""
+    val = turn.val
+    since = val.y[turn.lowest :]
+    rise = (float(since[-1]) - float(since[0])) / max(abs(float(since[0])), 1e-300)
+    unbroken = len(since) > UNBROKEN and bool(np.all(np.diff(since) > 0))
+    if not unbroken or rise < UNBROKEN_RISE or train[0] - train[1] < UNBROKEN_LEARNS * abs(train[0]):
+        return None
+    return turn.present(
+        f"{turn.summary} (+{percent(rise)}): each of the last {len(since) - 1} evaluations is worse than the one "
+        f"before, while the training loss went from {num(train[0])} to {num(train[1])}.", UNBROKEN_CLEAR,
+    )  # fmt: skip
+
+
+def _through_scatter(signals: Signals, val: Curve) -> Observation | None:
+    """Evaluations that scatter too much for the last one to say anything: their last third as a whole against the best
+    sixth before it."""
+    found = _thirds(val)
+    if found is None or found.relative < SCATTERED_RISE:
+        return None
+    pair = signals.train_at(np.array([found.best_at, val.x[-1]]))
+    if pair is None or pair[0] - pair[1] < SCATTERED_LEARNS * abs(float(pair[0])):
+        return None
+    return Observation(
+        ID, "present",
+        f"The last third of {val.name} lies at {num(found.now)}, {percent(found.relative)} above the level around "
+        f"{val.at(found.best_at)} ({num(found.best)}) whatever its scatter, while the training loss went from "
+        f"{num(float(pair[0]))} to {num(float(pair[1]))}.",
+        (found.best_at, float(val.x[-1])), val.name, clarity(found.relative, SCATTERED_RISE, SCATTERED_PLAIN),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Thirds:
+    best_at: float
+    best: float
+    now: float
+
+    @property
+    def relative(self) -> float:
+        return (self.now - self.best) / max(abs(self.best), 1e-300)
+
+
+def _thirds(curve: Curve) -> _Thirds | None:
+    """The last third and the best sixth of the run before it, where their ranks differ beyond chance."""
+    third, width = len(curve) // 3, max(LEAST_WINDOW, len(curve) // 6)
+    if len(curve) < SCATTERED:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(curve.y[: len(curve) - third], width)
+    levels = np.median(windows, axis=1)
+    index = int(np.argmin(levels))
+    last = curve.y[-third:]
+    if rank_sum(last, windows[index]) < RANKS_APART:
+        return None
+    return _Thirds(float(curve.x[index + width // 2]), float(levels[index]), float(np.median(last)))
 
 
 def _in_a_part(signals: Signals) -> Observation | None:
@@ -249,6 +321,15 @@ def _from_scores(signals: Signals) -> Observation:
             score.name,
             clarity(drop, SCORE_DROP, 0.2),
         )  # fmt: skip
+    thirds = _thirds(score)
+    learns = train.level_at(thirds.best_at) - train.now if thirds is not None else 0.0
+    if thirds is not None and thirds.relative > SCORE_DROP and learns > SCORE_DROP * abs(train.now):
+        return Observation(
+            ID, "present", f"The last third of {score.name} lies at {num(score.logged(thirds.now))}, it was "
+            f"{num(score.logged(thirds.best))} around {score.at(thirds.best_at)}, while {train.name} rose to "
+            f"{num(train.logged(train.now))}.", (thirds.best_at, float(score.x[-1])), score.name,
+            clarity(thirds.relative, SCORE_DROP, 0.2),
+        )  # fmt: skip
     return Observation(ID, "absent", f"{summary}.")
 
 
@@ -307,6 +388,17 @@ the split instead: unshuffled tail splits, other preprocessing, other labels.
                       "val_loss": then(falling(36, 5.8, 4.13, 0.001), ramp(19, 4.13, 4.22, 0.0008))}),
         Case("rises a little from the first evaluation on", "present",
              lambda: {"train_loss": falling(120, 0.693, 0.63, 0.01), "val_loss": ramp(12, 0.685, 0.717, 0.002)}),
+        Case("the last evaluations rise one after the other", "present",
+             lambda: {"train_loss": ramp(10, 0.52, 0.32, 0.002),
+                      "val_loss": [0.51, 0.477, 0.472, 0.477, 0.475, 0.465, 0.484, 0.490, 0.498, 0.505]}),
+        Case("rises through a wide scatter", "present",
+             lambda: {"train_loss": falling(60, 0.69, 0.2, 0.01),
+                      "val_loss": then(falling(20, 0.72, 0.6, 0.12), ramp(40, 0.62, 0.85, 0.15))}),
+        Case("scatters about one level", "absent",
+             lambda: {"train_loss": falling(60, 0.69, 0.2, 0.01), "val_loss": falling(60, 0.72, 0.6, 0.15)}),
+        Case("validation accuracy sinks through its scatter", "present",
+             lambda: {"train_acc": ramp(120, 55.0, 84.0, 0.01),
+                      "val_acc": then(ramp(30, 51, 72, 0.03), ramp(90, 73.0, 66.0, 0.03))}),
         Case("a constant gap", "absent", lambda: {"train_loss": falling(50, 2.2, 0.1),
                                                   "val_loss": falling(50, 2.2, 0.4, 0.01)}),
         Case("validation below train", "absent", lambda: {"train_loss": falling(30, 1.4, 0.1),

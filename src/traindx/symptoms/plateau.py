@@ -38,6 +38,7 @@ PLAN_END = Threshold(
     0.15, "of the peak rate, at the end", "linear and cosine schedules end at 0 to 0.1 of it", side="below"
 )
 PLAN_MIDDLE = Threshold(0.25, "of the peak rate, half way", "linear and cosine schedules are at one half there")
+FROZEN_CLEAR = 0.8  # batches differ, so a loss that no longer does is no longer made by the model
 STILL = Threshold(
     1e-5,
     "of its level from value to value",
@@ -64,13 +65,14 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{curve.name} has stood at {level} since {curve.at(since)}: {excuse}.", noted=True
         )
-    stands = "stands still to the last digit" if _frozen(curve, since) else "has not improved"
+    frozen = _frozen(curve, since)
+    stands = "stands still to the last digit" if frozen else "has not improved"
     return Observation(
         ID, "present",
         f"{curve.name} went from {num(curve.logged(curve.initial))} to {level} by {curve.at(since)} and {stands} for "
         f"the last {percent(course.rest)} of the run.",
         (since, float(curve.x[-1])), curve.name,
-        clarity(course.rest, STRETCH.value, PLAIN_STRETCH) * _high(signals, curve),
+        max(clarity(course.rest, STRETCH.value, PLAIN_STRETCH) * _high(signals, curve), FROZEN_CLEAR * frozen),
     )  # fmt: skip
 
 

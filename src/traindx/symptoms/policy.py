@@ -17,6 +17,11 @@ from traindx.thresholds import Threshold
 ROWS = Threshold(20, "rows", "medians of a quarter of fewer rows rest on less than five values")
 TREND = Threshold(3.0, "standard deviations (Mann-Kendall)", "one in 700 runs without a trend goes as far")
 LEVELS = Threshold(3.0, "times the uncertainty of a level", "one in 700 runs without a change goes as far")
+FIRST_ROWS = 5  # whose median stands for the beginning
+NEAR_TOP = Threshold(0.999, "of 1", "a reward that is 1 in a whole batch is one of right or wrong")
+GOOD = Threshold(
+    0.75, "of 1", "three answers in four are right: what is left to gain is less than what batches scatter by"
+)
 NOT_RL = "No reward is logged: this is no reinforcement learning, as far as the log shows."
 
 
@@ -53,6 +58,19 @@ def span(series: Series) -> tuple[float, float]:
 def rewarded(signals: Signals) -> bool:
     """Whether the reward clearly rose and is still up: what looks odd beside it does no harm."""
     return bool(learned(signals.reward))
+
+
+def at_its_top(signals: Signals) -> str:
+    """Why little can be gained, or "": a reward between 0 and 1 that reached 1, near it from the first rows on."""
+    curve = signals.reward
+    if curve is None or len(curve) < FIRST_ROWS:
+        return ""
+    values = curve.series.values[np.isfinite(curve.series.values)]
+    whole = float(values.min()) >= 0 and NEAR_TOP.reached(float(values.max()))
+    first, last = np.median(values[:FIRST_ROWS]), np.median(values[-FIRST_ROWS:])
+    if not whole or values.max() > 1 or not GOOD.reached(float(first)) or not GOOD.reached(float(last)):
+        return ""
+    return f"{curve.name} was {first:.3g} of 1 from the first rows on and is {last:.3g}: most prompts are solved."
 
 
 def risen(signals: Signals) -> str:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.symptoms.base import Case, Symptom, num
+from traindx.signals.curve import Curve
+from traindx.signals.stats import rolling_median
+from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.policy import LEVELS, NOT_RL, TREND, change, span, trend
 from traindx.symptoms.recipes import flat, ramp, then
 from traindx.thresholds import Threshold
@@ -12,6 +16,10 @@ from traindx.thresholds import Threshold
 ID = "reward-falls"
 ROWS = Threshold(20, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged")
 CLEAR = Threshold(3.0, "standard deviations (Mann-Kendall)", "one in 700 runs without a trend goes as far", strong=6.0)
+
+SMOOTH = 5  # neighbouring levels
+LOST = Threshold(0.3, "of the first rewards", "seven tenths gone: no scatter of a batch of answers goes so far")
+LONG = Threshold(0.25, "of the rows", "a dip that exploration brings is over after a tenth of the run", strong=0.6)
 
 
 def detect(signals: Signals) -> Observation:
@@ -21,12 +29,34 @@ def detect(signals: Signals) -> Observation:
     if not ROWS.reached(len(curve)):
         return Observation(ID, "unknown", f"{curve.name} has {len(curve)} values; {ROWS.value:.0f} can show a trend.")
     first, now = num(curve.logged(curve.initial)), num(curve.logged(curve.now))
+    dip = _lost_for_long(curve)
+    if dip is not None:
+        return dip
     worse = TREND.reached(trend(curve)) and LEVELS.reached(change(curve)) and curve.now > curve.initial
     if not worse:
         return Observation(ID, "absent", f"{curve.name} was {first} at first and is {now} now.")
     return Observation(
         ID, "present", f"{curve.name} fell from {first} to {now}: the policy is worse than the one it began from.",
         span(curve.series), curve.name, CLEAR.clarity(trend(curve)),
+    )  # fmt: skip
+
+
+def _lost_for_long(curve: Curve) -> Observation | None:
+    """A reward that was there from the first rows on, was lost for a good part of the run, and came back."""
+    levels = rolling_median(curve.bins.median, SMOOTH) * curve.sign
+    start = float(levels[0])
+    low = levels < LOST.value * start
+    share = float(low.mean())
+    back = curve.logged(curve.now)
+    if start <= 0 or curve.logged(float(curve.y.max())) < 0 or not LONG.reached(share) or back < start / 2:
+        return None
+    rows = np.flatnonzero(low)
+    if rows[-1] - rows[0] + 1 > len(rows) + SMOOTH:
+        return None  # it comes and goes: noise of small batches
+    return Observation(
+        ID, "present", f"{curve.name} fell from {num(start)} to {num(float(np.median(levels[low])))} for "
+        f"{percent(share)} of the run and came back to {num(back)}: that part was spent on repairing it.",
+        (float(curve.bins.first[rows[0]]), float(curve.bins.last[rows[-1]])), curve.name, LONG.clarity(share),
     )  # fmt: skip
 
 
@@ -43,7 +73,9 @@ The reward goes down over the run and ends below its first level.
 
 ## How it is measured
 A falling trend (Mann-Kendall from 3 standard deviations) and a last quarter that is below the first by three times the
-uncertainty of a level, on at least 20 logged rewards. A reward that rose and then collapsed is `divergence`.
+uncertainty of a level, on at least 20 logged rewards. Also present where a reward that is never negative was below
+30 % of its first values in a quarter of the rows or more and came back. A reward that rose and then collapsed is
+`divergence`.
 
 ## Healthy range
 A dip at the start, where exploration or a KL penalty sets in, is usual; it is over after a tenth of the run.
@@ -56,6 +88,9 @@ does not belong to the policy, or an objective other than the logged reward.
     cases=(
         Case("falls all the way", "present",
              lambda: {"reward": ramp(80, 0.6, 0.1, 0.1), "reward_std": flat(80, 0.3, 0.1)}),
+        Case("lost for half of the run, then back", "present",
+             lambda: {"reward": then(flat(12, 140.0, 0.05), flat(35, 8.0, 0.3), flat(23, 150.0, 0.05)),
+                      "reward_std": flat(70, 5.0, 0.1)}),
         Case("rises", "absent", lambda: {"reward": ramp(80, 0.1, 0.6, 0.1), "reward_std": flat(80, 0.3, 0.1)}),
         Case("a dip, then better", "absent",
              lambda: {"ep_rew_mean": then(ramp(20, 30.0, 20.0, 0.05), ramp(100, 20.0, 200.0, 0.05)),

@@ -10,7 +10,7 @@ from traindx.run import Series
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.symptoms.policy import NOT_RL, enough, late, named, rewarded, span
+from traindx.symptoms.policy import NOT_RL, at_its_top, enough, late, named, rewarded, span
 from traindx.symptoms.recipes import flat, ramp
 from traindx.thresholds import Threshold
 
@@ -50,6 +50,8 @@ def detect(signals: Signals) -> Observation:
             ID, "absent", f"{found.evidence} {reward.name} rose to {num(reward.logged(reward.now))}: the prompts are "
                           f"solved, and nothing is left to learn from them."
         )  # fmt: skip
+    if found.state == "present" and at_its_top(signals):
+        return Observation(ID, "absent", f"{found.evidence} {at_its_top(signals)}", noted=True)
     return found
 
 

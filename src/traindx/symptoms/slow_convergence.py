@@ -17,8 +17,10 @@ from traindx.symptoms.recipes import falling, flat, ramp
 ID = "slow-convergence"
 MIN_POINTS = 8
 LITTLE = 0.35  # of the initial loss, over the whole run
+STRAIGHT, LITTLE_STRAIGHT = 0.8, 0.45  # where the line hardly bends at all, a little more may be gone
 UNBENT = 0.5  # slope of the second half against the first: an ordinary descent bends, a too small step does not
 GOT_THERE = 0.7  # of the validation loss or error gone: whatever the training loss measures, the model learnt
+TIMES = 3.0  # its first value, where a score is at its best
 HALF_WAY = 0.5  # of what the validation score lacked at first
 TURNED = 0.7  # of the run: validation that was best before this has been learnt past
 
@@ -48,11 +50,12 @@ def detect(signals: Signals) -> Observation:
     if val is not None and len(val) >= MIN_POINTS and val.reduction >= GOT_THERE:
         return Observation(ID, "absent", f"{val.name} fell by {percent(val.reduction)} in the same run.")
     gained = _score_gained(signals.score)
-    if signals.score is not None and gained >= HALF_WAY:
+    if signals.score is not None and (gained >= HALF_WAY or _multiplied(signals.score)):
         return Observation(
             ID, "absent", f"{signals.score.name} gained {percent(gained)} of what it lacked in the same run."
         )
-    if moves and MOVED.reached(share) and share < LITTLE and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
+    little = LITTLE_STRAIGHT if bend > STRAIGHT else LITTLE
+    if moves and MOVED.reached(share) and share < little and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
             f"(the second half is {bend:.1f} times as steep as the first; an ordinary descent bends early).",
@@ -70,6 +73,12 @@ def _score_gained(score: Curve | None) -> float:
     if score is None or len(score) < MIN_POINTS or score.sign > 0:
         return 0.0
     return Score(score).gained
+
+
+def _multiplied(score: Curve) -> bool:
+    """A score that is at its best and three times what it was: it is on its way."""
+    first, now = score.logged(score.initial), score.logged(score.now)
+    return len(score) >= MIN_POINTS and score.sign < 0 and first > 0 and now > TIMES * first and score.rise <= 0
 
 
 SYMPTOM = Symptom(
@@ -109,6 +118,8 @@ scales that force small steps, clipping that cuts every step, or a schedule that
         Case("accuracy got there", "absent", lambda: {"loss": ramp(50, 29.0, 26.9, 0.001),
                                                       "val_acc": np.linspace(61.0, 81.4, 50)}),
         Case("straight and shallow", "present", lambda: {"train_loss": ramp(300, 2.30, 1.9, 0.01)}),
+        Case("straight through noise, a little more than a third", "present",
+             lambda: {"train_loss": ramp(3000, 16.5, 10.4, 0.15)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.3, 0.4)}),
         Case("flat", "absent", lambda: {"train_loss": flat(300, 2.3)}),
         Case("fine-tuning", "unknown", lambda: {"train_loss": ramp(300, 0.6, 0.5, 0.005),
