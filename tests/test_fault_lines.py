@@ -10,7 +10,7 @@ from traindx.causes import causes
 from traindx.lines import line_of
 from traindx.lines.finders import FINDERS
 from traindx.live.measures.statements import statements_of
-from traindx.measurements import Measured, Provenance, SourceFile, Step
+from traindx.measurements import BatchVariety, ClearedGradients, Measured, Provenance, SourceFile, Step
 
 SCRIPT = """\
 import argparse
@@ -64,6 +64,53 @@ def test_the_cut_that_hides_most_parameters_is_the_line() -> None:
     for line, hidden in (("a.py:3", 2), ("b.py:7", 6)):
         found.add(Provenance(where="cut", steps=(Step(line, "detach", cut=True),), at=line, hidden=hidden))
     assert line_of(causes()["detached-graph"].line, [found]) == "b.py:7"
+
+
+def test_a_cut_before_what_its_optimiser_updates_goes_before_one_on_purpose() -> None:
+    found = Measured()
+    for line, hidden, held in (("gan.py:30", 9, 0), ("gan.py:40", 9, 0), ("gan.py:40", 9, 9)):
+        steps = (Step(line, "detach", cut=True),)
+        found.add(Provenance(where="cut", steps=steps, at=line, hidden=hidden, held=held))
+    assert line_of(causes()["detached-graph"].line, [found]) == "gan.py:40"
+
+
+SEVERAL = """\
+def set_seed(seed):
+    torch.manual_seed(seed)
+
+w = torch.ones(3, 4)
+params = [w.requires_grad_()]
+for step in range(99):
+    set_seed(1)
+    x = tokens[at : at + 8]
+    y = tokens[at : at + 8]
+    a = f(x)
+    a.backward()
+    opt_a.step()
+    b = F.cross_entropy(g(x).flatten(0, 1), y.flatten())
+    b.backward()
+    opt_b.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "line"), [("repeated-batch", 7), ("constant-weights", 4), ("uncleared", 11), ("target-piece", 9)]
+)
+def test_a_line_is_found_where_the_loop_comes_by_it(tmp_path: Path, way: str, line: int) -> None:
+    (tmp_path / "t.py").write_text(SEVERAL)
+    found = Measured([SourceFile(statements=statements_of(str(tmp_path / "t.py")), where="t.py")])
+    found.add(Provenance(where="loss", steps=(Step("t.py:13", "cross_entropy", (), grad=True),), at="t.py:14"))
+    found.add(Provenance(where="input", steps=(Step("t.py:8", "__getitem__"),), at="t.py:13"))
+    found.add(
+        Provenance(where="target", steps=(Step("t.py:13", "flatten"), Step("t.py:9", "__getitem__")), at="t.py:13")
+    )
+    found.add(ClearedGradients(left_over=9, cleared=0, where="t.py:12"))
+    found.add(ClearedGradients(left_over=0, cleared=9, where="t.py:15"))
+    found.add(
+        BatchVariety(looks=9, distinct=1, span=9, rows=8, data=99, loader=False, fresh=0, slice=False, seeded=9,
+                     seeded_at="t.py:2", where="t.py:8")
+    )  # fmt: skip
+    assert line_of([way], [found]) == f"t.py:{line}"
 
 
 def test_no_text_of_the_program_is_kept(tmp_path: Path) -> None:

@@ -1529,6 +1529,7 @@ class Provenance(Measurement, frozen=True, kw_only=True):
     steps: tuple[Step, ...]
     at: str = ""  # file:line at which it is used: of the model's call, of the loss function, of `backward`
     hidden: int = 0  # parameters that lie behind a cut only
+    held: int = 0  # those of them that the optimiser that stepped next was to update
 
 
 class CallAt(NamedTuple):

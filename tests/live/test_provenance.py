@@ -11,7 +11,9 @@ import pytest
 import torch
 from live_scripts import run
 
+from traindx.causes import causes
 from traindx.engine import diagnose
+from traindx.lines import line_of
 from traindx.live.measures.tracing import Lines, Trace
 from traindx.measurements import Provenance, SourceFile
 from traindx.readers.find import find_runs
@@ -82,6 +84,58 @@ def test_a_cut_is_named_where_it_is_made(tmp_path: Path, cut: str) -> None:
     found, _ = recorded(tmp_path, HEAD, pieces)
     page = diagnose(found)  # type: ignore[arg-type]
     assert next(h.where for h in page.hypotheses if h.cause == "detached-graph") == "pieces.py:3"
+
+
+TWO = """
+import torch, torch.nn as nn
+gen, judge = nn.Linear(2, 2), nn.Linear(2, 1)
+opt_g, opt_j = torch.optim.SGD(gen.parameters(), lr=0.1), torch.optim.SGD(judge.parameters(), lr=0.1)
+for step in range(8):
+    fake = gen(torch.randn(16, 2)).detach()
+    opt_j.zero_grad(); judge(fake).mean().backward(); opt_j.step()
+    apart = gen(torch.randn(16, 2)).detach()
+    opt_g.zero_grad(); (-judge(apart)).mean().backward(); opt_g.step()
+"""
+
+
+def test_a_cut_tells_what_the_next_update_lacks_by_it(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, TWO)
+    cuts = [one for one in found.measured[0].all(Provenance) if one.where == "cut"]  # type: ignore[attr-defined]
+    assert {(one.at, one.hidden, one.held) for one in cuts if one.held} == {("train.py:8", 2, 2)}
+    assert {one.at for one in cuts} == {"train.py:6", "train.py:8"}
+
+
+FUNCTIONS = """
+import torch
+from pieces import forward, weights
+torch.manual_seed(0)
+params = weights()
+x = torch.randn(64, 4)
+for step in range(40):
+    loss = (forward(params, x) - x[:, 0]).pow(2).mean()
+    for p in params:
+        p.grad = None
+    loss.backward()
+    with torch.no_grad():
+        for p in params:
+            p -= 0.1 * p.grad
+"""
+WEIGHTS = """
+import torch
+def weights():
+    first = torch.ones(4, 8) * 0.1
+    second = torch.ones(8, 1) * 0.1
+    return [first.requires_grad_(), second.requires_grad_()]
+def forward(params, x):
+    return (torch.relu(x @ params[0]) @ params[1]).squeeze(1)
+"""
+
+
+def test_a_model_of_plain_tensors_is_traced_too(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, FUNCTIONS, WEIGHTS)
+    chains = {one.where: one for one in found.measured[0].all(Provenance)}  # type: ignore[attr-defined]
+    assert {"train.py:8", "pieces.py:8"} <= {step.line for step in chains["loss"].steps}
+    assert line_of(causes()["constant-init"].line, found.measured) == "pieces.py:4"  # type: ignore[attr-defined]
 
 
 SHARED = """

@@ -242,6 +242,33 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("shapes", "loss-shape-broadcast", 2, "def f(p, t):\n    d = p - t\n    return d.abs().mean()\n",
          "def f(p, t):\n    d = p.squeeze(-1) - t\n    return d.abs().mean()\n"),
         ("reduction", "loss-sum-reduction", 1, "loss = (d ** 2).sum()\n", "loss = (d ** 2).mean()\n"),
+        ("reduction", "loss-sum-reduction", 1, "loss = torch.sum(d ** 2)\n", "loss = torch.mean(d ** 2)\n"),
+        ("attached", "detached-graph", 2,
+         "def f(p, t):\n    return torch.tensor((p - t).mean().item(), requires_grad=True)  # loss\n",
+         "def f(p, t):\n    return (p - t).mean()  # loss\n"),
+        ("attached", "detached-graph", 1, "h = torch.from_numpy(h.detach().cpu().numpy())\n", "h = h\n"),
+        ("attached", "detached-graph", 1, "a = h.detach().numpy()\nb = torch.as_tensor(a) * 2\n",
+         "a = h\nb = a * 2\n"),
+        ("attached", "detached-graph", 3,
+         "@torch.no_grad()\ndef f(x):\n    return x @ w\n", "def f(x):\n    return x @ w\n"),
+        ("logits", "double-sigmoid", 2,
+         "def f(z, y):\n    p = torch.sigmoid(z)\n    return F.binary_cross_entropy(p, y) + dice(p, y)\n",
+         "def f(z, y):\n    p = torch.sigmoid(z)\n    return F.binary_cross_entropy(z, y) + dice(p, y)\n"),
+        ("logits", "softmax-before-cross-entropy", 3,
+         "net = nn.Sequential(\n    nn.Linear(8, 3),  # classes\n    nn.Softmax(dim=1),\n)\n",
+         "net = nn.Sequential(\n    nn.Linear(8, 3),  # classes\n)\n"),
+        ("sign", "loss-sign-flipped", 1, "loss = recon_loss - beta * kl_loss\n",
+         "loss = recon_loss + beta * kl_loss\n"),
+        ("shapes", "loss-shape-broadcast", 1, "e = (y - model(x)).abs().mean()\n",
+         "e = (y - model(x).squeeze(-1)).abs().mean()\n"),
+        ("keep_gradients", "gradients-cleared-before-step", 3,
+         "for x in data:\n    f(x).backward()\n    opt.clear()\n    opt.step()\n",
+         "for x in data:\n    f(x).backward()\n    opt.step()\n    opt.clear()\n"),
+        ("fresh_batches", "same-batch-forever", 2,
+         "for _ in range(9):\n    set_seed(cfg.seed)\n    i = torch.randint(9, (2,))\n",
+         "for _ in range(9):\n    i = torch.randint(9, (2,))\n"),
+        ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
+        ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
 )  # fmt: skip
 def test_an_edit_is_made_on_the_line_that_is_named(
@@ -253,6 +280,34 @@ def test_an_edit_is_made_on_the_line_that_is_named(
     named = Evidence(lines={cause: ("train.py", line)})
     assert edited(tmp_path, script, wanted, named) == {"train.py": expected}
     assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
+
+
+def test_the_optimiser_that_is_not_cleared_is_cleared(tmp_path: Path) -> None:
+    source = (
+        "def d_step(x):\n    opt_d.zero_grad()\n    d(x).backward()\n    opt_d.step()\n\n"
+        "def g_step(x):\n    # now the other\n    g(x).backward()\n    opt_g.step()\n"
+    )
+    script = _written(tmp_path, source)
+    edits = edited(tmp_path, script, combined("zero_grad"), Evidence())
+    wanted = source.replace("    # now the other\n", "    # now the other\n    opt_g.zero_grad()\n")
+    assert edits == {script.name: wanted}
+
+
+def test_a_loss_that_is_imported_by_itself_is_imported_by_its_other_name(tmp_path: Path) -> None:
+    source = "from torch.nn.functional import nll_loss\nloss = nll_loss(model(x), y)\n"
+    wanted = "from torch.nn.functional import cross_entropy\nloss = cross_entropy(model(x), y)\n"
+    script = _written(tmp_path, source)
+    assert edited(tmp_path, script, combined("logits"), Evidence()) == {script.name: wanted}
+
+
+def test_a_model_that_builds_its_own_optimiser_gives_it_all_it_has(tmp_path: Path) -> None:
+    source = (
+        "class Lit(Module):\n    def training_step(self, b):\n        return b\n\n"
+        "    def configure_optimizers(self):\n        return Adam(self.head.parameters())\n"
+    )
+    assert changed(tmp_path, source, "all_params") == ["return Adam(self.parameters())"]
+    of_a_function = "def build(model, lr):\n    return Adam(model.head.parameters(), lr)\n"
+    assert changed(tmp_path, of_a_function, "all_params") == ["return Adam(model.parameters(), lr)"]
 
 
 def test_batches_that_a_function_hands_out_are_made_larger_where_their_size_is_written(tmp_path: Path) -> None:

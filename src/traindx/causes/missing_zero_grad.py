@@ -87,7 +87,7 @@ CAUSE = Cause(
         "loss-sum-reduction": "norms are large at step 1 and then fall; here they start ordinary and rise",
     },
     fixes=("call-zero-grad", "resume-from-checkpoint"),
-    line=("backward",),
+    line=("uncleared",),
     do_not=(
         "clip instead: the length is limited and the stale direction stays",
         "lower the rate until it works: it would train on the average of its own history",

@@ -85,7 +85,7 @@ CAUSE = Cause(
         "model-too-small": "a doubly shifted target gets no easier with more capacity",
     },
     fixes=("shift-targets",),
-    line=("target", "loss"),
+    line=("target-piece", "loss"),
     do_not=(
         "add regularisation: nothing is being memorised, the task has become copying",
         "scale up a model with doubly shifted targets: two tokens ahead stays hard at any size",

@@ -26,4 +26,5 @@ seeding in the loop. The training loss will be higher and noisier afterwards: it
 not just seen.
 """,
     defaults={"batch_size": "64"},
+    tries=("fresh_batches",),
 )

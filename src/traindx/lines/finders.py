@@ -10,6 +10,7 @@ from traindx.lines.look import Line, Look, as_place, step_place, through_reshape
 from traindx.measurements import (
     BackwardPasses,
     BatchVariety,
+    ClearedGradients,
     ClippedGradients,
     FirstNonFinite,
     GradientsAtUpdate,
@@ -34,13 +35,29 @@ _SETTINGS = {
     "workers": ("num_workers", "workers"),
 }  # fmt: skip
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS", "NAdam", "RAdam", "Adadelta", "Adamax")
-_CONSTANTS = ("constant_", "zeros_", "ones_", "fill_", "zero_", "full_", "zeros_like")
+_CONSTANTS = ("constant_", "zeros_", "ones_", "fill_", "zero_", "full_")
+_FILLED = ("ones", "full", "zeros", "zeros_like")
 _RANDOM = ("normal_", "uniform_", "trunc_normal_", "xavier_normal_", "xavier_uniform_", "kaiming_normal_", "mul_",
            "kaiming_uniform_", "orthogonal_", "randn", "rand", "normal")  # fmt: skip
 _LOSS_OPERATIONS = ("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
                     "binary_cross_entropy", "binary_cross_entropy_with_logits", "ctc_loss")  # fmt: skip
 _SHUFFLES = ("randperm", "permutation", "shuffle", "roll", "flip", "permuted", "sample", "flipud", "argsort", "sort")
+MOST_CALLS = 3  # between the loop and what it does
 _READS = ("sleep", "open", "imread", "load", "read", "read_csv", "urlopen", "get", "loadtxt", "resize")
+# what takes a piece of a tensor, or puts pieces together
+_PIECES = (
+    "__getitem__",
+    "getitem",
+    "narrow",
+    "select",
+    "stack",
+    "cat",
+    "roll",
+    "clone",
+    "index_select",
+    "split",
+    "chunk",
+)
 _PER_SAMPLE = ("__getitem__", "__iter__", "collate_fn", "collate")
 _HELD_OUT = re.compile(r"(^|_|\.)(val|valid|validation|test|dev|eval|va|te|ts|held|holdout)(_|$|\d|\.)|val$", re.I)
 _TRAINED = re.compile(r"(^|_|\.)(train|tr|training)(_|$|\d|\.)|train", re.IGNORECASE)
@@ -51,9 +68,9 @@ _LABELS = re.compile(r"(^|_|\.)(target|targets|label|labels|y|yb|t|tgt|yy|y_?\w*
 
 
 def cut(look: Look) -> str | None:
-    """Where the gradient stops: the operation that hides most parameters."""
+    """Where the gradient stops: the operation that hides most of what the optimiser of its step is to update."""
     found = [one for one in look.measured.all(Provenance) if one.where == "cut" and one.steps]
-    most = max(found, key=lambda one: one.hidden, default=None)
+    most = max(found, key=lambda one: (one.held, one.hidden), default=None)
     return most.steps[0].line or None if most is not None else None
 
 
@@ -213,6 +230,15 @@ def target(look: Look) -> str | None:
     return steps[0].line or None if steps else None
 
 
+def target_piece(look: Look) -> str | None:
+    """Where the target is cut out of the tokens; the call of the loss where that is given the input itself."""
+    inputs = {step.line for step in look.steps("input") if step.operation in _PIECES}
+    loss = loss_call(look)
+    found = [step.line for step in look.steps("target") if step.operation in _PIECES and step.line not in ("", loss)]
+    apart = [line for line in found if line not in inputs]
+    return next(iter((*apart, *found)), None)
+
+
 # --- places that were measured ----------------------------------------------------------------------------------------
 
 
@@ -229,6 +255,24 @@ def optimizer(look: Look) -> str | None:
 
 def backward(look: Look) -> str | None:
     return look.backward.place if look.backward is not None else None
+
+
+def uncleared(look: Look) -> str | None:
+    """The backward pass that adds to what is left, before the update of the optimiser that is not cleared."""
+    for one in look.measured.latest(ClearedGradients):
+        update = look.statement(one.where) if one.left_over > one.cleared else None
+        if update is None:
+            continue
+        before = [
+            line
+            for line in look.calling("backward")
+            if line.file == update.file
+            and line.statement.scope == update.statement.scope
+            and line.statement.line <= update.statement.line
+        ]
+        if before:
+            return before[-1].place
+    return backward(look)
 
 
 def accumulation(look: Look) -> str | None:
@@ -257,9 +301,26 @@ def repeated_batch(look: Look) -> str | None:
     if seen is None:
         return None
     if as_place(seen.seeded_at):
-        return seen.seeded_at
+        return _called_in_training(look, seen.seeded_at)
     steps = look.steps("input")
     return (steps[0].line if steps else None) or as_place(seen.where)
+
+
+def _called_in_training(look: Look, place: str) -> str:
+    """Where the loop that trains comes by a line: the line itself, or the call of the function it stands in."""
+    line = look.statement(place)
+    if line is None:  # in a file of which nothing is known: the loop calls it by a name that says so
+        seeding = [one for one in look.lines if look.in_training(one) and any("seed" in name for name in one.calls)]
+        return seeding[0].place if len(seeding) == 1 else place
+    for _ in range(MOST_CALLS):
+        if line is None or look.in_training(line) or not line.statement.scope:
+            return place
+        function = line.statement.scope.rpartition(".")[2]
+        callers = [one for one in look.calling(function) if one.statement.scope != line.statement.scope]
+        line = next((one for one in callers if look.in_training(one)), callers[0] if len(callers) == 1 else None)
+        if line is not None and look.in_training(line):
+            return line.call(function) or place
+    return place
 
 
 def symptom(look: Look) -> str | None:
@@ -332,11 +393,26 @@ def _started_by(words: tuple[str, ...], about: str) -> Finder:
 
     def find(look: Look) -> str | None:
         found = [line for line in look.calling(*words) if not look.in_training(line)]
+        found = found or [
+            line for line in look.calling(*_FILLED) if words is _CONSTANTS and _becomes_parameter(look, line)
+        ]
         named = [line for line in found if any(about in name for name in line.statement.loads)]
         chosen = named or found
-        return chosen[0].call(*words) if chosen else None
+        return chosen[0].call(*words, *_FILLED) if chosen else None
 
     return find
+
+
+def _becomes_parameter(look: Look, line: Line) -> bool:
+    """Whether what a statement makes is trained: there, or later in its function."""
+    for other in look.lines:
+        near = other.file == line.file and other.statement.scope == line.statement.scope
+        later = near and other.statement.line >= line.statement.line
+        if later and other.call("requires_grad_", "Parameter", "register_parameter"):
+            trained = {name.partition(".")[0] for name in other.statement.loads}
+            if other is line or trained & set(line.statement.stores):
+                return True
+    return any(value.name == "requires_grad" and value.value is True for value in line.statement.values)
 
 
 def in_eval(look: Look) -> str | None:
@@ -503,6 +579,8 @@ FINDERS: dict[str, Finder] = {
     "target": target,
     "optimizer": optimizer,
     "backward": backward,
+    "uncleared": uncleared,
+    "target-piece": target_piece,
     "accumulation": accumulation,
     "clearing": clearing,
     "rebuilt": rebuilt,

@@ -128,9 +128,7 @@ def _fix(asked: Asked, tell: Callable[[str], None], place: Path) -> tuple[Report
             candidates = planned(page)
             if page.verdict == "inconclusive":
                 candidates = with_a_symptom(candidates, page)
-            session.screen(candidates, asked.at_once)
-            session.tune(partial(strengthened, page))
-            session.confirm()
+            session.search(candidates, asked.at_once, partial(strengthened, page))
             further(session, page, planned, strengthened, asked.at_once)
             notes += _handed(session, asked, page)
         except KeyboardInterrupt:

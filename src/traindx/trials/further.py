@@ -51,9 +51,7 @@ def further(session: Session, first: Diagnosis, planned: Plan, strengthened: Str
             return
         session.tell(f"with {base.change} something else is left: {', '.join(left)}")
         session.base = base
-        session.screen(candidates, at_once)
-        session.tune(partial(strengthened, page))
-        session.confirm()
+        session.search(candidates, at_once, partial(strengthened, page))
         winner = helped(session.of_this_round())
         taken = _taken(session, winner)
         if taken is not None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 import libcst.matchers as m
 
@@ -27,7 +29,7 @@ def without_last(module: cst.Module, names: frozenset[str]) -> cst.Module | None
     return changed
 
 
-def _bare(node: cst.BaseExpression, names: frozenset[str]) -> cst.BaseExpression | None:
+def bare(node: cst.BaseExpression, names: frozenset[str]) -> cst.BaseExpression | None:
     """What an activation is applied to: `F.softmax(x, dim=1)`, `x.softmax(1)`, `self.act(x)` where `act` is none of
     ours."""
     if not isinstance(node, cst.Call) or syntax.called(node) not in names:
@@ -37,6 +39,48 @@ def _bare(node: cst.BaseExpression, names: frozenset[str]) -> cst.BaseExpression
             return node.args[0].value if len(node.args) == 1 else None
         return node.func.value
     return node.args[0].value if node.args and node.args[0].keyword is None else None
+
+
+def without_at(module: cst.Module, names: frozenset[str], line: int) -> cst.Module | None:
+    """The module with the one such activation on a line removed: a call, a layer that is called, or one of a list."""
+    found = [*_applied(module, names), *_listed(module, names)]
+    places = syntax.lines_of(module, [at for at, _, _ in found])
+    here = [(old, new) for at, old, new in found if places.get(at) == line]
+    return syntax.replaced(module, *here[0]) if len(here) == 1 else None
+
+
+def _applied(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]]:
+    layers = frozenset(syntax.assigned(module, names))
+    return [
+        (call, call, kept)
+        for call in syntax.calls_in(module)
+        if (kept := bare(call, names) or _through_layer(call, layers)) is not None
+    ]
+
+
+def _listed(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]]:
+    """`nn.Softmax(dim=1)` among the layers that a container is given."""
+    found: list[tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]] = []
+    for call in syntax.calls_in(module):
+        for one in call.args:
+            if len(call.args) > 1 and syntax.called(one.value) in names and syntax.called(one.value)[0].isupper():
+                found.append((one.value, call, call.with_changes(args=_without(call.args, one))))
+    return found
+
+
+def _without(args: Sequence[cst.Arg], one: cst.Arg) -> list[cst.Arg]:
+    """The arguments without one; what follows the last stays where it is, and so does a comment before it."""
+    kept = [other for other in args if other is not one]
+    if one is not args[-1]:
+        return kept
+    before, after = kept[-1].comma, one.comma
+    if not isinstance(after, cst.Comma):
+        return [*kept[:-1], kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)]
+    if isinstance(before, cst.Comma) and isinstance(before.whitespace_after, cst.ParenthesizedWhitespace):
+        first = before.whitespace_after.first_line
+        if first.comment is not None and isinstance(after.whitespace_after, cst.ParenthesizedWhitespace):
+            after = after.with_changes(whitespace_after=after.whitespace_after.with_changes(first_line=first))
+    return [*kept[:-1], kept[-1].with_changes(comma=after)]
 
 
 def _inner(node: cst.BaseExpression) -> cst.BaseExpression:
@@ -60,9 +104,9 @@ def _returned(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNo
             if line.value is None:
                 continue
             end = _inner(line.value)
-            bare = _bare(end, names) or _through_layer(end, layers)
-            if bare is not None:
-                found.append((end, bare))
+            applied = bare(end, names) or _through_layer(end, layers)
+            if applied is not None:
+                found.append((end, applied))
             elif isinstance(end, cst.Name):
                 found += _last_assigned(function, end.value, names, layers)
     return found
@@ -79,8 +123,8 @@ def _last_assigned(
     if not given:
         return []
     end = _inner(given[-1].value)
-    bare = _bare(end, names) or _through_layer(end, layers)
-    return [(end, bare)] if bare is not None else []
+    applied = bare(end, names) or _through_layer(end, layers)
+    return [(end, applied)] if applied is not None else []
 
 
 def _through_layer(node: cst.BaseExpression, layers: frozenset[str]) -> cst.BaseExpression | None:
@@ -96,12 +140,7 @@ def _ending_sequence(module: cst.Module, names: frozenset[str]) -> list[tuple[cs
     inside = {id(inner) for call in sequences for inner in syntax.calls_in(call) if inner is not call}
     for call in sequences:
         if id(call) not in inside and syntax.called(call.args[-1].value) in names:
-            kept = list(call.args[:-1])
-            if isinstance(call.args[-1].comma, cst.MaybeSentinel):
-                kept[-1] = kept[-1].with_changes(comma=cst.MaybeSentinel.DEFAULT)
-            else:
-                kept[-1] = kept[-1].with_changes(comma=call.args[-1].comma)
-            found.append((call, call.with_changes(args=kept)))
+            found.append((call, call.with_changes(args=_without(call.args, call.args[-1]))))
     return found if len(found) == 1 else []
 
 
@@ -112,9 +151,9 @@ def _given_to_loss(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.
     for node in m.findall(module, m.Assign() | m.Arg()):
         if not isinstance(node, cst.Assign | cst.Arg):
             continue
-        bare = _bare(_inner(node.value), names)
-        if bare is not None and isinstance(_inner(bare), cst.Call) and _is_model(_inner(bare)):
-            found.append((_inner(node.value), bare))
+        applied = bare(_inner(node.value), names)
+        if applied is not None and isinstance(_inner(applied), cst.Call) and _is_model(_inner(applied)):
+            found.append((_inner(node.value), applied))
     return found
 
 

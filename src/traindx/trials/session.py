@@ -68,6 +68,7 @@ class Session:
         self._before = 0.0  # seconds it took to get there
         self._recorded: Result | None = None  # the unchanged script from its start
         self._readings: list[Reading] = []  # what probes of it measured
+        self._passed: list[Candidate] = []  # what was not tried, because something else was clear
 
     # --- arms ---------------------------------------------------------------------------------------------------------
 
@@ -175,8 +176,21 @@ class Session:
 
     # --- trials -------------------------------------------------------------------------------------------------------
 
+    def search(
+        self, candidates: Sequence[Candidate], at_once: int, at_strength: Callable[[Candidate, float], Candidate | None]
+    ) -> None:
+        """Screen, find how much, confirm; and what was passed over for a clear change, where that is not confirmed."""
+        self.screen(candidates, at_once)
+        self.tune(at_strength)
+        self.confirm()
+        if self._passed and not any(trial.verdict == "helped" for trial in self.of_this_round()):
+            self.screen(self._passed, at_once)
+            self.tune(at_strength)
+            self.confirm()
+
     def screen(self, candidates: Sequence[Candidate], at_once: int = 1) -> None:
         """One pair for each change, the most promising first."""
+        self._passed = []
         line = list(candidates[:MOST_TRIED])
         while line and self.left > 0:
             together = 1 if any(one.judged == "speed" for one in line[:at_once]) else at_once  # clocks want to be alone
@@ -184,7 +198,9 @@ class Session:
             self._need([(candidate, 0) for candidate in batch])
             for candidate in batch:
                 if self._clear(self.judge(candidate)):  # what is left to find is how much of this fix is best
-                    line = [other for other in line if other.fix == candidate.fix or written_instead(other, candidate)]
+                    kept = [other for other in line if other.fix == candidate.fix or written_instead(other, candidate)]
+                    self._passed += [other for other in line if other not in kept]
+                    line = kept
 
     def tune(self, at_strength: Callable[[Candidate, float], Candidate | None]) -> None:
         """More or less of the best change, where how much decides, as long as that is better."""
@@ -205,8 +221,10 @@ class Session:
             self.judge(candidate)
 
     def _clear(self, trial: Trial) -> bool:
+        """A large effect of a likely change; or the fault itself, which was seen, is gone and nothing got worse."""
         strong = trial.effect is not None and trial.effect.size >= CLEAR
-        return strong and bool(trial.cleared) and trial.candidate.weight >= SURE
+        gone = trial.repaired and not trial.candidate.rank and trial.verdict not in ("worse", "failed")
+        return gone or (strong and bool(trial.cleared) and trial.candidate.weight >= SURE)
 
     def confirm(self) -> None:
         """More seeds for the best changes, until one is shown to help; and for its rival, if it has one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import libcst as cst
 import libcst.matchers as m
@@ -231,6 +231,37 @@ def spans_of(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> dict[cst.CSTNo
     """The first and the last line of each of these nodes."""
     positions = MetadataWrapper(module, unsafe_skip_copy=True).resolve(PositionProvider)
     return {node: (positions[node].start.line, positions[node].end.line) for node in nodes if node in positions}
+
+
+def statements_at(module: cst.Module, line: int | None) -> list[cst.SimpleStatementLine]:
+    """The simple statements that a line of the source belongs to."""
+    if line is None:
+        return []
+    found = [one for one in m.findall(module, m.SimpleStatementLine()) if isinstance(one, cst.SimpleStatementLine)]
+    spans = spans_of(module, [part for one in found for part in one.body])
+    return [one for one in found if any(spans[part][0] <= line <= spans[part][1] for part in one.body)]
+
+
+def replaced(module: cst.Module, old: cst.CSTNode, new: cst.CSTNode) -> cst.Module | None:
+    """The module with this very node replaced."""
+    changed = module.deep_replace(old, new)
+    return changed if isinstance(changed, cst.Module) else None
+
+
+def function_around(module: cst.Module, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The innermost function that holds a node."""
+    holding = [
+        one
+        for one in m.findall(module, m.FunctionDef())
+        if isinstance(one, cst.FunctionDef) and any(inner is node for inner in _walk(one))
+    ]
+    return min(holding, key=lambda one: sum(1 for _ in _walk(one)), default=None)
+
+
+def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    yield node
+    for child in node.children:
+        yield from _walk(child)
 
 
 def removed(module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool]) -> cst.Module | None:

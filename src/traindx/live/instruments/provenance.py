@@ -23,6 +23,7 @@ from traindx.live.measures.tracing import Lines, Made, Trace, ancestors
 from traindx.measurements import Provenance, SourceFile, Step
 
 UPDATES = 2  # that are traced
+LATEST = 4  # updates within which one is, where no module's call begins the first
 MAX_STEPS = 40  # of the chain of one tensor
 MAX_MODULES = 20_000  # whose lines are noted
 MAX_FILES = 6
@@ -50,10 +51,12 @@ class Where(Observer):
         self._lines = Lines()
         self._trace: Trace | None = None
         self._done = False
+        self._looked = False  # the lines of a loss were measured
         self._seconds = 0.0
         self._named: dict[str, tuple[int, str]] = {}  # what a tensor of this step is for: its operation, its place
         self._files: dict[str, str] = {}  # by the path that places name
         self._written: set[str] = set()
+        self._cuts: list[tuple[set[int], str, list[Made]]] = []  # of this step: what they hide, where they stand
 
     def attach(self) -> None:
         self.hub.patch(torch.nn.Module, "__init__", self._around_module)
@@ -156,7 +159,10 @@ class Where(Observer):
     def on_backward(self, loss: torch.Tensor) -> None:
         trace = self._trace
         if trace is None or not trace.active:
+            if trace is None and not self._done and not self._looked:  # a model without modules: the next step
+                self._start()
             return
+        self._looked = True
         self._name("loss", [loss])
         for name, (number, at) in self._named.items():
             near = list(ancestors(trace.made, number, MAX_STEPS))
@@ -174,12 +180,14 @@ class Where(Observer):
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if not self._written:
             self._measure_files()
+        self._measure_held(optimizer)
         if self._done:
             if self._trace is not None:
                 self._end()
             return
         self._stop()
-        if self.hub.step + 1 >= UPDATES or self._seconds > SECONDS:
+        enough = self.hub.step + 1 >= (UPDATES if self._looked else LATEST)
+        if enough or self._seconds > SECONDS:
             self._end()
         elif self.hub.deep:
             self._start()
@@ -202,13 +210,13 @@ class Where(Observer):
                 self._named[name] = (number, _line())
                 return
 
-    def _measure(self, name: str, at: str, made: list[Made], hidden: int = 0) -> None:
+    def _measure(self, name: str, at: str, made: list[Made], hidden: int = 0, held: int = 0) -> None:
         steps = tuple(
             Step(one.line, one.operation, one.shape, one.low, one.high, one.grad, one.cut, one.module, one.made_at,
                  one.contained, one.constant, one.source)
             for one in made
         )  # fmt: skip
-        self.hub.measure(Provenance(steps=steps, at=at, hidden=hidden, where=name))
+        self.hub.measure(Provenance(steps=steps, at=at, hidden=hidden, held=held, where=name))
 
     def _measure_cuts(self, trace: Trace, loss: int) -> None:
         """Operations at which the gradient stops, with parameters behind them that it does not reach otherwise."""
@@ -216,14 +224,26 @@ class Where(Observer):
         everything = list(ancestors(made, loss, len(made)))
         joined = set(ancestors(made, loss, len(made), through_cuts=False))
         reached = {leaf for one in joined if made[one].grad for leaf in made[one].leaves}
-        found = []
+        found: list[tuple[set[int], int]] = []
         for one in everything:
             if made[one].cut:
                 behind = {leaf for before in ancestors(made, one, len(made)) for leaf in made[before].leaves}
                 if behind - reached:
-                    found.append((len(behind - reached), one))
-        for hidden, one in sorted(found, key=lambda pair: (-pair[0], pair[1]))[:MAX_CUTS]:
-            self._measure("cut", made[one].line, [made[n] for n in ancestors(made, one, 4)], hidden)
+                    found.append((behind - reached, one))
+        self._cuts = []
+        for hidden, one in sorted(found, key=lambda pair: (-len(pair[0]), pair[1]))[:MAX_CUTS]:
+            near = [made[n] for n in ancestors(made, one, 4)]
+            self._cuts.append((hidden, made[one].line, near))
+            self._measure("cut", made[one].line, near, len(hidden))
+
+    def _measure_held(self, optimizer: torch.optim.Optimizer) -> None:
+        """Cuts that hide what this optimiser is to update: elsewhere they may be on purpose."""
+        cuts, self._cuts = self._cuts, []
+        if cuts:
+            own = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+            for hidden, line, near in cuts:
+                if hidden & own:
+                    self._measure("cut", line, near, len(hidden), len(hidden & own))
 
     def _measure_files(self) -> None:
         main = getattr(sys.modules.get("__main__"), "__file__", None)

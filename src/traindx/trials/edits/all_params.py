@@ -25,8 +25,10 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return None
     owner = syntax.dotted(given.func.value)
     models = _models(module)
-    whole = next((name for name in models if owner.startswith(f"{name}.")), None)
-    if whole is None:
+    whole = next((name for name in models if owner.startswith(f"{name}.")), None) or _of_itself(
+        module, optimizers[0], owner
+    )
+    if whole is None or whole == owner:
         return None
     new = given.with_changes(func=cst.Attribute(cst.parse_expression(whole), cst.Name("parameters")))
     return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
@@ -69,6 +71,23 @@ def _of_layers(value: cst.BaseExpression, own: set[str]) -> bool:
         and (syntax.dotted(one.func).startswith(("nn.", "torch.nn.")) or syntax.dotted(one.func) in own)
         for one in made
     )
+
+
+def _of_itself(module: cst.Module, optimizer: cst.Call, owner: str) -> str | None:
+    """'self' in a class that is a model and builds its own optimiser; the first name where a function is given one."""
+    function = syntax.function_around(module, optimizer)
+    if function is None:
+        return None
+    first = owner.partition(".")[0]
+    if first == "self":
+        owners = [
+            one for one in m.findall(module, m.ClassDef())
+            if any(inner is function for inner in m.findall(one, m.FunctionDef()))
+            and m.findall(one, m.FunctionDef(name=m.Name("forward") | m.Name("training_step")))
+        ]  # fmt: skip
+        return "self" if owners else None
+    named = {parameter.name.value for parameter in function.params.params}
+    return first if first in named else None
 
 
 def _models(module: cst.Module) -> list[str]:

@@ -1,5 +1,5 @@
-"""What cuts the graph, taken away: `.detach()`, `.data` or a `torch.no_grad()` block, on the line that the recording
-names, or the only `.detach()` of the forward passes."""
+"""What cuts the graph, taken away on the line that the recording names: `.detach()`, `.data`, a tensor made anew of
+plain numbers or of an array, a block or a function without gradients; else the only `.detach()` of a forward pass."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
 _DETACH = m.Call(func=m.Attribute(attr=m.Name("detach")), args=[])
-_DATA = m.Attribute(attr=m.Name("data"))
-_NO_GRAD = m.With(
-    items=[m.WithItem(item=m.Call(func=m.Attribute(attr=m.Name("no_grad")) | m.Name("no_grad"), args=[]), asname=None)],
-    body=m.IndentedBlock(),
+_OFF = m.Call(
+    func=m.Attribute(attr=m.Name("no_grad") | m.Name("inference_mode")) | m.Name("no_grad") | m.Name("inference_mode"),
+    args=[],
 )
+_NO_GRAD = m.With(items=[m.WithItem(item=_OFF, asname=None)], body=m.IndentedBlock())
+_LEAVING = frozenset({"detach", "detach_", "item", "numpy", "tolist"})  # methods that give up the graph
+_ARRAYS = frozenset({"numpy", "tolist"})
+_MAKING = frozenset({"tensor", "as_tensor", "from_numpy", "asarray", "array", "FloatTensor", "Tensor"})
+_LIBRARIES = ("torch", "np", "numpy")
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
@@ -26,31 +30,84 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         call
         for function in m.findall(module, m.FunctionDef(name=m.Name("forward")))
         for call in m.findall(function, _DETACH)
+        if isinstance(call, cst.Call)
     ]
-    return _without(module, found[0]) if len(found) == 1 else None
+    return _joined(module, found[0]) if len(found) == 1 else None
 
 
 def _at(module: cst.Module, line: int) -> cst.Module | None:
-    """The one cut that stands on a line, or the block without gradients around it."""
-    cuts = [node for node in m.findall(module, _DETACH | _DATA) if isinstance(node, cst.Call | cst.Attribute)]
-    places = syntax.lines_of(module, cuts)
-    here = [cut for cut in cuts if places.get(cut) == line]
+    """The one cut that stands on a line, or the block or the function without gradients around it."""
+    outermost = [cut for statement in syntax.statements_at(module, line) for cut in _cuts(statement)]
+    places = syntax.lines_of(module, outermost)
+    here = [cut for cut in outermost if places.get(cut) == line] or outermost
     if len(here) == 1:
-        return _without(module, here[0])
+        return _joined(module, here[0])
+    if here:
+        return None
     around = [block for block in m.findall(module, _NO_GRAD) if isinstance(block, cst.With)]
     spans = syntax.spans_of(module, around)
     blocks = [block for block in around if spans[block][0] <= line <= spans[block][1]]
-    return _without_block(module, blocks[-1]) if len(blocks) == 1 and not here else None
+    return _without_block(module, blocks[-1]) if len(blocks) == 1 else _without_decorator(module, line)
 
 
-def _without(module: cst.Module, cut: cst.CSTNode) -> cst.Module | None:
-    kept = cut.func.value if isinstance(cut, cst.Call) and isinstance(cut.func, cst.Attribute) else None
-    if isinstance(cut, cst.Attribute):
-        kept = cut.value
-    if kept is None:
+def _cuts(node: cst.CSTNode) -> list[cst.BaseExpression]:
+    """What gives up the graph below a node, the outermost only."""
+    if isinstance(node, cst.Call | cst.Attribute) and _inside(node) is not None:
+        return [node]
+    return [cut for child in node.children for cut in _cuts(child)]
+
+
+def _inside(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """What one such step is made of."""
+    if isinstance(node, cst.Attribute):
+        return node.value if node.attr.value == "data" else None
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
         return None
-    changed = module.deep_replace(cut, kept)
-    return changed if isinstance(changed, cst.Module) else None
+    name, owner = node.func.attr.value, node.func.value
+    if name in _MAKING and syntax.dotted(owner) in _LIBRARIES:
+        return node.args[0].value if node.args and not isinstance(node.args[0].value, cst.List) else None
+    if name in _LEAVING and not node.args:
+        return owner
+    beside = name == "requires_grad_" and _inside(owner) is not None
+    return owner if beside else None
+
+
+def _bare(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Through all of such steps after each other."""
+    array = False
+    while True:
+        name = syntax.called(node)
+        inner = node.func.value if array and name == "cpu" and isinstance(node, cst.Call) and isinstance(
+            node.func, cst.Attribute) else _inside(node)  # fmt: skip
+        if inner is None:
+            return node
+        array = array or name in _ARRAYS
+        node = inner
+
+
+def _joined(module: cst.Module, cut: cst.BaseExpression) -> cst.Module | None:
+    """Without the cut; and where it went through an array that has a name, without the way back."""
+    kept = _bare(cut)
+    name = _array_of(module, cut)
+    changed = syntax.replaced(module, cut, kept)
+    if changed is None or not name:
+        return changed
+    back = [
+        call
+        for call in syntax.calls_in(changed)
+        if syntax.called(call) in _MAKING and call.args and syntax.dotted(call.args[0].value) == name
+    ]
+    return syntax.replaced(changed, back[0], back[0].args[0].value) if len(back) == 1 else changed
+
+
+def _array_of(module: cst.Module, cut: cst.BaseExpression) -> str:
+    """The name that is given the plain numbers of a tensor, or ''."""
+    if syntax.called(cut) not in _LEAVING:
+        return ""
+    for node in m.findall(module, m.Assign(targets=[m.AssignTarget(m.Name())])):
+        if isinstance(node, cst.Assign) and node.value is cut:
+            return syntax.dotted(node.targets[0].target)
+    return ""
 
 
 def _without_block(module: cst.Module, block: cst.With) -> cst.Module | None:
@@ -68,3 +125,21 @@ def _without_block(module: cst.Module, block: cst.With) -> cst.Module | None:
 
     changed = module.visit(Lifted())
     return changed if isinstance(changed, cst.Module) else None
+
+
+def _without_decorator(module: cst.Module, line: int) -> cst.Module | None:
+    """`@torch.no_grad()` above the function that the line stands in."""
+    found = [
+        (function, decorator)
+        for function in m.findall(module, m.FunctionDef())
+        if isinstance(function, cst.FunctionDef)
+        for decorator in function.decorators
+        if m.matches(decorator.decorator, _OFF)
+    ]
+    spans = syntax.spans_of(module, [function for function, _ in found])
+    here = [(one, off) for one, off in found if spans[one][0] <= line <= spans[one][1]]
+    if len(here) != 1:
+        return None
+    function, decorator = here[0]
+    kept = [one for one in function.decorators if one is not decorator]
+    return syntax.replaced(module, function, function.with_changes(decorators=kept))

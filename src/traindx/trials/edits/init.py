@@ -13,6 +13,7 @@ _SETS = frozenset({
     "xavier_uniform_",
     "trunc_normal_", "eye_",
 })  # fmt: skip
+_FILLED = ("torch.ones", "torch.zeros", "torch.full")
 SMALL = 0.02
 
 
@@ -38,7 +39,25 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return made if squashed else syntax.with_argument(made, "nonlinearity", cst.SimpleString('"relu"'))
 
     changed = syntax.rewrite_calls(module, change)
-    return changed if changed_weights else None
+    return changed if changed_weights else _by_hand(module, setting, evidence)
+
+
+def _by_hand(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    """`torch.ones(a, b) * scale` on the line that the recording names: random numbers of the same scale."""
+    made = [call for call in syntax.calls_in(module) if syntax.dotted(call.func) in _FILLED and len(call.args) > 1]
+    places = syntax.lines_of(module, made)
+    here = [call for call in made if places.get(call) == evidence.line("constant-init")]
+    if len(here) != 1:
+        return None
+    call, given = here[0], here[0].args
+    if syntax.called(call) == "full":
+        shape = given[0].with_changes(comma=cst.MaybeSentinel.DEFAULT)
+        given = [shape, *given[2:]]
+    drawn = call.with_changes(func=cst.parse_expression("torch.randn"), args=given)
+    if setting.value == "fan_in" and syntax.called(call) == "ones":
+        return syntax.replaced(module, call, drawn)
+    small = cst.BinaryOperation(drawn, cst.Multiply(), syntax.number(SMALL), [cst.LeftParen()], [cst.RightParen()])
+    return syntax.replaced(module, call, small) if setting.value == "small" else None
 
 
 def _is_init(call: cst.Call) -> bool:

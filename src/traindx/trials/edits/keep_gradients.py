@@ -1,4 +1,4 @@
-"""`zero_grad()` moved from between `backward()` and `step()` to after `step()`."""
+"""What clears the gradients, moved from between `backward()` and `step()` to after `step()`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from traindx.trials.setting import Setting
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
-    moving = _Moving()
+    """`zero_grad()` wherever it stands there; else the statement on the line that the recording names."""
+    moving = _Moving(())
     changed = module.visit(moving)
+    if not moving.count:
+        moving = _Moving(syntax.statements_at(module, evidence.line("gradients-cleared-before-step")))
+        changed = module.visit(moving)
     return changed if moving.count else None
 
 
 class _Moving(cst.CSTTransformer):
-    def __init__(self) -> None:
+    def __init__(self, named: Sequence[cst.BaseStatement]) -> None:
         super().__init__()
+        self.named = named
         self.count = 0
 
     def leave_IndentedBlock(
@@ -33,7 +38,8 @@ class _Moving(cst.CSTTransformer):
     def _moved(self, body: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
         lines = list(body)
         for line in body:
-            if not _calls(line, "zero_grad"):
+            clears = _calls(line, "zero_grad") or any(line.deep_equals(one) for one in self.named)
+            if not clears:
                 continue
             place = next(i for i, one in enumerate(lines) if one is line)
             after = next((i for i in range(place + 1, len(lines)) if _calls(lines[i], "step", "backward")), None)

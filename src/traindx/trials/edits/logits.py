@@ -6,6 +6,7 @@ import re
 from functools import partial
 
 import libcst as cst
+import libcst.matchers as m
 
 from traindx.trials import outputs, syntax
 from traindx.trials.editing import Evidence
@@ -18,15 +19,42 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
 
 
 def _named(module: cst.Module, evidence: Evidence) -> cst.Module | None:
-    for cause, names in (("softmax-before-cross-entropy", ("softmax",)), ("double-sigmoid", ("sigmoid",))):
-        found = [call for call in syntax.calls_in(module) if syntax.called(call) in names]
-        places = syntax.lines_of(module, found)
-        here = [call for call in found if places.get(call) == evidence.line(cause)]
-        if len(here) == 1 and isinstance(here[0].func, cst.Attribute):
-            of_a_module = syntax.dotted(here[0].func.value) in ("torch", "F", "nn.functional", "torch.nn.functional")
-            kept = here[0].args[0].value if of_a_module and here[0].args else here[0].func.value
-            changed = module.deep_replace(here[0], kept)
-            return changed if isinstance(changed, cst.Module) else None
+    """The squashing that stands on the line, and does nothing but be given to the loss; else the loss is given what it
+    was made of."""
+    for cause, names in (
+        ("softmax-before-cross-entropy", outputs.SOFTMAX),
+        ("double-sigmoid", outputs.SIGMOID),
+    ):
+        line = evidence.line(cause)
+        if line is None:
+            continue
+        changed = _score_for_loss(module, names, line) or outputs.without_at(module, names, line)
+        if changed is not None:
+            return changed
+    return None
+
+
+def _score_for_loss(module: cst.Module, names: frozenset[str], line: int) -> cst.Module | None:
+    """`prob = sigmoid(z)` on the line, where `prob` is needed besides: `loss(prob, y)` becomes `loss(z, y)`."""
+    for statement in syntax.statements_at(module, line):
+        made = statement.body[0]
+        if (
+            len(statement.body) > 1
+            or not isinstance(made, cst.Assign)
+            or not isinstance(made.targets[0].target, cst.Name)
+        ):
+            continue
+        name, score = made.targets[0].target.value, outputs.bare(made.value, names)
+        function = syntax.function_around(module, statement) or module
+        read = [node for node in m.findall(function, m.Arg(m.Name(name))) if isinstance(node, cst.Arg)]
+        given = [
+            call for call in syntax.calls_in(function)
+            if _WITH_SCORES.search(syntax.dotted(call.func).lower()) and call.args and call.args[0] in read
+        ]  # fmt: skip
+        used = [one for one in m.findall(function, m.Name(name)) if one is not made.targets[0].target]
+        if score is None or len(given) != 1 or len(used) < 2 or not isinstance(score, cst.Name):
+            continue
+        return syntax.replaced(module, given[0].args[0].value, score)
     return None
 
 
@@ -36,12 +64,12 @@ def _by_loss(module: cst.Module) -> cst.Module | None:
     if used & {"nll_loss", "NLLLoss"}:
         if used & {"log_softmax", "LogSoftmax"}:
             return None
-        return syntax.rewrite_calls(module, partial(_renamed, _FOR_SCORES))
+        return _with_other_loss(module, _FOR_SCORES)
     if used & {"CrossEntropyLoss", "cross_entropy"}:
         return outputs.without_last(module, outputs.SOFTMAX)
     if used & {"BCEWithLogitsLoss", "binary_cross_entropy_with_logits"}:
         if _HALVED.search(module.code):  # answers are cut at one half: the outputs must stay probabilities
-            return syntax.rewrite_calls(module, partial(_renamed, _FOR_PROBABILITIES))
+            return _with_other_loss(module, _FOR_PROBABILITIES)
         return outputs.without_last(module, outputs.SIGMOID)
     return None
 
@@ -52,8 +80,37 @@ _FOR_PROBABILITIES = {"BCEWithLogitsLoss": "BCELoss", "binary_cross_entropy_with
 _HALVED = re.compile(r"(>=?\s*0?\.5\b)|\bround\(")
 
 
-def _renamed(names: dict[str, str], call: cst.Call) -> cst.Call | None:
+# losses that want scores, as they are called
+_WITH_SCORES = re.compile(r"cross_?entropy|with_?logits|criterion|loss")
+
+
+def _with_other_loss(module: cst.Module, names: dict[str, str]) -> cst.Module | None:
+    """Another name for the loss where it is called, and where it is imported by itself."""
+    imported = {
+        one.name.value
+        for node in m.findall(module, m.ImportFrom())
+        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar)
+        for one in node.names
+        if isinstance(one.name, cst.Name) and one.asname is None
+    }
+    changed = syntax.rewrite_calls(module, partial(_renamed, names, imported))
+    return None if changed is None else _imported(changed, names)
+
+
+def _renamed(names: dict[str, str], imported: set[str], call: cst.Call) -> cst.Call | None:
     name = names.get(syntax.called(call))
-    if name is None or not isinstance(call.func, cst.Attribute):
-        return None  # a bare name may be imported by itself
+    if name is None:
+        return None
+    if isinstance(call.func, cst.Name):
+        return call.with_changes(func=cst.Name(name)) if call.func.value in imported else None
+    assert isinstance(call.func, cst.Attribute)
     return call.with_changes(func=call.func.with_changes(attr=cst.Name(name)))
+
+
+def _imported(module: cst.Module, names: dict[str, str]) -> cst.Module:
+    class Importing(cst.CSTTransformer):
+        def leave_ImportAlias(self, original_node: cst.ImportAlias, updated_node: cst.ImportAlias) -> cst.ImportAlias:
+            new = names.get(syntax.dotted(updated_node.name))
+            return updated_node if new is None else updated_node.with_changes(name=cst.Name(new))
+
+    return module.visit(Importing())

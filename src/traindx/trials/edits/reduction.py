@@ -31,13 +31,19 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
 
 def _written_out(module: cst.Module, line: int | None) -> cst.Module | None:
     """The one sum over everything on the line that the recording names."""
-    sums = [call for call in syntax.calls_in(module) if syntax.called(call) == "sum" and not call.args]
+    sums = [call for call in syntax.calls_in(module) if _sums_everything(call)]
     places = syntax.lines_of(module, sums)
     here = [call for call in sums if places.get(call) == line]
     if line is None or len(here) != 1 or not isinstance(here[0].func, cst.Attribute):
         return None
     mean = here[0].with_changes(func=here[0].func.with_changes(attr=cst.Name("mean")))
     return module.deep_replace(here[0], mean)  # type: ignore[return-value]
+
+
+def _sums_everything(call: cst.Call) -> bool:
+    """`x.sum()` and `torch.sum(x)`."""
+    function = isinstance(call.func, cst.Attribute) and syntax.dotted(call.func.value) == "torch"
+    return syntax.called(call) == "sum" and len(call.args) == (1 if function else 0)
 
 
 def _sums(call: cst.Call) -> bool:

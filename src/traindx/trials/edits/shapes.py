@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 import libcst.matchers as m
 
@@ -41,15 +43,31 @@ def _written_out(module: cst.Module, line: int | None) -> cst.Module | None:
     """The one difference on the line that the recording names, of a prediction with a column more."""
     found = [
         node
-        for node in m.findall(module, m.BinaryOperation(operator=m.Subtract(), left=m.Name(), right=m.Name()))
-        if isinstance(node, cst.BinaryOperation)
+        for node in m.findall(module, m.BinaryOperation(operator=m.Subtract()))
+        if isinstance(node, cst.BinaryOperation) and all(map(_is_plain, (node.left, node.right)))
     ]
     places = syntax.lines_of(module, found)
     here = [node for node in found if line is not None and places.get(node) == line]
     if len(here) != 1:
         return None
-    flat = cst.Call(cst.Attribute(here[0].left, cst.Name("squeeze")), [cst.Arg(cst.parse_expression("-1"))])
-    return module.deep_replace(here[0].left, flat)  # type: ignore[return-value]
+    swapped = _TARGET.search(_last_word(here[0].left)) and not _TARGET.search(_last_word(here[0].right))
+    prediction = here[0].right if swapped else here[0].left
+    flat = cst.Call(cst.Attribute(prediction, cst.Name("squeeze")), [cst.Arg(cst.parse_expression("-1"))])
+    return syntax.replaced(module, prediction, flat)
+
+
+# what targets are called
+_TARGET = re.compile(r"^(y|t|yb|y_?true|y_?batch|targets?|labels?|truth|gt|ground_truth|y_?i|yy)$", re.IGNORECASE)
+
+
+def _is_plain(node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Name | cst.Attribute | cst.Call | cst.Subscript)
+
+
+def _last_word(node: cst.BaseExpression) -> str:
+    while isinstance(node, cst.Subscript | cst.Call):
+        node = node.value if isinstance(node, cst.Subscript) else node.func
+    return syntax.last_name(node)
 
 
 def _word(call: cst.Call) -> str:
