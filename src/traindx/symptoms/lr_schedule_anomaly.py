@@ -36,8 +36,13 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "The learning rate was not logged.")
     span = (float(steps[0]), float(steps[-1]))
     peak = float(values.max())
-    if peak <= 0 and _trains(signals):
-        return Observation(ID, "unknown", f"{lr.name} is printed as 0, but the run trains: the log rounds it.")
+    rounds = signals.trainer is not None and signals.trainer.rounded
+    if peak <= 0 and (rounds or _trains(signals)):
+        return Observation(
+            ID,
+            "unknown",
+            f"{lr.name} is printed as 0: {'its trainer' if rounds else 'the run trains, so the log'} rounds it.",
+        )
     finding = (
         _never_on(values, peak)
         or _dead_early(steps, values, peak)
