@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.policy import rivals
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "divergence"
@@ -40,6 +41,8 @@ def detect(signals: Signals) -> Observation:
     if abandoned is not None:
         return abandoned
     found = _judge(curve)
+    if found is not None and signals.kind == "rl":
+        return _of_returns(signals, curve, found)
     if found is not None and found.steps is not None and signals.kind == "supervised" and curve is signals.train:
         better = signals.better_after(curve.clock_share(found.steps[0]))
         if better is not None:
@@ -61,6 +64,16 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}.",
     )
+
+
+def _of_returns(signals: Signals, curve: Curve, found: Observation) -> Observation:
+    """A return that had gained nothing has only its level to lose; where it sinks from the start, reward-falls says
+    so."""
+    if rivals(signals):
+        return Observation(ID, "absent", f"{curve.name} is that of one agent: {rivals(signals)}")
+    if curve.progress <= 0 and curve.rise < LOST_SHARE * abs(curve.best):
+        return Observation(ID, "absent", f"{curve.name} never rose above where it began, and is near it now.")
+    return found
 
 
 def _before_resuming(signals: Signals, curve: Curve) -> Observation | None:
@@ -182,11 +195,12 @@ The loss fell, turned and stayed up; or it rose from the beginning. In reinforce
 The level over the last tenth of the run is compared with the best level held over a tenth. Present when more than 30 %
 of the progress made is lost again (or the run only ever rose, by more than 1.2 % of its level with a Mann-Kendall score
 above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the
-best again. The step given is where the curve last stood near its best. What a resume replaced is looked at too. Where
-fewer than ten training losses stand beside many evaluations: present when nine in ten evaluations since the best are a
-tenth above it and the training loss rose by a tenth as well. Beside more of them: validation half above its best and
-never back, and training half above what it had reached by then. Where only evaluations are logged, memorised data look
-the same, and it counts half.
+best again; a return that had gained nothing must lose 30 % of its level, and none is judged beside that of another
+agent that rises. The step given is where the curve last stood near its best. What a resume replaced is looked at too.
+Where fewer than ten training losses stand beside many evaluations: present when nine in ten evaluations since the best
+are a tenth above it and the training loss rose by a tenth as well. Beside more of them: validation half above its best
+and never back, and training half above what it had reached by then. Where only evaluations are logged, memorised data
+look the same, and it counts half.
 
 ## Healthy range
 Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.

@@ -14,8 +14,8 @@ from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.score import Score, top_of
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
-from traindx.symptoms.policy import at_its_top
-from traindx.symptoms.recipes import falling, flat, then
+from traindx.symptoms.policy import TREND, at_its_top, late, named, rivals, rose, trend
+from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "flat-from-start"
 PLAIN_SHARE = 0.01  # of the first value: so little is plainly nothing
@@ -61,6 +61,9 @@ def detect(signals: Signals) -> Observation:
     few = len(curve) < FEW and curve.now > curve.initial and curve.rise > RISEN * abs(curve.best)
     if few or curve.rise > max(4 * scatter, 0.1 * abs(curve.best)):
         return Observation(ID, "absent", f"{curve.name} moves: it now stands {num(curve.rise)} off its best.")
+    if signals.kind == "rl" and (rose(curve) or rivals(signals)):
+        said = rivals(signals) or f"went to {num(curve.logged(curve.now))}."
+        return Observation(ID, "absent", f"{curve.name} was {num(curve.logged(curve.initial))} at first: {said}")
     other = _improved_elsewhere(signals)
     by_share = signals.kind != "rl" and not MOVED.reached(share)
     by_noise = (
@@ -72,7 +75,7 @@ def detect(signals: Signals) -> Observation:
     if (by_share or by_noise) and not other and (signals.kind == "rl" or not scatters(curve)):
         clear = clarity(-share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
         best = num(curve.logged(curve.best))
-        moved = (
+        course_of = (
             f"went from {num(curve.logged(curve.initial))} to {best} at best"
             if gain > 0
             else f"stays around {best}, no better than where it began"
@@ -80,7 +83,7 @@ def detect(signals: Signals) -> Observation:
         # the reason that was compared: a share that lies above the threshold was judged by its noise
         why = f"a training that works moves more than {percent(MOVED.value)}" if by_share else "no more than its noise"
         return Observation(
-            ID, "present", f"{curve.name} {moved}: {percent(max(share, 0))} in {len(curve)} values ({why}).",
+            ID, "present", f"{curve.name} {course_of}: {percent(max(share, 0))} in {len(curve)} values ({why}).",
             (first, last), curve.name, clear,
         )  # fmt: skip
     if not other and signals.kind != "rl" and lost_in_noise(curve):
@@ -163,9 +166,19 @@ def _one_number(curve: Curve) -> Observation | None:
 
 
 def _improved_elsewhere(signals: Signals) -> str:
-    """A score that clearly rose shows learning even where the loss barely moves."""
-    score = signals.score
-    if score is None or len(score) < MIN_POINTS or signals.kind == "rl":
+    """A score that clearly rose shows learning even where the loss barely moves, as that of pairs of answers does under
+    a small beta."""
+    if signals.kind == "rl":
+        return ""
+    margin = named(signals, "margin")
+    told = margin is not None and len(margin) >= MIN_POINTS and late(margin) > 0
+    if margin is not None and told and TREND.reached(-trend(Curve(margin, -1.0))):
+        return margin.name
+    return next((said for one in (signals.score, signals.train_score) if (said := _rose(signals, one))), "")
+
+
+def _rose(signals: Signals, score: Curve | None) -> str:
+    if score is None or len(score) < MIN_POINTS:
         return ""
     gain = score.progress
     accuracy = signals.classes is not None and "acc" in score.name.lower()
@@ -189,13 +202,15 @@ From the first value to the last the loss stays where it began, up to its noise.
 
 ## How it is measured
 The best level held over a tenth of the run is compared with the first values. Present when less than 3.5 % of the
-initial loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score
-that clearly rose (15 % of its best value and five times its noise) speaks against it. A return that moved by less than
-30 % in the first twentieth of the run, while its mean held few episodes, and no further since counts, with little
-weight. Ten values that are equal to the last digit are enough wherever the log begins. Otherwise a log that begins in
-the middle of a run cannot tell, nor can a recording whose first losses lie far below what guessing gives: that model
-was trained before. Where a score is all that was logged, one that begins above 30 % and rests there cannot tell either;
-nor can an accuracy three times that of guessing, a mAP or BLEU above 10 %, or a word error rate below 70 %.
+initial loss was gained, or when the gain is within twice the point-to-point noise and no falling trend shows. A score,
+of training too, that clearly rose (15 % of its best value and five times its noise) speaks against it, as does a margin
+between chosen and rejected answers that grows. A return that moved by less than 30 % in the first twentieth of the run,
+while its mean held few episodes, and no further since counts, with little weight; one that rose from its first quarter
+to its last does not, nor one of several agents of which another earns more. Ten values that are equal to the last digit
+are enough wherever the log begins. Otherwise a log that begins in the middle of a run cannot tell, nor can a recording
+whose first losses lie far below what guessing gives: that model was trained before. Where a score is all that was
+logged, one that begins above 30 % and rests there cannot tell either; nor can an accuracy three times that of guessing,
+a mAP or BLEU above 10 %, or a word error rate below 70 %.
 
 ## Healthy range
 Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
@@ -211,6 +226,13 @@ that units died at once, or the loss cannot see the labels (wrong pairing, wrong
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(200, 2.3, 0.4)}),
         Case("loss rests while accuracy climbs", "absent",
              lambda: {"train_loss": flat(60, 0.70, 0.004), "val_accuracy": 1 - falling(60, 0.5, 0.1)}),
+        Case("pairs told apart under a small beta", "absent",
+             lambda: {"loss": ramp(16, 0.692, 0.679, 0.001), "rewards/chosen": ramp(16, 0.0, 0.016),
+                      "rewards/rejected": ramp(16, 0.0, -0.014), "rewards/margins": ramp(16, 0.0, 0.03),
+                      "rewards/accuracies": ramp(16, 0.55, 0.91, 0.03)}),
+        Case("two agents against each other", "absent",
+             lambda: {"Avg prey reward": then(flat(100, -0.19, 0.005), flat(100, -0.225, 0.005, 1)),
+                      "Avg predator reward": ramp(200, 0.3, 0.5, 0.01)}),
         Case("fine-tuning", "unknown", lambda: {"train_loss": flat(60, 0.5, 0.01), "val_loss": flat(6, 0.5, 0.01)},
              {"mse_target_variance": 1.0}, facts=(Fact("no-gradient", False, "All receive one."),)),
         Case("far below chance in training only", "present",

@@ -56,21 +56,23 @@ def judge(measured: Measured) -> Observation | None:
 def from_log(signals: Signals) -> Observation:
     """Where the counter of a log went back, or its header was written again."""
     restarts = [event for event in signals.run.events if event.kind == "restart" and event.step is not None]
-    main = signals.train
+    # losses of a policy follow the data it makes: where they stand says nothing
+    main = signals.train if signals.kind == "supervised" else None
     if not restarts:
         return Observation(ID, "unknown", "Nothing says that this training went on from a checkpoint.")
-    if main is None:
+    if main is None and signals.lr is None:
         return Observation(ID, "unknown", "There is no training loss at the resume.")
     calm = 0
     for event in restarts:
         place = float(event.step or 0.0)
-        found = _rate(signals.lr, place) or _loss(main.series, place)
+        found = _rate(signals.lr, place) or (_loss(main.series, place) if main is not None else None)
         if found is not None and found[0]:
-            return Observation(ID, "present", found[1], (place, place), main.name)
+            return Observation(ID, "present", found[1], (place, place), main.name if main is not None else None)
         calm += found is not None
     if not calm:
         return Observation(ID, "unknown", "Too few values lie around the resume.")
-    return Observation(ID, "absent", f"{main.name} goes on as it was at the resume.")
+    judged = main.name if main is not None else "The learning rate"
+    return Observation(ID, "absent", f"{judged} goes on as it was at the resume.")
 
 
 def _loss(series: Series, place: float) -> tuple[bool, str] | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Floats
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.stats import swings
-from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.recipes import falling, flat, swinging, then
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.recipes import falling, flat, ramp, swinging, then
 
 ID = "oscillation"
 MIN_POINTS = 16
 SKIP = 0.1  # the beginning belongs to the descent
 LEG = 0.45  # a swing is at least this share of the range the curve moves in
 SWINGS = 4
+KEPT = 0.5  # of what a return gained, in its worst stretches: these are no swings without progress
 OF_LEVEL = 0.2  # the range, as a share of the level: smaller waves do not matter
 
 
@@ -39,14 +41,16 @@ def detect(signals: Signals) -> Observation:
     if len(turns) >= SWINGS and net < 0.5 * span and matters and signals.kind == "gan":
         return Observation(ID, "unknown", "Adversarial losses swing by design; not judged.")
     if len(turns) >= SWINGS and net < 0.5 * span and matters:
-        rising = _score_kept_rising(signals.score) if signals.kind == "supervised" else ""
+        low, high = sorted((curve.logged(float(np.quantile(y, 0.05))), curve.logged(float(np.quantile(y, 0.95)))))
+        rising = (
+            _score_kept_rising(signals.score) if signals.kind == "supervised" else _keeps_its_gain(signals, curve, y)
+        )
         if rising:
             return Observation(
                 ID,
                 "absent",
-                f"{curve.name} swings between {num(float(y.min()))} and {num(float(y.max()))}, but {rising}.",
+                f"{curve.name} swings between {num(low)} and {num(high)}, but {rising}.",
             )
-        low, high = sorted((curve.logged(float(np.quantile(y, 0.05))), curve.logged(float(np.quantile(y, 0.95)))))
         return Observation(
             ID, "present",
             f"{curve.name} swung between {num(low)} and {num(high)} {len(turns)} times after "
@@ -56,6 +60,15 @@ def detect(signals: Signals) -> Observation:
     return Observation(
         ID, "absent", f"{curve.name} turned {len(turns)} times by more than its noise; {SWINGS} count as swinging."
     )
+
+
+def _keeps_its_gain(signals: Signals, curve: Curve, y: Floats) -> str:
+    """Returns of single episodes swing widely; where the worst stretch keeps half of what was gained, learning goes
+    on."""
+    gained, kept = curve.initial - curve.best, curve.initial - float(np.quantile(y, 0.95))
+    if signals.kind != "rl" or gained <= 0 or kept < KEPT * gained:
+        return ""
+    return f"its worst stretches keep {percent(kept / gained)} of what it gained"
 
 
 def _score_kept_rising(score: Curve | None) -> str:
@@ -85,7 +98,8 @@ The smoothed curve goes up and down in large legs and gets nowhere.
 On the binned curve after its first tenth, a zigzag counts the turns whose legs are at least 45 % of the range the curve
 moves in and six times a level's uncertainty. Present with four turns or more, when the second half is not better than
 the first by half of that range and the range is at least 20 % of the level. A validation score that rose through the
-same stretch and ends at its best speaks against it. Counting sign changes of raw batch losses, as simpler tools do,
+same stretch and ends at its best speaks against it; so does a return whose
+worst stretches keep half of what it gained. Counting sign changes of raw batch losses, as simpler tools do,
 calls ordinary mini-batch noise an oscillation: it changes sign about two times in three. Beside adversarial losses only
 the reconstruction is looked at: its calm rules this out, swings of it says nothing.
 
@@ -103,6 +117,9 @@ policy that forgets and relearns.
                       "cycle_A": falling(200, 2.4, 0.8)}),
         Case("wave without progress", "present", lambda: {"train_loss": swinging(400, 0.5, 2.0, 6)}),
         Case("returns up and down", "present", lambda: {"ep_rew_mean": swinging(100, 20, 1500, 4)}),
+        Case("returns that swing high above where they began", "absent",
+             lambda: {"ep_rew_mean": then(ramp(20, -400.0, 500.0, 0.05), swinging(180, 400.0, 700.0, 6)),
+                      "ep_len_mean": flat(200, 100.0, 0.1)}),
         Case("the score goes on", "absent",
              lambda: {"train_loss": swinging(60, 0.5, 2.0, 6), "val_accuracy": 1 - falling(60, 0.5, 0.1)}),
         Case("noise only", "absent", lambda: {"train_loss": then(falling(100, 2.4, 1.0), flat(400, 1.0, 0.3))}),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from traindx.meaning import tokens_of
 from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.choose import usable
@@ -22,6 +23,14 @@ NEAR_TOP = Threshold(0.999, "of 1", "a reward that is 1 in a whole batch is one 
 GOOD = Threshold(
     0.75, "of 1", "three answers in four are right: what is left to gain is less than what batches scatter by"
 )
+TREND_ROWS = Threshold(
+    40, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged"
+)
+STILL = Threshold(1.5, "standard deviations (Mann-Kendall)", "seven of eight runs without a trend stay below",
+                  strong=0.5, side="below")  # fmt: skip
+MOVED = Threshold(2.0, "times the uncertainty of a level", "19 of 20 runs without a change stay below", side="below")
+OWN_WORDS = frozenset("intrinsic extrinsic int ext shaped bonus curiosity raw normalized clipped".split())
+STATISTICS = frozenset("mean avg average std min max median total sum length".split())
 NOT_RL = "No reward is logged: this is no reinforcement learning, as far as the log shows."
 
 
@@ -88,6 +97,36 @@ def change(curve: Curve) -> float:
     quarter = max(1, len(curve.bins.median) // 4)
     moved = float(np.median(curve.bins.median[-quarter:]) - np.median(curve.bins.median[:quarter]))
     return moved / max(curve.level_noise, 1e-300)
+
+
+def tells(curve: Curve) -> bool:
+    """Whether there are rewards enough to show a trend."""
+    return TREND_ROWS.reached(len(curve))
+
+
+def moved(curve: Curve) -> bool:
+    """Whether a reward went anywhere beyond its noise, up or down."""
+    return not STILL.reached(abs(trend(curve))) or not MOVED.reached(abs(change(curve)))
+
+
+def rose(curve: Curve) -> bool:
+    """Whether a reward clearly went up from its first quarter to its last."""
+    return tells(curve) and TREND.reached(-trend(curve)) and LEVELS.reached(-change(curve))
+
+
+def rivals(signals: Signals) -> str:
+    """Of agents that play against each other one loses what the other gains: that is no fault of the training."""
+    main = signals.reward
+    if main is None:
+        return ""
+    words, partial = set(tokens_of(main.name)), bool(main.series.meaning.part)
+    others = (one for one in usable(signals.run, "reward") if bool(one.meaning.part) == partial)
+    for one in others:
+        apart = words ^ set(tokens_of(one.name))
+        alike = one.meaning.split == main.series.meaning.split and len(one) >= len(main) // 2
+        if alike and apart and not apart & (OWN_WORDS | STATISTICS) and learned(Curve(one, -1.0)):
+            return f"{one.name}, of another agent, rose meanwhile."
+    return ""
 
 
 def _finite(series: Series) -> np.ndarray:

@@ -7,16 +7,12 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, num
-from traindx.symptoms.policy import NOT_RL, change, span, trend
+from traindx.symptoms.policy import NOT_RL, STILL, TREND_ROWS, moved, span, tells, trend
 from traindx.symptoms.recipes import flat, ramp
-from traindx.thresholds import Threshold
 
 ID = "reward-flat"
-ROWS = Threshold(40, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged")
-STILL = Threshold(1.5, "standard deviations (Mann-Kendall)", "seven of eight runs without a trend stay below",
-                  strong=0.5, side="below")  # fmt: skip
-MOVED = Threshold(2.0, "times the uncertainty of a level", "19 of 20 runs without a change stay below", side="below")
 CONSTANT = 1.0
+EQUAL = 10  # rewards that are equal to the last digit, as for a loss that never moves
 NOISY = 0.5  # how clear it can be: slow learning looks the same for a while
 
 
@@ -24,13 +20,15 @@ def detect(signals: Signals) -> Observation:
     curve = signals.reward
     if signals.kind != "rl" or curve is None:
         return Observation(ID, "unknown", NOT_RL)
-    if not ROWS.reached(len(curve)):
-        return Observation(ID, "unknown", f"{curve.name} has {len(curve)} values; {ROWS.value:.0f} can show a trend.")
     first, now = num(curve.logged(curve.initial)), num(curve.logged(curve.now))
-    if np.ptp(curve.y) == 0:
+    if len(curve) >= EQUAL and np.ptp(curve.y) == 0:
         return Observation(ID, "present", f"{curve.name} is {now} in all {len(curve)} rows.", span(curve.series),
                            curve.name, CONSTANT)  # fmt: skip
-    if not STILL.reached(abs(trend(curve))) or not MOVED.reached(abs(change(curve))):
+    if not tells(curve):
+        return Observation(
+            ID, "unknown", f"{curve.name} has {len(curve)} values; {TREND_ROWS.value:.0f} can show a trend."
+        )
+    if moved(curve):
         return Observation(ID, "absent", f"{curve.name} moved from {first} to {now}.")
     return Observation(
         ID, "present",
@@ -54,7 +52,7 @@ The reward ends where it began.
 ## How it is measured
 On at least 40 logged rewards, in up to sixty pieces: no trend (Mann-Kendall below 1.5 standard deviations) and no
 difference between the first and the last quarter beyond twice the uncertainty of a level. A reward that is the same
-number in every row is plain; otherwise it counts half, because slow learning looks the same for a while.
+number in ten rows or more is plain; otherwise it counts half, because slow learning looks the same for a while.
 
 ## Healthy range
 Rewards are noisy and may rise late. Two or three seeds settle what one cannot.
@@ -66,6 +64,8 @@ text, a learning rate that is too small, or an update that does nothing.
     detect=detect,
     cases=(
         Case("the same number in every row", "present", lambda: {"reward": flat(60, 0.0), "reward_std": flat(60, 0.0)}),
+        Case("twelve times the same number", "present",
+             lambda: {"ep_rew_mean": [0.016] * 12, "ep_len_mean": [2530.0] * 12}),
         Case("noise without a trend", "present",
              lambda: {"reward": flat(200, 0.4, 0.3, 3), "reward_std": flat(200, 0.3, 0.1)}),
         Case("it rises", "absent", lambda: {"reward": ramp(100, 0.2, 0.6, 0.1), "reward_std": flat(100, 0.3, 0.1)}),
