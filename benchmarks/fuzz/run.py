@@ -34,7 +34,8 @@ from seeds import Seed, make, seeds_of
 
 STRETCH = 1000  # inputs of one piece of work
 MEMORY = 4 << 30  # of address space for a worker: what asks for more is a failure too
-JUDGED, JUDGED_RECORDINGS = 0.04, 0.3  # share of the inputs that are diagnosed and shown after they were read
+JUDGED, JUDGED_RECORDINGS = 0.03, 0.3  # share of the inputs whose symptoms are looked for after they were read
+SHOWN = 0.1  # of those, which are diagnosed and shown besides
 FOLDERS = 0.03  # share of the inputs that are whole directories, which take ten times as long
 WAITING = 60  # times the limit that an input may wait for a processor
 KEPT = 400  # failures that are kept whole
@@ -52,7 +53,7 @@ def prepare() -> None:
 
     def read(reader: Reader, source: Source) -> list[Run]:
         try:
-            return reader.read(source)
+            return find.taken_in(reader, source)
         except OSError as error:
             raise TraindxError(f"{source.name} cannot be read: {error}") from error
 
@@ -61,16 +62,18 @@ def prepare() -> None:
     diagnose(diverging())
 
 
-def examine(seed: Seed, place: Path, judge: bool) -> None:
-    """What the commands do with a file or a directory. Faults that they would catch come through. To judge and to
-    show takes twenty times as long as to read, so that not every input is taken that far."""
+def examine(seed: Seed, place: Path, judge: bool, show: bool) -> None:
+    """What the commands do with a file or a directory. Faults that they would catch come through. To judge takes some
+    times as long as to read and to show a hundred times, so that not every input is taken that far."""
     from traindx.checkpoints.evidence import reading_of
     from traindx.checkpoints.find import open_checkpoint
     from traindx.checkpoints.layers import measured
     from traindx.engine import diagnose
+    from traindx.engine.observe import observe
     from traindx.errors import TraindxError
     from traindx.readers.find import find_runs
     from traindx.reporters import reporters
+    from traindx.signals import Signals
 
     try:
         if seed.checkpoint:
@@ -80,6 +83,10 @@ def examine(seed: Seed, place: Path, judge: bool) -> None:
         if not judge:
             for run in runs:
                 assert all(len(series.steps) == len(series.values) for series in run.series.values())
+            return
+        if not show:
+            for run in runs:
+                observe(Signals(run))
             return
         pages = [diagnose(run) for run in runs]
     except TraindxError as error:
@@ -108,12 +115,13 @@ def one(number: int, seed: int, seeds: list[Seed], folder: Path) -> str:
     kinds = [name for name in groups if name.endswith("folder") == whole]
     chosen = dice.choice(groups[dice.choice(kinds)])
     judge = dice.random() < (JUDGED_RECORDINGS if "recording" in chosen.read.parts else JUDGED)
+    show = dice.random() < SHOWN
     content = mutated(chosen.path.name, chosen.path.read_bytes(), dice)
     if chosen.read == chosen.path:
         place = folder / chosen.path.name
         place.write_bytes(content)
         try:
-            examine(chosen, place, judge)
+            examine(chosen, place, judge, show)
         finally:
             place.unlink(missing_ok=True)
         return chosen.path.name
@@ -123,7 +131,7 @@ def one(number: int, seed: int, seeds: list[Seed], folder: Path) -> str:
     place = copy / chosen.path.relative_to(chosen.read)
     place.write_bytes(content)
     try:
-        examine(chosen, copy, judge)
+        examine(chosen, copy, judge, show)
     finally:
         place.write_bytes(chosen.path.read_bytes())
     return str(chosen.path.relative_to(chosen.read.parent))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-TEXT_BYTES = 3000  # kept of a log that is longer
+TEXT_BYTES = 1800  # kept of a log that is longer
 LARGEST = 100_000
 FOLDERS = (
     "wandb",

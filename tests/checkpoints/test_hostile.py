@@ -318,3 +318,10 @@ def test_eight_gigabytes_are_read_in_less_than_one(tmp_path: Path) -> None:
     assert float(seconds) < 300
     assert "4,294,967,296 numbers" in (tmp_path / "out.txt").read_text()
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_000_000
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_pickle_whose_names_hold_odd_escapes(tmp_path: Path) -> None:
+    (tmp_path / "odd.pt").write_bytes(b"\x80\x02coll\\hections\nOrdered\\hDict\n)R.")
+    with pytest.raises(TraindxError):
+        open_checkpoint(tmp_path / "odd.pt")

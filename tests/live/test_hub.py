@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import torch
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer
 from traindx.live.recording.store import Store
+from traindx.measurements import SCHEMA
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
@@ -129,10 +132,44 @@ def test_a_recording_cut_off_anywhere_is_read_as_far_as_it_goes(tmp_path: Path) 
         assert run.series["train_loss"].values[0] == 2.0
 
 
-def test_a_full_disk_ends_the_recording_quietly(tmp_path: Path) -> None:
+def test_a_full_disk_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = [10_000]
+
+    def write(file: int, data: bytes) -> int:
+        if room[0] <= 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = real(file, bytes(data[: room[0]]))
+        room[0] -= written
+        return written
+
+    real = os.write
+    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr("traindx.live.recording.store.MOST_WAITING", 20_000)
     store = Store(tmp_path / "r.traindx")
-    store._file.close()
-    store._file = open("/dev/full", "w")  # noqa: SIM115
+    store.line("meta", schema=SCHEMA, pid=os.getpid())
+    for step in range(1000):
+        if step == 900:
+            room[0] = 10**9
+        store.row(
+            step, {"train_loss": 1.0 / (step + 1), **{f"layer_{number}": step + number / 7 for number in range(20)}}
+        )
+        store.flush()
+        assert store.broken is None
+        assert store.full == (100 <= step < 900) or step < 100
+    store.end()
+    (run,) = find_runs([tmp_path / "r.traindx"])
+    steps = list(run.series["layer_3"].steps)
+    assert steps[:50] == list(range(50))  # written before, or kept until there was room
+    assert steps[-90:] == list(range(910, 1000))  # nothing is missing after that
+    (lost,) = run.lost
+    assert "disk was full" in lost
+    assert not any(event.kind == "killed" for event in run.events)
+
+
+def test_an_error_of_the_disk_ends_the_recording_quietly(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.traindx")
+    os.close(store._file)
+    store._file = os.open(os.devnull, os.O_RDONLY)
     store.row(1, {"train_loss": 1.0})
     store.flush()
     assert store.broken is not None

@@ -146,3 +146,25 @@ def test_binary_without_a_format_says_what_was_looked_for(tmp_path: Path) -> Non
     with pytest.raises(TraindxError, match="looked for") as caught:
         find_runs([path])
     assert "binary data" in caught.value.message
+
+
+ODD_ROWS = {
+    "a name that is no Unicode.jsonl": [f'{{"step": {i}, "loss": {1 / (i + 1)}, "a\\ud800": {i}}}' for i in range(40)],
+    "differences too large.jsonl": [
+        f'{{"step": {i}, "loss": {1 / (i + 1)}, "b": {1e308 if i % 2 else -1e308}}}' for i in range(40)
+    ],
+    "counters without an end.csv": [
+        "iter,step,loss",
+        *(f"{'inf' if i > 3 else i},inf,{1 / (i + 1)}" for i in range(40)),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", ODD_ROWS)
+@pytest.mark.filterwarnings("error")
+def test_names_and_numbers_that_nobody_expects(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRAINDX_DEBUG", "1")  # a fault of the reader comes through
+    (tmp_path / name).write_text("\n".join(ODD_ROWS[name]))
+    (run,) = find_runs([tmp_path / name])
+    assert len(run.series["loss"]) == 40
+    diagnose(run)

@@ -57,7 +57,17 @@ def describe(file: BinaryIO, source: str, limit: int = MOST_BYTES) -> Any:
     machine = _Machine()
     try:
         return machine.run(Bounded(file, limit))
-    except (Damaged, ValueError, TypeError, IndexError, KeyError, OverflowError, AttributeError, MemoryError) as error:
+    except (
+        Damaged,
+        ValueError,
+        TypeError,
+        IndexError,
+        KeyError,
+        OverflowError,
+        AttributeError,
+        MemoryError,
+        Warning,
+    ) as error:  # odd escapes are a warning, and an error where the user has asked for that
         if machine.unsafe:
             raise UnsafeFile(source, list(machine.unsafe)) from error
         raise TraindxError(

@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
 from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES
 from traindx.readers import readers
@@ -247,11 +249,17 @@ def _quietly(reader: Reader, source: Source, damaged: list[str]) -> list[Run]:
     return []
 
 
+@np.errstate(all="ignore")  # a damaged file may hold any number
+def taken_in(reader: Reader, source: Source) -> list[Run]:
+    """What a reader finds in a file, its faults as they are."""
+    return reader.read(source)
+
+
 def _read(reader: Reader, source: Source) -> list[Run]:
     """What a reader finds in a file. Whatever it stumbles over is that file's own failure, in one sentence (set
     TRAINDX_DEBUG to see the error): the files beside it are read all the same."""
     try:
-        runs = reader.read(source)
+        runs = taken_in(reader, source)
     except TraindxError:
         raise
     except OSError as error:

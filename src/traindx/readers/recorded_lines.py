@@ -55,8 +55,14 @@ class _Cost(msgspec.Struct):
     share: float | None = None
 
 
+class _Dropped(msgspec.Struct):
+    """Lines that a full disk has cost."""
+
+    lines: int
+
+
 _SHAPES: dict[str, type[msgspec.Struct]] = {
-    "meta": _Meta, "names": _Names, "fact": _Fact, "event": _Event, "cost": _Cost,
+    "meta": _Meta, "names": _Names, "fact": _Fact, "event": _Event, "cost": _Cost, "dropped": _Dropped,
 }  # fmt: skip
 
 

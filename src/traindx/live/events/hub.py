@@ -86,6 +86,7 @@ class Hub(Records):
         self._updated_by: dict[int, weakref.ref[torch.optim.Optimizer]] = {}  # optimisers that have made an update
         self.newest = 0  # the step at which the latest part of the training begins
         self.by_hand = HandLoop(self)
+        self._told_full = False  # that the disk has no room
         self.ended = False  # or this is a child that forked off the training
         leave_children_alone(self)
 
@@ -552,5 +553,10 @@ class Hub(Records):
         except Exception as error:  # a fault of ours must not reach the training
             self._give_up(f"stopped recording ({type(error).__name__}: {error})")
         self.spend(time.perf_counter() - began)
-        if self._store is not None and self._store.broken and self._observers:
+        if self._store is None or not self._observers:
+            return
+        if self._store.broken:
             self._give_up(f"stopped recording: {self._store.broken}")
+        elif self._store.full and not self._told_full:
+            self._told_full = True
+            self.warn(f"no room left for {self._store.path}: recording goes on as soon as there is")

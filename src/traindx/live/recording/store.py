@@ -1,13 +1,15 @@
 """The recording on disk: a directory `NAME.traindx` with one append-only file of JSON lines for each rank.
 
-Every line stands for itself, so a recording that is cut off by kill -9 or a full disk loses its last line at most.
+Every line stands for itself, so a recording that is cut off by kill -9 loses its last line at most.
 Lines are written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step,
 under 'names' of their own or those of an earlier line; 'measured' what an instrument measured (`traindx.measurements`
-has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'end' that the
-process came to its end, which the last line of a process that was killed is not."""
+has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'dropped' how many
+lines a full disk has cost; 'end' that the process came to its end, which the last line of a process that was killed
+is not."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -34,18 +36,25 @@ END_WITHIN = 1 << 16  # bytes from the end of a file: findings of probes may fol
 LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
 SCRUBBED = frozenset({"meta", "config", "event", "fact"})  # kinds of lines that hold words of the user's
 MOST_TOGETHER = 64  # trainings of one command that are told apart
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
+MOST_WAITING = 4 << 20  # bytes that are kept until a full disk has room again
 
 
 class Store:
-    """Writes one rank's file. Any error of the disk closes it for good: `broken` then holds the reason."""
+    """Writes one rank's file. Where the disk is `full`, lines wait for room, up to a bound; what comes after them is
+    dropped and counted. Any other error of the disk closes it for good: `broken` then holds the reason."""
 
     def __init__(self, folder: Path, rank: int = 0) -> None:
         self.broken: str | None = None
+        self.full = False
         self._rows: list[tuple[tuple[str, ...], list[float]]] = []
         self._lines: list[str] = []
         self._lists: dict[tuple[str, ...], int] = {}
+        self._lists_made = 0
+        self._waiting = bytearray()
+        self._dropped = 0
         self._last = time.monotonic()
-        self._file: Any = None
+        self._file: int | None = None
         self.folder, self.path = folder, folder / f"rank-{rank}.jsonl"
         try:
             self._open()
@@ -57,11 +66,11 @@ class Store:
         number, folder = 1, self.folder
         while self._file is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = open(self.path, "a", encoding="utf-8", buffering=1 << 16, opener=for_owner)  # noqa: SIM115
+            file = for_owner(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0))
             if number >= MOST_TOGETHER or _is_free(file):
                 self._file = file
             else:
-                file.close()
+                os.close(file)
                 number += 1
                 self.folder = folder / f"training-{number}"
                 self.path = self.folder / self.path.name
@@ -92,13 +101,33 @@ class Store:
                 block = ", ".join(rows[start : start + LINE_ROWS])
                 self._lines.append(f'{{"k": "rows", "names": {self._names(names)}, "rows": [{block}]}}')
         self._rows.clear()
-        if not self._lines:
+        self._drain()
+        self._queue()
+        self._drain()
+
+    def _drain(self) -> None:
+        """Write what waits. The system may take a part: the rest of the line comes first next time."""
+        if self._file is None or self.broken is not None:
             return
         try:
-            self._file.write("\n".join(self._lines) + "\n")
-            self._file.flush()
-        except (OSError, ValueError) as error:
-            self.broken = f"cannot write {self.path}: {error}"
+            while self._waiting:
+                del self._waiting[: os.write(self._file, self._waiting)]
+            self.full = False
+        except OSError as error:
+            self.full = error.errno in NO_ROOM
+            self.broken = None if self.full else f"cannot write {self.path}: {error.strerror or error}"
+
+    def _queue(self) -> None:
+        """Put the lines behind those that the disk had no room for. Where those are too many already, these are
+        dropped, and with them the lists of names that later rows would refer to."""
+        if len(self._waiting) > MOST_WAITING:
+            self._dropped += len(self._lines)
+            self._lists.clear()
+        elif self._lines:
+            if self._dropped:
+                self._lines.insert(0, json.dumps({"k": "dropped", "lines": self._dropped}))
+                self._dropped = 0
+            self._waiting += ("\n".join(self._lines) + "\n").encode("utf-8", "replace")
         self._lines.clear()
 
     def _names(self, names: tuple[str, ...]) -> str:
@@ -107,7 +136,8 @@ class Store:
         if number is None:
             if len(names) < NAMED or len(self._lists) >= MOST_LISTS:
                 return json.dumps(names)
-            number = self._lists[names] = len(self._lists)
+            number = self._lists[names] = self._lists_made
+            self._lists_made += 1
             self.line("names", of=number, names=names)
         return str(number)
 
@@ -120,18 +150,18 @@ class Store:
         self.flush()
         if self._file is not None:
             try:
-                self._file.close()
+                os.close(self._file)
             except OSError as error:
                 self.broken = self.broken or f"cannot write {self.path}: {error}"
             self._file = None
 
 
-def for_owner(path: str, flags: int) -> int:
+def for_owner(path: str | Path, flags: int) -> int:
     """Open a file that only its owner may read: settings and messages are nobody else's business."""
     return os.open(path, flags, 0o600)
 
 
-def _is_free(file: Any) -> bool:
+def _is_free(file: int) -> bool:
     """Lock a file; False where another process has done so. The lock goes with the process, however that ends. Where
     the system knows no locks, nobody else is assumed."""
     try:

@@ -142,6 +142,8 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], ro
         builder.config.update(flatten({key: value for key, value in entry.items() if key not in ("k", "probe")}))
     elif kind == "probe" and isinstance(reading := entry.get("reading"), dict):
         builder.config[PROBES] = ", ".join([*filter(None, [builder.config.get(PROBES)]), str(reading.get("probe"))])
+    elif kind == "dropped":
+        builder.lost.append(f"The disk was full while the training ran: {entry['lines']} lines were not recorded.")
     elif kind == "cost":
         builder.config["recording.cost"] = entry.get("share")
     elif kind == "meta":

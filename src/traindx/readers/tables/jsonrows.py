@@ -33,7 +33,7 @@ _FLUSH_VALUES = 1 << 17  # numbers gathered before they go on: some megabytes
 _MISSING, _NAN, _INF, _MINUS_INF = -6e22, -7e22, -8e22, -9e22
 _ODD_VALUE = re.compile(rb"(?<=[:\s])(-?)(NaN|Infinity|nan|inf)(?=\s*[,}])")
 _KINDS: dict[type, Any] = {float: float, int: float, str: str, bool: bool, type(None): float}
-_UNFIT_KEY = re.compile(r'[\\"\x00-\x1f]')  # a struct's field cannot be called that
+_UNFIT_KEY = re.compile(r'[\\"\x00-\x1f\ud800-\udfff]')  # a struct's field cannot be called that
 _CONFIG_KEYS = frozenset(
     {"config", "args", "hparams", "hyperparameters", "hyper_parameters", "params", "settings", "cfg"}
 )
