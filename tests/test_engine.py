@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from runs import run_of
-from traindx.diagnosis import UNSURE, Diagnosis
+from traindx.diagnosis import UNSURE, Diagnosis, Observation
 from traindx.engine import diagnose, picture
 from traindx.engine.advise import facts
-from traindx.engine.context import hints
+from traindx.engine.context import Hint, hints
 from traindx.engine.rank import rank
 from traindx.errors import TraindxError
 from traindx.run import Event, Fact
@@ -134,6 +134,22 @@ def test_unfamiliar_kinds_of_training_raise_other() -> None:
     known = {entry.cause: entry.probability for entry in rank(seen, hints(signals, seen))}
     strange = {entry.cause: entry.probability for entry in rank(seen, hints(signals, seen), unfamiliar=True)}
     assert strange["other"] > known["other"]
+
+
+def test_a_hint_says_less_against_a_cause_that_was_seen_itself() -> None:
+    curves = {"train_loss": falling(60, 2.2, 0.02), "val_loss": then(falling(15, 2.0, 1.5), ramp(45, 1.5, 4.0))}
+    plain = diagnose(run_of(curves)).symptoms
+    fact = Observation("val-labels-differ", "present", "Validation labels are permuted.")
+    seen = tuple(fact if one.id == fact.id else one for one in plain)
+    against = (Hint("train-val-label-mismatch", -3.0, "val_accuracy is well above guessing"),)
+
+    def weight(observations: tuple[Observation, ...], some: tuple[Hint, ...]) -> float:
+        ranked = rank(observations, some)
+        return next(entry.log_weight for entry in ranked if entry.cause == "train-val-label-mismatch")
+
+    assert weight(plain, ()) - weight(plain, against) == pytest.approx(3.0)
+    assert 0 < weight(seen, ()) - weight(seen, against) < 1.5
+    assert rank(seen, against)[0].cause == "train-val-label-mismatch"
 
 
 def test_a_million_points_are_read_in_bins() -> None:

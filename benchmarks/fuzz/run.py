@@ -30,6 +30,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parent))
 
 from mutate import mutated
+
 from seeds import Seed, make, seeds_of
 
 STRETCH = 1000  # inputs of one piece of work

@@ -65,8 +65,8 @@ class Recipe:
         return digest[0] < SEALED_SHARE * 256
 
 
-def load(name: str) -> Recipe:
-    path = RECIPES / f"{name.replace('-', '_')}.py"
+def load(name: str, folder: Path = RECIPES) -> Recipe:
+    path = folder / f"{name.replace('-', '_')}.py"
     if not path.is_file():
         raise SystemExit(f"There is no recipe {name}: {path} does not exist.")
     spec = importlib.util.spec_from_file_location(f"recipes.{path.stem}", path)
@@ -79,5 +79,5 @@ def load(name: str) -> Recipe:
     return Recipe(**{**recipe.__dict__, "name": path.stem.replace("_", "-")})
 
 
-def names() -> list[str]:
-    return sorted(path.stem.replace("_", "-") for path in RECIPES.glob("[!_]*.py"))
+def names(folder: Path = RECIPES) -> list[str]:
+    return sorted(path.stem.replace("_", "-") for path in folder.glob("[!_]*.py"))

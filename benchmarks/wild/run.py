@@ -4,9 +4,10 @@
     [--mutants 10 | --cases …]
                                   [--jobs 2] [--seconds N] [--list] [--prepare]
 
-Every case runs with two seeds in a copy of its own; the sound programs run bare as well, for the cost. What is done is
-kept below WORK/kept/PROGRAM/CASE/SEED and not done again, so that a run can be cut off, resumed and spread over
-machines; `--seconds` ends it in time. PYTHON needs torch, traindx and what the recipes need (`--list` shows it).
+Every case runs with two seeds (`--seeds`) in a copy of its own; the sound programs run bare as well, for the cost.
+What is done is kept below WORK/kept/PROGRAM/CASE/SEED and not done again, so that a run can be cut off, resumed and
+spread over machines; `--seconds` ends it in time. PYTHON needs torch, traindx and what the recipes need (`--list`
+shows it).
 Programs are split into open and sealed ones by the name of their repository: look at the first, only score the second.
 """
 
@@ -29,7 +30,7 @@ from pathlib import Path
 
 from cases import SOUND, Case, cases_of
 from checkouts import prepared
-from recipe import load, names
+from recipe import RECIPES, load, names
 
 HERE = Path(__file__).resolve().parent
 SEEDS = (0, 1)
@@ -67,7 +68,7 @@ def chosen(cases: list[Case], most: int) -> list[Case]:
 def jobs_of(programs: Iterable[str], given: argparse.Namespace) -> list[Job]:
     found: list[Job] = []
     for name in programs:
-        recipe = load(name)
+        recipe = load(name, given.recipes)
         if given.side is not None and recipe.sealed != (given.side == "sealed"):
             continue
         place = prepared(recipe, given.checkouts, given.work)
@@ -75,7 +76,7 @@ def jobs_of(programs: Iterable[str], given: argparse.Namespace) -> list[Job]:
         for case in (
             [case for case in cases if case.name in given.cases] if given.cases else chosen(cases, given.mutants)
         ):
-            for seed in SEEDS:
+            for seed in given.seeds:
                 for bare in (False, True) if case.name == SOUND else (False,):
                     folder = given.work / "kept" / name / case.name / (f"bare-{seed}" if bare else str(seed))
                     found.append(Job(case, seed, bare, place, folder))
@@ -124,6 +125,8 @@ def main() -> None:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--packages", default="", help="A further directory of packages for the programs.")
     parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--recipes", type=Path, default=RECIPES, help="Recipes of programs that are not kept here.")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS)
     parser.add_argument("--side", choices=("open", "sealed"))
     parser.add_argument("--only", nargs="*", default=[], help="Programs whose names contain one of these.")
     parser.add_argument("--skip", nargs="*", default=[])
@@ -139,7 +142,7 @@ def main() -> None:
     began = time.monotonic()
     wanted = [
         name
-        for name in names()
+        for name in names(given.recipes)
         if (not given.only or any(part in name for part in given.only)) and not any(part in name for part in given.skip)
     ]
     jobs = jobs_of(wanted, given)

@@ -18,7 +18,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -107,18 +107,18 @@ class Case:
         return bool(self.about["sealed"])
 
 
-def cases(work: Path) -> Iterator[Case]:
-    """Those of which both seeds are there."""
+def cases(work: Path, seeds: Sequence[int] = SEEDS) -> Iterator[Case]:
+    """Those of which all seeds are there."""
     for folder in sorted((work / "kept").glob("*/*")):
         runs, bare = (
             tuple(
                 Outcome(place, json.loads((place / "run.json").read_text()))
-                for seed in SEEDS
+                for seed in seeds
                 if (place := folder / f"{prefix}{seed}") and (place / "run.json").exists()
             )
             for prefix in ("", "bare-")
         )
-        if len(runs) == len(SEEDS):
+        if len(runs) == len(seeds):
             yield Case(folder.parent.name, folder.name, runs, bare)
 
 
@@ -169,14 +169,14 @@ def _measures(sound: Case, mutant: Case) -> Iterator[list[tuple[float, float]]]:
                 values = [max(min(one.value(metric), limit), metric.floor) for one in (before, after)]
                 if not any(math.isnan(value) for value in values):
                     pairs.append((values[0], values[1]))
-            if len(pairs) == len(SEEDS):
+            if len(pairs) == len(measured):
                 yield pairs
 
 
 def _differs(pairs: list[tuple[float, float]]) -> bool:
     """By a tenth in both seeds, in one direction, and by more than the seeds of the sound program differ."""
     sizes = [_size(before, after) for before, after in pairs]
-    scatter = abs(_size(pairs[0][0], pairs[1][0]))
+    scatter = abs(_size(pairs[0][0], pairs[-1][0]))
     return (min(sizes) > 0) == (max(sizes) > 0) and min(map(abs, sizes)) >= max(LEAST, scatter)
 
 
@@ -274,13 +274,14 @@ def _again(place: Path) -> dict[str, Any] | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, nargs="+")
+    parser.add_argument("--seeds", type=int, nargs="+", default=SEEDS, help="Cases that ran with all of these.")
     parser.add_argument("--judge", action="store_true")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--side", choices=("open", "sealed"))
     parser.add_argument("--by", choices=("repository", "fault", "cause"))
     parser.add_argument("--verbose", action="store_true", help="Every page of the open programs, a line each.")
     given = parser.parse_args()
-    found = told_apart(case for work in given.work for case in cases(work))
+    found = told_apart(case for work in given.work for case in cases(work, given.seeds))
     found = [case for case in found if given.side is None or case.sealed == (given.side == "sealed")]
     if given.judge:
         runs = [run for case in found for run in case.runs]

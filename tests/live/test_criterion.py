@@ -16,6 +16,7 @@ from traindx.live.instruments.criterion import OutputsAndLoss
 from traindx.live.instruments.labels import Labels
 from traindx.live.instruments.objective import Objective
 from traindx.live.instruments.predictions import Predictions
+from traindx.live.measures.graph import of_pairs
 from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 from traindx.run import Fact, Run
@@ -484,6 +485,38 @@ def test_one_label_for_everything(tmp_path: Path) -> None:
     assert present(recorded(tmp_path, train_with(lambda out, p: F.cross_entropy(out, nothing), steps=160))) == {
         "one-label-only"
     }
+
+
+def test_the_positive_first_is_no_label(tmp_path: Path) -> None:
+    """A contrastive loss puts the score of the pair first, so that the class of every row is 0."""
+
+    def loss_of(out: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+        out = F.normalize(out, dim=1)
+        others = ~torch.eye(len(out), dtype=torch.bool)
+        return F.cross_entropy((out @ out.T)[others].view(len(out), -1) / 0.1, torch.zeros(len(out), dtype=torch.long))
+
+    run = recorded(tmp_path, train_with(loss_of, steps=160))
+    assert not present(run)
+    assert "num_classes" not in run.config
+
+
+def test_scores_of_pairs_and_of_classes() -> None:
+    hidden, weight = nn.Linear(8, 16)(X[:6]), nn.Parameter(torch.randn(5, 16))
+    assert of_pairs(F.normalize(hidden, dim=1) @ F.normalize(hidden, dim=1).T / 0.1)
+    assert of_pairs(-torch.cdist(hidden, hidden.view(3, 2, 16).mean(1)))
+    assert not of_pairs(nn.Linear(16, 4)(hidden))
+    assert not of_pairs(F.linear(F.normalize(hidden, dim=1), F.normalize(weight, dim=1)))
+    assert not of_pairs(hidden @ nn.Embedding(30, 16).weight.T)
+
+
+@pytest.mark.parametrize("terms", [1, 5])
+def test_a_loss_that_is_added_up_has_no_chance_level(tmp_path: Path, terms: int) -> None:
+    def loss_of(out: torch.Tensor, p: torch.Tensor) -> torch.Tensor:
+        return sum((F.cross_entropy(out, LABELS[p]) for _ in range(terms)), torch.zeros(()))
+
+    run = recorded(tmp_path, train_with(loss_of, CLASSES, steps=40))
+    assert run.config["loss_by_one_term"] == pytest.approx(terms)
+    assert (Signals(run).classes is None) is (terms > 1)
 
 
 def test_one_number_for_everything(tmp_path: Path) -> None:

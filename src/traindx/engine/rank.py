@@ -67,9 +67,11 @@ def rank(
     mass = 1 - words.PRIOR_HEALTHY - other
     silence = level.silence * quiet(observations)
     ranked: list[Ranked] = []
+    seen_itself: set[str] = set()
     for identifier, cause in faults.items():
         proven = _proven(cause, observations, known, words.PROVES)
         mild = proven or _proven(cause, observations, known, words.SAID_SO)
+        seen_itself |= {identifier} if mild else set()
         entry = _weigh(Ranked(identifier), observations, known, partial(_expected, level, cause, proven), mild)
         entry.log_weight += math.log(mass * prior[identifier] / total)
         entry.log_weight += silence + (0.0 if identifier in placed else words.ELSEWHERE)
@@ -85,8 +87,10 @@ def rank(
     for hint in hints:
         if hint.cause in by_id:
             target = by_id[hint.cause]
-            target.log_weight += hint.log_odds
-            (target.supports if hint.log_odds > 0 else target.contradicts).append((abs(hint.log_odds), hint.sentence))
+            against_a_fact = hint.log_odds < 0 and hint.cause in seen_itself
+            log_odds = hint.log_odds * (words.MILD if against_a_fact else 1.0)
+            target.log_weight += log_odds
+            (target.supports if log_odds > 0 else target.contradicts).append((abs(log_odds), hint.sentence))
     _normalise(ranked, level)
     if of_a_log:
         _as_in_real_logs(ranked, plainest(observations, known), _looked(observations, known))

@@ -140,13 +140,21 @@ class Signals:
         """How many classes (or tokens) there are, and how that is known."""
         if self.settings.classes:
             return self.settings.classes, "given"
-        if self.train is not None and self.train.name.startswith(choose.SUM):
+        if self._added_up:
             return None  # several losses added up have no chance level
         for name in ("classes", "vocabulary"):
             stated = lookup.number(self.run.config, name)
             if stated is not None and stated >= 2 and stated == int(stated):
                 return int(stated), "config"
         return None
+
+    @property
+    def _added_up(self) -> bool:
+        """Whether the training loss is a sum: by its name, or because a recording saw it far above what one loss
+        function gave for it."""
+        by_one_term = self.run.config.get(choose.BY_ONE_TERM)
+        several = isinstance(by_one_term, float) and by_one_term > choose.SEVERAL_TERMS
+        return several or (self.train is not None and self.train.name.startswith(choose.SUM))
 
     @cached_property
     def planned(self) -> tuple[float, Literal["step", "epoch"]] | None:

@@ -22,7 +22,7 @@ BEYOND = Threshold(
 
 def detect(signals: Signals) -> Observation:
     lr, family = peak_lr(signals), family_of(signals)
-    if lr is None or not lr > 0:
+    if lr is None or not 0 < lr < math.inf:
         return Observation(ID, "unknown", "The learning rate is not known.")
     edge = USUAL_LR[family][0]
     beyond = math.log10(edge / lr)

@@ -19,6 +19,9 @@ WRONG = Threshold(0.5, "of the validation samples are recognised", "more are rig
 LABELS = fitted(f"{ID}.labels", 0.7, unit="of the labels are each taken for one class")
 MOVED = Threshold(2, "labels that are known in training and moved", "to exchange names takes two")
 MOVED_SHARE = Threshold(0.5, "of the moved labels are known in training", "the model knows more of them than not")
+SIGMAS = Threshold(
+    3.0, "standard errors beyond one half", "classes that only look alike are told apart by the toss of a coin at worst"
+)
 NAMED = 3  # pairs in the sentence
 
 
@@ -31,7 +34,7 @@ def _judge(taken: TakenFor) -> Observation | None:
     if not SAMPLES.reached(taken.held_samples) or not RIGHT.reached(taken.train_accuracy):
         return None
     moved = _moved(taken)
-    if moved and WRONG.reached(taken.held_accuracy):
+    if moved and (WRONG.reached(taken.held_accuracy) or _exchanged(taken, moved)):
         pairs = ", ".join(f"{label} for {guess}" for label, guess in sorted(moved.items())[:NAMED])
         sentence = (
             f"Validation labels are permuted: the model takes class {pairs}, each consistently, while it is right on "
@@ -56,6 +59,18 @@ def _moved(taken: TakenFor) -> dict[int, int]:
     return moved if permuted and MOVED.reached(sure) and MOVED_SHARE.reached(sure / len(moved)) else {}
 
 
+def _exchanged(taken: TakenFor, moved: dict[int, int]) -> bool:
+    """Whether a few classes among many have changed names with one another: all of them known in training, and their
+    samples taken for the other one more often than a model would that cannot tell them apart."""
+    known = dict(_consistent(taken.labels, taken.train_as, taken.train_shares, taken.train_counts))
+    if set(moved) != set(moved.values()) or any(known.get(label) != label for label in moved):
+        return False
+    some = [taken.labels.index(label) for label in moved]
+    samples = sum(taken.held_counts[place] for place in some)
+    beyond = sum(taken.held_counts[place] * (2 * taken.held_shares[place] - 1) for place in some)
+    return SIGMAS.reached(beyond / samples**0.5)
+
+
 def _consistent(
     labels: tuple[int, ...], guesses: tuple[int, ...], shares: tuple[float, ...], counts: tuple[float, ...]
 ) -> Iterator[tuple[int, int]]:
@@ -65,7 +80,13 @@ def _consistent(
             yield label, guess
 
 
-def _taken(*held_as: int, share: float = 0.9, samples: int = 80, train_accuracy: float = 0.97) -> TakenFor:
+def _taken(
+    *held_as: int,
+    share: float = 0.9,
+    samples: int = 80,
+    train_accuracy: float = 0.97,
+    held_accuracy: float | None = None,
+) -> TakenFor:
     labels = tuple(range(len(held_as)))
     right = sum(label == guess for label, guess in enumerate(held_as))
     return TakenFor(
@@ -78,7 +99,7 @@ def _taken(*held_as: int, share: float = 0.9, samples: int = 80, train_accuracy:
         held_shares=(share,) * len(labels),
         held_counts=(samples / len(labels),) * len(labels),
         train_accuracy=train_accuracy,
-        held_accuracy=share * right / len(labels),
+        held_accuracy=share * right / len(labels) if held_accuracy is None else held_accuracy,
         held_samples=samples,
     )
 
@@ -99,8 +120,10 @@ consistently taken for one other class.
 Labels against predictions in the losses computed with gradients off. A permutation is called when at least 60 % of the
 training labels are right, at most half of 40 validation labels or more are, and of 70 % of the labels at least 60 % of
 the samples, four at least, go to one class of their own; two labels that move, and half of those that do, must be known
-by their own name in training. Absent when 60 % of the validation labels are right. The first evaluation that shows
-either counts.
+by their own name in training. Where more than half of the validation labels are right, the labels that move must have
+exchanged their names among themselves, all be known in training, and be taken for one another three standard errors
+more often than by the toss of a coin. Otherwise absent when 60 % of the validation labels are right. The first
+evaluation that shows either counts.
 
 ## Healthy range
 The largest share of each label goes to the class of that name.
@@ -113,6 +136,12 @@ split.
     cases=(
         Case("two encoders", "present", measured=(_taken(1, 2, 3, 0),)),
         Case("two of four labels exchanged", "present", measured=(_taken(0, 1, 3, 2),)),
+        Case("two of six labels exchanged", "present", measured=(_taken(1, 0, 2, 3, 4, 5),)),
+        Case(
+            "two of six labels told apart by chance",
+            "absent",
+            measured=(_taken(1, 0, 2, 3, 4, 5, share=0.7, samples=72, held_accuracy=0.66),),
+        ),
         Case("one encoder", "absent", measured=(_taken(0, 1, 2, 3),)),
         Case("recognised before, confused later", "absent", measured=(_taken(0, 1, 2, 3), _taken(1, 2, 3, 0))),
         Case("two labels taken for one class", "unknown", measured=(_taken(1, 1, 3, 2),)),

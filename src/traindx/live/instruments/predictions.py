@@ -15,6 +15,7 @@ import torch
 from traindx.live.events.criteria import REGRESSION
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps_and_evaluation, on_every_step
+from traindx.live.measures.graph import of_pairs
 from traindx.live.measures.nodes import ending
 from traindx.live.measures.rows import class_rows, watchable
 from traindx.live.recording.async_copy import AsyncCopy
@@ -57,6 +58,7 @@ class Predictions(Observer):
         super().__init__(hub)
         self._copies = AsyncCopy()
         self._sites: dict[tuple[str, str], _Site] = {}
+        self._pairs: set[tuple[str, str]] = set()  # places whose scores compare samples with one another
         self._spreads: dict[tuple[str, str], deque[tuple[int, float, float]]] = {}  # step, of outputs, of targets
         # right and counted predictions since the last training step, and whether they are of training data
         self._right: list[tuple[tuple[torch.Tensor, torch.Tensor], bool]] = []
@@ -64,6 +66,8 @@ class Predictions(Observer):
         self._errors: deque[tuple[int, float, float]] = deque(maxlen=KEPT)  # step, mean square, variance of the targets
         self._losses: set[str] = set()  # that are trained on,
         self._last_loss: weakref.ref[torch.Tensor] | None = None
+        self._last_value: torch.Tensor | None = None  # of that loss, of a classification
+        self._by_one_term: list[float] = []  # the loss that is trained on, by what one loss function gave for it
         self._nothing_else = True  # and are all that is
         self._regressions: set[tuple[str, str]] = set()  # whose targets were looked at
         self._fractional: list[float] = []  # share of their targets that are distinct broken numbers
@@ -79,6 +83,8 @@ class Predictions(Observer):
         if training and self.hub.deep:
             self._losses.add(call.name)
             self._last_loss = weakref.ref(call.output)
+            told = call.name in (*CLASSIFICATION, *BINARY) and call.output.numel() == 1
+            self._last_value = call.output.detach().reshape(()).float().clone() if told else None
         if call.name in REGRESSION:
             if training and (self.hub.deep or self.hub.step >= self._next_spread) and watchable(call.input):
                 self._next_spread = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))
@@ -110,7 +116,10 @@ class Predictions(Observer):
             self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
 
     def _new_site(self, call: Criterion, classes: int) -> _Site | None:
-        if len(self._sites) >= MAX_SITES:
+        if len(self._sites) >= MAX_SITES or (call.name, call.where) in self._pairs:
+            return None
+        if classes >= len(call.input) - 1 and of_pairs(call.input):
+            self._pairs.add((call.name, call.where))
             return None
         weighted = call.options.get("weight") is not None or call.options.get("pos_weight") is not None
         site = self._sites[call.name, call.where] = _Site(call.name, call.where, classes, weighted, _dense(call))
@@ -120,8 +129,19 @@ class Predictions(Observer):
     def on_backward(self, loss: torch.Tensor) -> None:
         self._flush()
         if self.hub.deep:
-            self._nothing_else = self._nothing_else and _is_or_scales(loss, self._last_loss)
-            self._last_loss = None
+            alone = _is_or_scales(loss, self._last_loss)
+            self._nothing_else = self._nothing_else and alone
+            if not alone and self._last_value is not None and loss.numel() == 1:
+                both = torch.stack([loss.detach().reshape(()).float(), self._last_value.to(loss.device)])
+                self._copies.ask(both, self._compare_terms)
+            self._last_loss = self._last_value = None
+
+    def _compare_terms(self, found: list[float]) -> None:
+        """How much larger a loss is than the last of its terms that a loss function gave."""
+        whole, term = found
+        if math.isfinite(whole) and math.isfinite(term) and term > 0 and len(self._by_one_term) < KEPT:
+            self._by_one_term.append(whole / term)
+            self.hub.config(loss_by_one_term=sorted(self._by_one_term)[len(self._by_one_term) // 2])
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._optimizers.add(id(optimizer))

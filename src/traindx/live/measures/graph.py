@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 MOST_NODES = 40_000  # a graph larger than this (an unrolled loop) is read in part
+MOST_OF_SCORES = 48  # nodes between a loss and the product that its scores come from
 NEAR = 12  # nodes upstream of an activation within which its layer is looked for
 ACTIVATIONS = {
     "ReluBackward0": "relu", "ReluBackward1": "relu", "ThresholdBackward0": "relu", "SigmoidBackward0": "sigmoid",
@@ -27,6 +28,7 @@ _LINEAR = frozenset({
 })  # fmt: skip
 # Operations without a slope: torch differentiates them, and the derivative is zero everywhere.
 _STEPS = frozenset({"Sign", "Round", "Floor", "Ceil", "Trunc", "Sgn"})
+_PRODUCTS = frozenset({"Addmm", "Mm", "Bmm", "Baddbmm", "Cdist", "EuclideanDist"})  # the last two inputs are compared
 _LAYERS = frozenset(
     {"Addmm", "Mm", "Bmm", "Convolution", "MkldnnConvolution", "CudnnConvolution", "Linear", "MkldnnLinear"}
 )
@@ -157,4 +159,37 @@ def _is_weight(node: Any) -> bool:
         if len(parents) != 1:
             return False
         node = parents[0]
+    return False
+
+
+def of_pairs(scores: torch.Tensor) -> bool:
+    """Whether scores multiply what the network made of the inputs with one another, as a contrastive loss does, or
+    attention without a layer behind it; the scores of classes come from a layer's weights."""
+    waiting = [scores.grad_fn]
+    for _ in range(MOST_OF_SCORES):
+        node = waiting.pop(0) if waiting else None
+        if node is None:
+            return False
+        kind = _kind(node)
+        if kind in _PRODUCTS:
+            compared = [parent for parent, _ in node.next_functions[-2:]]
+            return None not in compared and not any(map(_of_weights, compared))
+        if kind in _LAYERS:
+            return False
+        waiting += [parent for parent, _ in node.next_functions if parent is not None]
+    return False
+
+
+def _of_weights(node: Any) -> bool:
+    """Whether a node depends on parameters alone: a weight that is transposed, normalised or put together."""
+    waiting = [node]
+    for _ in range(NEAR):
+        if not waiting:
+            return True
+        one = waiting.pop(0)
+        if one is None:  # something without a gradient, as inputs are
+            return False
+        if getattr(one, "variable", None) is None:
+            several = _kind(one) in _LAYERS
+            waiting += [parent for parent, _ in one.next_functions if parent is not None or several]
     return False
