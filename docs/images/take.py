@@ -1,7 +1,7 @@
 """Takes the pictures of the documentation anew: trains a network that has a fault under `traindx run`, opens the report
 and the dashboard in Chromium and saves what they show.
 
-    python docs/images/take.py [report|dashboard]
+    python docs/images/take.py [report|dashboard|batch]
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -149,8 +150,25 @@ def dashboard(scratch: Path) -> None:
     server.shutdown()
 
 
+def batch(scratch: Path) -> None:
+    """The panels of the two scripts of the tutorial on language models, before and after the repair."""
+    tutorial = (HERE.parent / "tutorials" / "a-language-model.md").read_text("utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```$", tutorial, re.MULTILINE | re.DOTALL):
+        (scratch / block.split("\n")[0].removeprefix("# ")).write_text(block)
+    opened = browser(1180, 520)
+    for name, picture in (("train", "batch-wrong"), ("fixed", "batch-right")):
+        command = ["probe", "batch", f"{name}.py", "-o", f"{name}.html"]
+        subprocess.run([sys.executable, "-m", "traindx", *command], cwd=scratch, env=ENVIRONMENT, check=False)
+        opened.get((scratch / f"{name}.html").as_uri())
+        scroll = "document.documentElement.style.scrollBehavior = 'auto'"
+        opened.execute_script(f"{scroll}; document.getElementById('run-batch').scrollIntoView()")
+        time.sleep(1)
+        opened.save_screenshot(str(HERE / f"{picture}.png"))
+    opened.quit()
+
+
 if __name__ == "__main__":
-    asked = sys.argv[1:] or ["report", "dashboard"]
+    asked = sys.argv[1:] or ["report", "dashboard", "batch"]
     with tempfile.TemporaryDirectory() as place:
         for name in asked:
-            {"report": report, "dashboard": dashboard}[name](Path(place))
+            {"report": report, "dashboard": dashboard, "batch": batch}[name](Path(place))

@@ -1427,7 +1427,7 @@ class SpecialTokens(Measurement, frozen=True, kw_only=True):
     adds_bos: bool | None = None  # the tokenizer puts it before a text by itself; None where that is not known
     eos_tokens: int = 0  # end-of-sequence tokens in the samples, without padding
     eos_counted: int = 0  # of these, those whose target counts
-    complete: int = 0  # samples shorter than the longest, or followed by padding: their end is in the batch
+    complete: int = 0  # samples shorter than the longest, followed by padding, or with an answer that ends: whole ones
     ended: int = 0  # of these, those whose last token is end-of-sequence, or another special token
     end_counted: int = 0  # of these, those whose last token counts as a target
     bos_single: int = 0  # samples that begin with one begin-of-sequence token

@@ -35,7 +35,8 @@ class Totals:
     lengths: Counter[int] = field(default_factory=Counter)  # samples, by their length
     open: Counter[int] = field(default_factory=Counter)  # of these, those that do not end in an end token
     followed: Counter[int] = field(default_factory=Counter)  # samples with padding behind them
-    ends: Counter[tuple[int, bool, bool]] = field(default_factory=Counter)  # (length, ended, its end is counted)
+    # (length, ended, its end is counted, it is known to have an answer)
+    ends: Counter[tuple[int, bool, bool, bool]] = field(default_factory=Counter)
     other: str = ""
     split: str = ""
     vocabulary: int = 0
@@ -118,7 +119,7 @@ class Totals:
             end -= 1  # white space behind the last turn of a template
         ended = row.length > 0 and vocabulary.ends(row.ids[end])
         self.open[row.length] += not ended
-        self.ends[row.length, ended, ended and row.counted[end]] += 1
+        self.ends[row.length, ended, ended and row.counted[end], bool(row.known_by)] += 1
         begin = row.ids[row.first : row.first + 2]
         if vocabulary.bos is not None and begin[:1] == [vocabulary.bos]:
             numbers["bos_doubled" if begin == [vocabulary.bos] * 2 else "bos_single"] += 1
@@ -173,9 +174,10 @@ class Totals:
     def special(self, vocabulary: Vocabulary) -> SpecialTokens:
         numbers = self.numbers
         longest = max(self.lengths, default=0)
-        # a sample shorter than the longest is whole; so are all of them where padding follows even those
+        # a sample shorter than the longest is whole; so are all of them where padding follows even those, and an answer
+        # that ends
         whole = [length for length in self.lengths if length < longest or self.followed[length]]
-        ends = {key: count for key, count in self.ends.items() if key[0] in whole}
+        ends = {key: count for key, count in self.ends.items() if key[0] in whole or (key[1] and key[3])}
         template = vocabulary.template
         plain = ("eos_tokens", "eos_counted", "bos_single", "bos_doubled", "own_markers", "other_markers")
         return SpecialTokens(
@@ -187,8 +189,8 @@ class Totals:
             bos=vocabulary.bos,
             adds_bos=vocabulary.adds_bos,
             complete=sum(ends.values()),
-            ended=sum(count for (_, ended, _), count in ends.items() if ended),
-            end_counted=sum(count for (_, _, counted), count in ends.items() if counted),
+            ended=sum(count for (_, ended, _, _), count in ends.items() if ended),
+            end_counted=sum(count for (_, _, counted, _), count in ends.items() if counted),
             has_template=vocabulary.has_template,
             template_ends=vocabulary.template_ends,
             generation_prompt=_opens(template) if template is not None else None,

@@ -14,8 +14,14 @@ from traindx.mcp.answers import RunAnswer, answer, sentence, short
 from traindx.mcp.base import Function, Tool
 from traindx.mcp.children import result_of
 from traindx.mcp.session_state import SessionState
+from traindx.measurements import TokenSample, TokenSamples
+from traindx.reporters.tokens import held
+from traindx.reporters.wording import clean
+from traindx.token_samples import CLASSES, stretches
 
-Kind = Literal["probe", "activations", "curvature", "gradients", "lr-range", "sanity", "speed"]
+MOST_SAMPLES, MOST_STRETCHES, MOST_TEXT = 2, 40, 400  # of a batch, of a sample, characters of a stretch
+
+Kind = Literal["probe", "batch", "activations", "curvature", "gradients", "lr-range", "sanity", "speed"]
 
 
 class ReadingAnswer(TypedDict):
@@ -27,10 +33,28 @@ class ReadingAnswer(TypedDict):
     unknown: list[str]
 
 
+class StretchAnswer(TypedDict):
+    """Tokens in a row that the loss treats alike; without text where it was kept out."""
+
+    tokens: int
+    kind: str
+    counted: bool
+    text: str
+
+
+class SampleAnswer(TypedDict):
+    """One sample of a language model's batch, as its loss sees it."""
+
+    holds: str
+    evaluation: bool
+    stretches: list[StretchAnswer]
+
+
 class ProbeAnswer(TypedDict):
-    """What was measured and what that means."""
+    """What was measured and what that means; `samples` only of the kind `batch`."""
 
     readings: list[ReadingAnswer]
+    samples: list[SampleAnswer]
     diagnosis: RunAnswer
 
 
@@ -46,16 +70,23 @@ def make(state: SessionState) -> Function:
         seconds: Annotated[float, Field(gt=0, le=3600, description="Stop it after so long.")] = 300,
     ) -> Annotated[CallToolResult, ProbeAnswer]:
         """Measure what a training script trains: can the model learn one batch, do gradients reach everything, is the
-        learning rate in range, where is the time spent. RUNS THE SCRIPT in the allowed directory until it has been
+        learning rate in range, where is the time spent; `batch` shows which tokens the loss of a language model counts,
+        before it is trained. RUNS THE SCRIPT in the allowed directory until it has been
         measured, then stops it; model and optimiser are put back as they were."""
         script = state.roots.path(path)
-        command = [kind, "--at-step", str(at_step), "--json", "{json}", str(script), *(arguments or [])]
-        result = await result_of(command, state.roots.home_of(script), seconds, context)
+        asked = ["probe", kind] if kind == "batch" else [kind, "--at-step", str(at_step)]
+        command = ["--json", "{json}", str(script), *(arguments or [])]
+        result = await result_of([*asked, *command], state.roots.home_of(script), seconds, context)
+        if kind == "batch":
+            result = {"readings": [], "diagnosis": result}
         result["diagnosis"]["run"]["source"] = path  # as the agent named it
         page = Diagnosis.from_json(result["diagnosis"])
         readings = [_reading(reading) for reading in result["readings"]]
         lines = [f"{reading['probe']}: {reading['summary']}" for reading in readings]
-        return answer(ProbeAnswer(readings=readings, diagnosis=short(page)), [*lines, sentence(page)])
+        samples = [_sample(batch, one) for batch in page.batches for one in batch.samples[:MOST_SAMPLES]]
+        lines += [f"{'evaluated' if one['evaluation'] else 'trained on'}: {one['holds']}" for one in samples]
+        whole = ProbeAnswer(readings=readings, samples=samples, diagnosis=short(page))
+        return answer(whole, [*lines, sentence(page)])
 
     return probe
 
@@ -65,6 +96,18 @@ def _reading(reading: dict[str, Any]) -> ReadingAnswer:
         probe=reading["probe"], summary=reading["summary"], unknown=reading["unknown"],
         found=[f"{fact['id']}: {fact['evidence']}" for fact in reading["facts"] if fact["present"]],
     )  # fmt: skip
+
+
+def _sample(batch: TokenSamples, sample: TokenSample) -> SampleAnswer:
+    written = [clean(piece) for piece in sample.pieces]
+    found = [
+        StretchAnswer(
+            tokens=one.end - one.start, kind=CLASSES[one.letter], counted=one.counted,
+            text="".join(written[one.start : one.end])[:MOST_TEXT],
+        )
+        for one in stretches(sample)
+    ]  # fmt: skip
+    return SampleAnswer(holds=held(sample), evaluation=batch.evaluation, stretches=found[:MOST_STRETCHES])
 
 
 TOOL = Tool("probe", "Measure the model of a script", make, runs_code=True)
