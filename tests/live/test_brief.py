@@ -220,12 +220,12 @@ def test_whoever_must_hear_every_step_still_does(tmp_path: Path) -> None:
 
 
 def test_gradients_switched_off_within_an_update_are_no_evaluation(tmp_path: Path) -> None:
-    glances: list[bool] = []
+    samples: list[bool] = []
 
     def train(hub: Hub) -> None:
         model = torch.nn.Linear(4, 1)
         optimizer = torch.optim.Adam(model.parameters(), lr=0.01, foreach=True)
-        hub.sample_calls = lambda *, evaluation: glances.append(evaluation)  # type: ignore[method-assign]
+        hub.sample_calls = lambda *, evaluation: samples.append(evaluation)  # type: ignore[method-assign]
         for _ in range(60):
             functional.mse_loss(model(torch.randn(8, 4)), torch.randn(8, 1)).backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -233,4 +233,4 @@ def test_gradients_switched_off_within_an_update_are_no_evaluation(tmp_path: Pat
             optimizer.zero_grad()
 
     recorded(tmp_path, train)
-    assert True not in glances
+    assert True not in samples

@@ -23,7 +23,7 @@ from traindx.symptoms.base import Symptom
 DATA = "fitted.json"
 SCHEMA = "traindx.fitted/1"
 CURVE, INSIDE = "curve", "inside"
-NOT_BRED = frozenset({"truncated"})  # trainings of the zoo go to their end, those of people are often stopped
+NOT_INJECTED = frozenset({"truncated"})  # trainings of the zoo go to their end, those of people are often stopped
 INSIDE_FROM = 5  # things looked at directly from which the evidence comes from inside the training
 
 
@@ -40,7 +40,7 @@ class Level:
 
     def rate(self, cause: str, symptom: Symptom, reported: float | None) -> float | None:
         """P(symptom | cause): the page's word, moved by what the zoo saw."""
-        if symptom.id in NOT_BRED:
+        if symptom.id in NOT_INJECTED:
             return reported
         known, present = self.counts.get(cause, {}).get(symptom.id, (0, 0))
         if not known:

@@ -35,8 +35,8 @@ def judge(measured: Measured) -> Observation | None:
         return seen(
             ID,
             True,
-            f"From the first step, {start.where} has {percent(flat[0])} of its outputs at the flat ends of its "
-            f"function, and {percent(layers)} of the hidden layers have more than {percent(START.value)}.",
+            f"From the first step, {start.where} has {percent(flat[0])} of its outputs saturated, and "
+            f" {percent(layers)} of the hidden layers have more than {percent(START.value)}.",
             at=start,
             clarity=max(CLEAR, START.clarity(flat[0])),
         )

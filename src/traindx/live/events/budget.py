@@ -6,7 +6,7 @@ import time
 from typing import Literal
 
 DEEP_SHARE = 0.3  # of the budget for deep steps,
-GLANCE_SHARE = 0.1  # for glances,
+SAMPLE_SHARE = 0.1  # for glances,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
 MOST_BEGINNINGS = 6  # optimisers whose first steps count as such: some trainings build one in every epoch
@@ -18,7 +18,7 @@ PLAIN_EVERY = 3
 FIRST_LIGHT = 100  # steps that are told to everybody,
 FEWEST_LIGHT = 20  # or as few, where telling them
 LIGHT_SECONDS = 0.15  # has taken so long: hundreds of parameters
-FIRST_GLANCES = 6  # the first evaluations are looked at whatever the budget says,
+FIRST_SAMPLES = 6  # the first evaluations are looked at whatever the budget says,
 FIRST_LATE = 64  # the update after which training calls are sampled once at least, and again after half as many more
 FIRST_TRIES = 60  # and as many beginnings of what may be one
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
@@ -44,7 +44,7 @@ class Budget:
         self.began = time.perf_counter()
         self.spent = 0.0
         self._by_kind: dict[Kind, float] = {"deep": 0.0, "sample_calls": 0.0, "light": 0.0, "trace": 0.0}
-        self._glances = {True: 0, False: 0}  # at evaluations, and at training steps
+        self._samples = {True: 0, False: 0}  # at evaluations, and at training steps
         self._tries = 0  # glances that an evaluation was hoped for
         self._beginnings = 0
         self._first_until = FIRST_DEEP
@@ -94,19 +94,19 @@ class Budget:
             self._next_late = step + step // 2
             return True
         allowed = self.share * (time.perf_counter() - self.began)
-        used = self._glances[evaluation] >= FIRST_GLANCES or (evaluation and self._tries >= FIRST_TRIES)
-        if used and max(self._held, self._by_kind["sample_calls"] / GLANCE_SHARE) >= allowed:
+        used = self._samples[evaluation] >= FIRST_SAMPLES or (evaluation and self._tries >= FIRST_TRIES)
+        if used and max(self._held, self._by_kind["sample_calls"] / SAMPLE_SHARE) >= allowed:
             return False
         if evaluation:
             self._tries += 1
         else:
-            self._glances[False] += 1
+            self._samples[False] += 1
         return True
 
     def calls_sampled(self) -> int:
         """A glance has met an evaluation; how many have."""
-        self._glances[True] += 1
-        return self._glances[True]
+        self._samples[True] += 1
+        return self._samples[True]
 
     def wants_rest(self, step: int, now: float, resting: bool) -> bool:
         if step % REST_STEPS:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MANY_CALLS = 1000  # of layers in one step, after which only the
 FIRST_CALLS = 16  # first ones of each are told: a recurrent cell may be called thousands of times
-GLANCE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
+SAMPLE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
 HOOK_SECONDS = (
     6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
 )
@@ -116,7 +116,7 @@ class Calls:
             if self._depth == 0 and id(module) in hub.models:
                 hub.observe("on_sampled_call", module, args, kwargs, output)
                 self._told += 1
-                if self._told >= GLANCE_CALLS:
+                if self._told >= SAMPLE_CALLS:
                     hub.look_closely(hub.deep)
             return
         if (self._depth > 0 or not isinstance(module, _Loss)) and self._worth_telling(module):

@@ -17,11 +17,11 @@ class Known:
     """`met` counts every model ever seen. `farewell` is called when none of those that can be trained is alive any
     more; where it cannot do its work on the spot it says so by False and is called again by `retry`."""
 
-    def __init__(self, farewell: Callable[[], bool]) -> None:
+    def __init__(self, freed: Callable[[], bool]) -> None:
         self.models: weakref.WeakValueDictionary[int, torch.nn.Module] = weakref.WeakValueDictionary()  # by id
         self.met = 0
         self.waiting = False  # a farewell is still to be said
-        self._farewell = farewell
+        self._freed = freed
         self._names: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}  # of layers, by id
         self._trainable: dict[int, weakref.ref[torch.nn.Module]] = {}
 
@@ -44,7 +44,7 @@ class Known:
             held.clear()
 
     def retry(self) -> None:
-        self.waiting = not self._farewell()
+        self.waiting = not self._freed()
 
     def _name(self, module: torch.nn.Module) -> str | None:
         known = self._names.get(id(module))

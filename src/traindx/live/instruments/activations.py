@@ -1,5 +1,5 @@
 """Measures what activation functions do: which of them lie between the layers, units that are zero for every sample,
-and outputs at the flat ends of a sigmoid or tanh.
+and saturated outputs of a sigmoid or tanh.
 
 All of it is read from the autograd graph of the loss on deep steps, so that `F.relu`, `x.relu()` and `nn.ReLU` are the
 same.

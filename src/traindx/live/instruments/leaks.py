@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.utils.data import DataLoader, RandomSampler, Subset, TensorDataset
 
-from traindx.live.events.calls import GLANCE_CALLS
+from traindx.live.events.calls import SAMPLE_CALLS
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer
 from traindx.live.measures.rows import watchable
@@ -137,7 +137,7 @@ class Leaks(Observer):
         elif self._between and not self.hub.grad and id(model) in self._by_model:
             self._calls += 1
             rows = self._by_model[id(model)]
-            rows.whole = rows.whole and self._calls < GLANCE_CALLS and len(data) <= MAX_CALL_ROWS
+            rows.whole = rows.whole and self._calls < SAMPLE_CALLS and len(data) <= MAX_CALL_ROWS
             self._take(rows, data, self._calls)
 
     on_sampled_call = on_forward

@@ -38,7 +38,7 @@ else:
 
 KEEP = 50  # steps whose numbers wait in the state to be collected
 MOST = 60  # parameters with series of their own
-FLYING = 4  # copies under way; the device is that many tables behind before anything waits for it
+PENDING = 4  # copies under way; the device is that many tables behind before anything waits for it
 _WHOLE = ("train_loss", "lr", "grad_norm")
 _EACH = ("grad_norm", "weight_norm", "update_ratio")
 
@@ -157,7 +157,7 @@ class Collector:
 
     def _receive(self, *, wait: bool = False) -> None:
         """Take the copies that have arrived; with `wait` all of them."""
-        while self._pending and (wait or len(self._pending) > FLYING or self._pending[0][1].is_ready()):
+        while self._pending and (wait or len(self._pending) > PENDING or self._pending[0][1].is_ready()):
             self._take(*self._pending.popleft())
 
     def _take(self, count: Any, table: Any, calls: int) -> None:

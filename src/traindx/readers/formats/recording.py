@@ -147,11 +147,15 @@ def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], ro
     elif kind == "cost":
         builder.config["recording.cost"] = entry.get("share")
     elif kind == "meta":
-        builder.config["recording.script"] = (entry.get("argv") or [""])[0]
-        if entry.get("script"):
-            builder.config["recording.script_digest"] = str(entry["script"])
-        builder.config["recording.world"] = entry.get("world")
-        builder.config.update(as_settings(_versions(entry)))
+        _take_meta(entry, builder)
+
+
+def _take_meta(meta: dict[str, Any], builder: RunBuilder) -> None:
+    builder.config["recording.script"] = (meta.get("argv") or [""])[0]
+    if meta.get("script"):
+        builder.config["recording.script_digest"] = str(meta["script"])
+    builder.config["recording.world"] = meta.get("world")
+    builder.config.update(as_settings(_versions(meta)))
 
 
 def _versions(meta: dict[str, Any]) -> dict[str, str]:

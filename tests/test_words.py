@@ -1,0 +1,81 @@
+"""Words of the field, never a private vocabulary: in what people read and in the names of the code."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+# in identifiers, as whole words between underscores
+NAMES = frozenset({"hush", "glance", "glanced", "nursery", "desk", "weave", "farewell", "thaw", "bred", "flying"})
+# in sentences of pages, messages and documents
+PHRASES = re.compile(
+    r"\b(dealt out|evenly spread|thawed|bred with|bred on|bred a|settles most for its cost|for want of a|"
+    r"to see whether to believe|not plain enough|of what it had gained|turned \d+ times between|at the flat ends of)\b"
+    r"|\bNot measured: (\S+ ){1,4}initial loss",
+    re.IGNORECASE,
+)
+PYTHON = sorted((ROOT / "src").rglob("*.py"))
+# the changelog quotes what was once said
+PROSE = sorted(
+    [*((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"]
+)
+
+
+def identifiers(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+        elif isinstance(node, ast.arg):
+            yield node.arg
+
+
+def private(name: str) -> bool:
+    return bool(NAMES & set(name.lower().strip("_").split("_")))
+
+
+def test_names_of_the_code_are_plain() -> None:
+    found = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in PYTHON
+        for name in identifiers(ast.parse(path.read_text("utf-8")))
+        if private(name)
+    }
+    assert found == set()
+
+
+def strings(path: Path) -> Iterator[str]:
+    if path.name == "changelog.md":
+        return
+    if path.suffix != ".py":
+        yield path.read_text("utf-8")
+        return
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@pytest.mark.parametrize("paths", [PYTHON, PROSE], ids=["messages", "documents"])
+def test_sentences_are_plain(paths: list[Path]) -> None:
+    found = {
+        f"{path.relative_to(ROOT)}: {match.group()}"
+        for path in paths
+        for text in strings(path)
+        for match in PHRASES.finditer(" ".join(text.split()))
+    }
+    assert found == set()
+
+
+@pytest.mark.parametrize("name", ["_farewell", "glance_share", "Desk", "NOT_BRED"])
+def test_the_list_finds_what_it_should(name: str) -> None:
+    assert private(name)
+    assert PHRASES.search("weights as they were dealt out")
+    assert not private("sample_share")
