@@ -17,6 +17,7 @@ _DISCRIMINATOR = frozenset({"d", "dis", "disc", "discrim", "discriminator", "net
 _ADVERSARIAL = frozenset({"gan", "adv", "adversarial"})
 _RECONSTRUCTION = frozenset({"l1", "l2", "rec", "recon", "reconstruction", "cycle", "pixel", "mse", "perceptual"})
 _ACTOR_CRITIC = frozenset({"policy", "value", "pi", "v", "q", "actor", "critic", "vf", "pg", "td", "qf1", "qf2"})
+_POLICY_LOSSES = frozenset({"grpo", "ppo", "rloo", "dapo", "gspo"})
 _PLAIN_SCORES = frozenset(
     {"acc", "accuracy", "acc1", "top1", "map", "map50", "auc", "f1", "fscore", "fb1", "iou", "miou", "dice"}
 )
@@ -118,7 +119,7 @@ def is_reinforcement(run: Run) -> bool:
     if usable(run, "reward") or seen_objective(run) not in ("", *PAIRED):
         return True
     words = set().union(*(set(tokens_of(series.name)) for series in usable(run, "loss")), set())
-    return len(words & _ACTOR_CRITIC) >= 2
+    return len(words & _ACTOR_CRITIC) >= 2 or bool(words & _POLICY_LOSSES)
 
 
 def total_loss(run: Run, splits: Sequence[str], scale: str = "step") -> Series | None:

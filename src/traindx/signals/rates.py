@@ -13,6 +13,10 @@ from traindx.signals import Signals, lookup
 USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-4, 0.5), "": (1e-7, 0.5)}
 CALLED: Mapping[str, str] = {"adam": "Adam-like optimisers", "sgd": "SGD", "": "any usual optimiser"}
 
+RATES = 8  # logged rates that show a course
+DOUBLED = 2.0  # its first value, at least, where a rate only rose
+SOON = 0.2  # of the rows, by which a warm-up is over
+
 
 def peak_lr(signals: Signals) -> float | None:
     """The learning rate the run used at most: from the log, else from the settings."""
@@ -36,3 +40,21 @@ def decoupled(signals: Signals) -> bool:
     """AdamW and its kin shrink weights apart from the gradient, so that a decay of 0.1 is ordinary there; added to the
     gradient it is about six times as strong."""
     return "adamw" in str(lookup.setting(signals.run.config, "optimizer") or "adamw").lower()
+
+
+def still_warming_up(signals: Signals) -> str:
+    """Small steps by plan: the rate only ever rose, and is highest where the log ends."""
+    lr = signals.lr
+    if lr is None or len(lr) < RATES:
+        return ""
+    rates = lr.values[np.isfinite(lr.values)]
+    if len(rates) < RATES or np.any(np.diff(rates) < 0) or not rates[-1] > DOUBLED * rates[0]:
+        return ""
+    return f"{lr.name} has risen all through the log: its warm-up is not over."
+
+
+def warms_up_at_first(signals: Signals) -> bool:
+    """Whether the log shows a warm-up in its first rows: then the run begins there, whatever its counter says."""
+    lr = signals.lr
+    rates = lr.values[np.isfinite(lr.values)] if lr is not None else np.empty(0)
+    return len(rates) >= RATES and rates.max() > DOUBLED * rates[0] and int(np.argmax(rates)) <= SOON * len(rates)

@@ -8,11 +8,13 @@ from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
 from traindx.run import Fact
 from traindx.signals import Signals
-from traindx.signals.curve import Curve
+from traindx.signals.curve import MAX_BINS, Curve
 from traindx.signals.progress import MOVED, SLIGHT_TREND, Progress
+from traindx.signals.rates import warms_up_at_first
 from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.score import Score, top_of
 from traindx.signals.started import trained_before
+from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.policy import TREND, at_its_top, late, named, rivals, rose, trend
 from traindx.symptoms.recipes import falling, flat, ramp, then
@@ -41,6 +43,8 @@ RL_CLEAR = 0.4
 FEW = 10  # values, whose scatter cannot be told from their course:
 RISEN = 0.25  # of the best, and worse than at the start, is no rest
 LOST_CLEAR = 0.3  # where learning, if there is any, does not show through the scatter
+LEAST_GAIN = 0.01  # of the highest score: a rank of 0.004 that becomes 0.006 is chance
+MARGIN_RISES = 3.0  # standard deviations (Mann-Kendall): one in 700 without a trend
 CONSTANT = 10  # values that are equal to the last digit
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
@@ -52,7 +56,7 @@ def detect(signals: Signals) -> Observation:
     same = _one_number(curve)
     if same is not None:
         return same
-    before = _begins_late(curve) or trained_before(signals) or _good_at_once(signals, curve)
+    before = _begins_late(signals, curve) or trained_before(signals) or _good_at_once(signals, curve)
     if before:
         return Observation(ID, "unknown", before)
     course = Progress(curve)
@@ -123,8 +127,10 @@ def _rests_since_the_start(curve: Curve, share: float) -> bool:
     return since < LEVELS * max(curve.level_noise, curve.noise) and curve.tail_trend(1.0)[1] > -2.0
 
 
-def _begins_late(curve: Curve) -> str:
+def _begins_late(signals: Signals, curve: Curve) -> str:
     """Why the start of the run cannot be judged, where the log begins long after it."""
+    if warms_up_at_first(signals):
+        return ""
     if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
         interval = float(np.median(np.diff(curve.x)))
         if curve.x[0] > 5 * interval:
@@ -165,6 +171,13 @@ def _one_number(curve: Curve) -> Observation | None:
     )  # fmt: skip
 
 
+def _first_epoch(curve: Curve) -> bool:
+    """Averages of whole epochs, the first of which made most of the way; the rest falls on beyond doubt."""
+    first = float(curve.y[0]) - float(curve.y[1])
+    falls_on = mann_kendall(curve.y[1:]) < -MARGIN_RISES if len(curve) <= MAX_BINS else False
+    return curve.series.axis == "epoch" and first > 2 * MOVED.value * abs(float(curve.y[0])) and falls_on
+
+
 def _improved_elsewhere(signals: Signals) -> str:
     """A score that clearly rose shows learning even where the loss barely moves, as that of pairs of answers does under
     a small beta."""
@@ -174,6 +187,9 @@ def _improved_elsewhere(signals: Signals) -> str:
     told = margin is not None and len(margin) >= MIN_POINTS and late(margin) > 0
     if margin is not None and told and TREND.reached(-trend(Curve(margin, -1.0))):
         return margin.name
+    train = signals.train
+    if train is not None and len(train) >= MIN_POINTS and _first_epoch(train):
+        return f"{train.name}, from {num(float(train.y[0]))},"
     return next((said for one in (signals.score, signals.train_score) if (said := _rose(signals, one))), "")
 
 
@@ -184,7 +200,8 @@ def _rose(signals: Signals, score: Curve | None) -> str:
     accuracy = signals.classes is not None and "acc" in score.name.lower()
     if accuracy and signals.classes is not None and Score(score).best < AT_CHANCE / signals.classes[0]:
         return ""
-    if gain > 5 * score.level_noise and gain > 0.15 * max(abs(score.best), 1e-12):
+    least = LEAST_GAIN * top_of(score.series.values)
+    if gain > 5 * score.level_noise and gain > max(0.15 * abs(score.best), least):
         return score.name
     return ""
 
@@ -222,6 +239,10 @@ that units died at once, or the loss cannot see the labels (wrong pairing, wrong
 """,
     detect=detect,
     cases=(
+        Case("pairs with a small beta: the margin rises", "absent",
+             lambda: {"loss": ramp(16, 0.692, 0.68), "rewards/chosen": ramp(16, 0.002, 0.012),
+                      "rewards/rejected": ramp(16, 0.0, -0.014), "rewards/margins": ramp(16, 0.002, 0.026),
+                      "rewards/accuracies": ramp(16, 0.475, 0.875)}),
         Case("stuck at ln 10", "present", lambda: {"train_loss": flat(200, 2.303, 0.004)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(200, 2.3, 0.4)}),
         Case("loss rests while accuracy climbs", "absent",

@@ -9,6 +9,7 @@ from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.progress import MOVED, TREND, Progress
+from traindx.signals.rates import still_warming_up, warms_up_at_first
 from traindx.signals.score import Score
 from traindx.signals.started import trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, percent
@@ -29,11 +30,11 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS or curve.sign < 0:
         return Observation(ID, "unknown", "No loss long enough to judge its pace.")
-    if curve.x[0] > 0.2 * curve.x[-1] and curve.series.axis == "step":
+    if curve.x[0] > 0.2 * curve.x[-1] and curve.series.axis == "step" and not warms_up_at_first(signals):
         return Observation(
             ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the fast part may be missing."
         )
-    before = trained_before(signals)
+    before = trained_before(signals) or still_warming_up(signals)
     if before:
         return Observation(ID, "unknown", before)
     if signals.kind == "gan" and curve.reduction < LITTLE:
@@ -54,7 +55,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{signals.score.name} gained {percent(gained)} of what it lacked in the same run."
         )
-    little = LITTLE_STRAIGHT if bend > STRAIGHT else LITTLE
+    whole = 1 - curve.best / float(curve.y[0]) if curve.y[0] > 0 else share
+    little = (LITTLE_STRAIGHT if bend > STRAIGHT else LITTLE) if whole < LITTLE_STRAIGHT else 0.0
     if moves and MOVED.reached(share) and share < little and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "

@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.run import PROBES, Event
 from traindx.signals import Signals
 from traindx.signals.curve import Curve, counted
+from traindx.signals.rates import still_warming_up
 from traindx.signals.scatter import lost_in_noise, no_lower
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.few_updates import FEWEST
@@ -53,11 +54,9 @@ def detect(signals: Signals) -> Observation:
             f"Adversarial losses swing by design; {points} values are too few to judge them.",
             where=curve.name,
         )
-    reached = progress_made(signals)
-    if reached is not None and reached[0] < OF_PLAN:
-        return Observation(
-            ID, "present", f"The log covers {percent(reached[0])} of the planned {counted(reached[1])} {reached[2]}s."
-        )
+    begun = _hardly_begun(signals, points)
+    if begun:
+        return Observation(ID, "present", begun)
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
@@ -89,6 +88,14 @@ def _unmoved(signals: Signals, curve: Curve, *, all_of_it: bool) -> str:
             f"batches, would show whether it moves."
         )
     return ""
+
+
+def _hardly_begun(signals: Signals, points: int) -> str:
+    """How little of its plan the run has done, or ''."""
+    reached = progress_made(signals)
+    if reached is not None and reached[0] < OF_PLAN:
+        return f"The log covers {percent(reached[0])} of the planned {counted(reached[1])} {reached[2]}s."
+    return still_warming_up(signals) if points < TICKS else ""
 
 
 def _epochs_known(signals: Signals) -> bool:
