@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from live_scripts import facts_of, present, run
 
+from traindx.measurements import EpisodeEnds, PolicyObjective, RewardGroups
+from traindx.opening import diagnose
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
 
@@ -75,6 +77,78 @@ for step in range(12):
             slow.lerp_(fast, 0.1)
 print(loss.item())
 """
+# a policy of the module that keeps what its functions gave, as PyTorch's own examples do
+KEPT = """
+from collections import namedtuple
+Did = namedtuple("Did", "log_prob value")
+import ENVIRONMENTS
+class Ends:
+    def __init__(self): self.action_space = None
+    def step(self, action):
+        self.t = getattr(self, "t", 0) + 1
+        return torch.zeros(3).numpy(), float(action), self.t % 7 == 0, False, {}
+env = ENVIRONMENTS.wrappers.TimeLimit(Ends())
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.actor, self.critic = nn.Linear(3, 8), nn.Linear(8, 2), nn.Linear(8, 1)
+        self.saved_log_probs, self.rewards, self.done_actions = [], [], []
+    def forward(self, x):
+        h = F.relu(self.first(x))
+        return F.softmax(self.actor(h), dim=1), self.critic(h)
+policy = Policy()
+optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3)
+def act():
+    probs, value = policy(torch.randn(1, 3))
+    m = torch.distributions.Categorical(probs)
+    action = m.sample()
+    KEEP
+    return action.item()
+def finish():
+    R, returns, losses = 0, [], []
+    for r in policy.rewards[::-1]:
+        R = r + 0.9 * R
+        returns.insert(0, R)
+    returns = torch.tensor(returns)
+    returns = (returns - returns.mean()) / (returns.std() + 1e-6)
+    for log_prob, R in zip(KEPT, returns):
+        losses.append(WAY log_prob * R)
+    optimizer.zero_grad()
+    loss = torch.cat(losses).sum()
+    loss.backward()
+    optimizer.step()
+    del policy.rewards[:], policy.saved_log_probs[:], policy.done_actions[:]
+    return loss.item()
+for episode in range(8):
+    for _ in range(7):
+        _, reward, done, _, _ = env.step(act())
+        policy.rewards.append(reward)
+    last = finish()
+print(last)
+"""
+LISTED = {"KEEP": "policy.saved_log_probs.append(m.log_prob(action))", "KEPT": "policy.saved_log_probs"}
+TUPLES = {
+    "KEEP": "policy.done_actions.append(Did(m.log_prob(action), value))",
+    "KEPT": "[one.log_prob for one in policy.done_actions]",
+}
+# rewards in rows, one for each prompt, by a name that elsewhere is a return
+ROWS = """
+net = nn.Sequential(nn.Embedding(6, 16), nn.Flatten(0, 1), nn.Linear(16, 6))
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for step in range(6):
+    q = torch.randint(0, 3, (8,)).repeat_interleave(4)
+    with torch.no_grad():
+        x = torch.distributions.Categorical(logits=net(q[:, None])).sample()
+        before = net(q[:, None]).log_softmax(-1).gather(1, x[:, None]).squeeze(1)
+    r = (x == q).float()
+    g = r.view(8, 4)
+    a = ((g - g.mean(1, keepdim=True)) / (g.std(1, keepdim=True) + 1e-4)).view(-1)
+    now = net(q[:, None]).log_softmax(-1).gather(1, x[:, None]).squeeze(1)
+    rho = (now - before).exp()
+    loss = -(rho * a).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
 NAMED = {
     "reward-reversed", "advantages-off-rewards", "advantages-unscaled", "ratio-pinned", "reward-spread-zero",
     "chosen-pushed-down", "reference-is-policy", "equal-pairs", "terminals-bootstrapped", "discount-off",
@@ -126,6 +200,49 @@ def test_a_fault_is_seen(script: str, parts: dict[str, str], symptom: str, tmp_p
 @pytest.mark.parametrize("script", [GRPO, DPO, DQN])
 def test_watching_changes_no_number(script: str, tmp_path: Path) -> None:
     assert run(filled(script), tmp_path / "watched.traindx") == run(filled(script), None)
+
+
+def _environments(at: Path, package: str) -> None:
+    """A package with the places that gymnasium and gym share."""
+    for module, names in (("wrappers", ("TimeLimit", "OrderEnforcing")), ("vector", ("SyncVectorEnv",))):
+        (at / package / module).mkdir(parents=True)
+        classes = "\n".join(
+            f"class {name}:\n    def __init__(self, env): self.unwrapped = env\n"
+            "    def step(self, action): return self.unwrapped.step(action)"
+            for name in names
+        )
+        (at / package / module / "__init__.py").write_text(classes)
+    (at / package / "__init__.py").write_text(f"from {package} import vector, wrappers")
+
+
+@pytest.mark.parametrize(
+    ("package", "kept", "way", "reversed_"), [("gymnasium", LISTED, "-", False), ("gym", TUPLES, "", True)]
+)
+def test_what_a_policy_of_the_module_keeps_is_found(
+    package: str, kept: dict[str, str], way: str, reversed_: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _environments(tmp_path / "packages", package)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    found = facts_of(filled(KEPT, **kept, WAY=way, ENVIRONMENTS=package), tmp_path)
+    recorded = find_runs([tmp_path / "run.traindx"])[0]
+    assert {one.family for one in recorded.measured[0].latest(PolicyObjective)} == {"policy-gradient"}
+    assert recorded.measured[0].latest(EpisodeEnds)[0].episodes == 8
+    assert ("reward-reversed" in present(found)) == reversed_
+
+
+def test_rewards_in_rows_tell_the_groups(tmp_path: Path) -> None:
+    facts_of(ROWS, tmp_path)
+    recorded = find_runs([tmp_path / "run.traindx"])[0]
+    assert recorded.measured[0].latest(RewardGroups)[0].size == 4
+    assert "reward" in recorded.series
+
+
+def test_a_policy_without_a_reward_is_not_called_healthy(tmp_path: Path) -> None:
+    script = ROWS.replace("r = (x", "scored = (x").replace("g = r.view", "rows = scored.view").replace("g.", "rows.")
+    facts_of(script.replace("(g -", "(rows -"), tmp_path)
+    seen = {one.id: one for one in diagnose(tmp_path / "run.traindx").symptoms}["too-short"]
+    assert seen.state == "present"
+    assert "No reward was seen" in seen.evidence
 
 
 def test_an_ordinary_loss_stays_ordinary(tmp_path: Path) -> None:

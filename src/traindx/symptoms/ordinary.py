@@ -24,7 +24,7 @@ ORDINARY_ONLY = frozenset((
     "codes-out-of-range", "shapes-broadcast", "same-batch-repeated", "duplicate-samples", "constant-features",
     "data-in-order", "samples-mixed", "outlier-batch", "prediction-collapse", "rare-classes-missed", "relu-cuts-output",
     "frozen-weights", "unchanged-weights", "parameters-not-optimized", "weights-at-start", "evaluated-in-train-mode",
-    "clipped-hard", "tiny-updates", "lr-below-useful", "few-updates", "tiny-batches", "too-short",
+    "clipped-hard", "tiny-updates", "lr-below-useful", "few-updates", "tiny-batches",
     "accumulation-unscaled",
     "straight-path", "constant-gradient-norm", "error-misses-layers", "batch-not-learned", "batch-barely-moves",
     "vanishing-gradients", "lr-schedule-anomaly",

@@ -27,19 +27,7 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main
     points = 0 if curve is None else len(curve.series)
     if curve is None or points == 0:
-        if signals.run.format == "checkpoint":
-            return Observation(
-                ID, "present", "A checkpoint alone shows the weights at one moment, not whether the training went well."
-            )
-        if signals.run.config.get(PROBES):
-            return Observation(ID, "present", "Probes show the model at one moment, not how its training goes.")
-        if signals.kind == "gan":
-            return Observation(
-                ID,
-                "unknown",
-                "The losses of two networks that train against each other do not show how far the training got.",
-            )
-        return Observation(ID, "present", "No value of any objective was logged.")
+        return _without_values(signals)
     if points < POINTS:
         return Observation(
             ID,
@@ -98,6 +86,26 @@ def _hardly_begun(signals: Signals, points: int) -> str:
     return still_warming_up(signals) if points < TICKS else ""
 
 
+def _without_values(signals: Signals) -> Observation:
+    if signals.run.format == "checkpoint":
+        return Observation(
+            ID, "present", "A checkpoint alone shows the weights at one moment, not whether the training went well."
+        )
+    if signals.run.config.get(PROBES):
+        return Observation(ID, "present", "Probes show the model at one moment, not how its training goes.")
+    if signals.kind == "gan":
+        return Observation(
+            ID,
+            "unknown",
+            "The losses of two networks that train against each other do not show how far the training got.",
+        )
+    if not signals.ordinary:
+        return Observation(
+            ID, "present", "No reward was seen, and the loss of a policy does not show whether it gets better."
+        )
+    return Observation(ID, "present", "No value of any objective was logged.")
+
+
 def _epochs_known(signals: Signals) -> bool:
     """A log with evaluations or epochs in it shows whole passes, so single steps are not all there is."""
     val = signals.val if signals.val is not None else signals.score
@@ -124,8 +132,9 @@ There is a log, but not enough of it to judge a training by.
 ## How it is measured
 Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to
 100 single optimiser steps without any evaluation and without a word that the training was finished, or fewer than 20
-of a finished one, of which the second half is no lower than the first by three standard errors. The verdict is then
-inconclusive, unless something happened that needs no trend to be seen (NaN, a crash).
+of a finished one, of which the second half is no lower than the first by three standard errors. A policy of which no
+reward was seen is not judged either. The verdict is then inconclusive, unless something happened that needs no trend to
+be seen (NaN, a crash).
 
 ## Healthy range
 A few epochs, or a few hundred steps with one evaluation.

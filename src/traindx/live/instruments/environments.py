@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from traindx.live.events.hub import Hub
@@ -20,9 +21,10 @@ from traindx.live.rl.frames import running
 from traindx.live.rl.part import here
 from traindx.measurements import ActionBounds, EpisodeEnds, StoredRewards
 
+PACKAGES = ("gymnasium", "gym")  # the older one has the same places
 PLACES = (
-    ("gymnasium.wrappers.common", "TimeLimit"), ("gymnasium.wrappers.common", "OrderEnforcing"),
-    ("gymnasium.vector.sync_vector_env", "SyncVectorEnv"), ("gymnasium.vector.async_vector_env", "AsyncVectorEnv"),
+    ("wrappers", "TimeLimit"), ("wrappers", "OrderEnforcing"), ("vector", "SyncVectorEnv"),
+    ("vector", "AsyncVectorEnv"),
 )  # fmt: skip
 EVERY_STEP = 2000  # steps that are looked at one by one,
 STRIDE = 13  # and of later ones one in so many
@@ -64,13 +66,14 @@ class Environments(Observer):
 
     def attach(self) -> None:
         stepping.reset()
-        self.hub.after_import("gymnasium", self._patch)
+        for package in PACKAGES:
+            self.hub.after_import(package, partial(self._patch, package))
 
-    def _patch(self) -> None:
+    def _patch(self, package: str) -> None:
         if self.hub.ended:
             return
         for module, name in PLACES:
-            loaded = sys.modules.get(module)
+            loaded = sys.modules.get(f"{package}.{module}")
             kind = getattr(loaded, name, None)
             if kind is not None:
                 self.hub.patch(kind, "step", self._around_step)
@@ -100,7 +103,7 @@ class Environments(Observer):
         seen = self._watched.get(name)
         if seen is None:
             seen = self._watched[name] = _Watched(name)
-        observation, reward, terminated, truncated, _ = result
+        observation, reward, terminated, truncated = _five(result)
         seen.steps += 1
         stepping.all_steps().count += 1
         if hasattr(terminated, "__len__"):
@@ -199,6 +202,17 @@ class Environments(Observer):
         )  # fmt: skip
 
 
+def _five(result: Any) -> tuple[Any, Any, Any, Any]:
+    """What a step gave; before gym 0.26 one flag said that an episode ended, and the time limit stood beside it."""
+    if len(result) == 5:
+        return result[0], result[1], result[2], result[3]
+    observation, reward, done, info = result
+    cut = isinstance(info, dict) and bool(info.get("TimeLimit.truncated"))
+    if hasattr(done, "__len__"):  # several environments: which of them ran out of time stands in each one's own notes
+        return observation, reward, done, [False] * len(done)
+    return observation, reward, done and not cut, cut
+
+
 def _look(seen: _Watched, env: Any, observation: Any, action: Any, reward: Any) -> None:
     """The numbers of one step."""
     seen.looked += 1
@@ -214,7 +228,8 @@ def _look(seen: _Watched, env: Any, observation: Any, action: Any, reward: Any) 
             steps.marks.add(hash(observation.tobytes()))
     elif isinstance(observation, int) or hasattr(observation, "item"):
         steps.marks.add(int(observation))
-    space = getattr(env, "single_action_space", None) or getattr(env, "action_space", None)
+    # not asked of the environment: a wrapper of gymnasium 0.29 warns of what it passes on
+    space = vars(env).get("single_action_space") or getattr(env, "action_space", None)
     kinds = getattr(space, "n", None)
     if kinds is not None:
         seen.kinds = int(kinds)

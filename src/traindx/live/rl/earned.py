@@ -80,9 +80,15 @@ class Earned(Part):
         pair = next(
             ((name, one) for name, one in found.all("reward") if one.numel() > 1 and not one.requires_grad), None
         )
-        if pair is None or any(one.numel() == pair[1].numel() for _, one in found.all("return")):
+        if pair is None:
             return
         rewards = here(pair[1])
+        alike = [here(one) for _, one in found.all("return") if one.numel() == pair[1].numel()]
+        views = [one for one in alike if torch.equal(one.reshape(-1).to(rewards), rewards.reshape(-1))]
+        if len(views) < len(alike):
+            return  # rewards of single steps
+        # rewards by another name and in rows: one row is what one prompt earned
+        rewards = next((one for one in views if one.dim() == 2), rewards)
         size = _group_size(rewards, found)
         groups = rewards.reshape(-1, size) if size else rewards.reshape(1, -1)
         spread = groups.std(1)

@@ -107,9 +107,7 @@ def variables_of(frame: FrameType) -> Variables:
         for name, value in list(names.items())[:MOST_NAMES]:
             _take(found, name, value)
         if code.co_flags & _OPTIMIZED:
-            for name in code.co_names[:MOST_NAMES]:  # constants of the module that the function uses
-                if scalar_of(name) and name in frame.f_globals:
-                    _take(found, name, frame.f_globals[name])
+            _take_globals(found, code, frame.f_globals)
     finally:
         # The dictionary was made for us and would keep the variables' tensors alive; one that the script has asked
         # for itself, with locals(), is held by more than the frame, this name and the question.
@@ -118,6 +116,21 @@ def variables_of(frame: FrameType) -> Variables:
     if found.tensors or found.settings:
         found.where = place(code.co_filename, frame.f_lineno)
     return found
+
+
+def _take_globals(found: Variables, code: CodeType, known: Mapping[str, Any]) -> None:
+    """Settings of the module that a function uses, and what it keeps in a model of the module: `policy.rewards`."""
+    used = code.co_names[:MOST_NAMES]
+    for name in used:
+        value = known.get(name)
+        if scalar_of(name) and value is not None:
+            _take(found, name, value)
+        elif isinstance(value, torch.nn.Module):
+            found.modules.setdefault(name, value)
+            kept = vars(value)
+            for member in used:
+                if member in kept:
+                    _take(found, member, kept[member])
 
 
 def _take(found: Variables, name: str, value: Any, depth: int = 2) -> None:
@@ -131,10 +144,19 @@ def _take(found: Variables, name: str, value: Any, depth: int = 2) -> None:
         found.modules.setdefault(name, value)
         if name == "self" and depth:
             _take_members(found, value, depth)
+    elif isinstance(value, list) and value and hasattr(type(value[0]), "_fields"):
+        _take_records(found, value)
     elif isinstance(value, torch.Tensor) or role_of(name):
         _take_tensor(found, name, value)
     elif depth and (name in _HOLDERS or name.endswith(("batch", "data", "buffer", "args", "inputs", "minibatch"))):
         _take_members(found, value, depth)
+
+
+def _take_records(found: Variables, value: list[Any]) -> None:
+    """A list of named tuples, one a step: `SavedAction(log_prob, value)`."""
+    for number, name in enumerate(type(value[0])._fields if len(value) <= MOST_LISTED else ()):
+        if role_of(name) and all(type(one) is type(value[0]) for one in value):
+            _take_tensor(found, name, [one[number] for one in value])
 
 
 def _take_tensor(found: Variables, name: str, value: Any) -> None:

@@ -37,7 +37,11 @@ class Pulls(Part):
             first, second = graded(found, chosen), graded(found, rejected)
             if first is not None and second is not None and first[1].shape == second[1].shape:
                 wanted[chosen], wanted[rejected] = first, second
-        parts = found.parts.get("logprob", []) if "logprob" not in wanted else []
+        parts = found.parts.get("logprob", [])
+        if parts and ("logprob" not in wanted or wanted["logprob"][1].numel() == 1):
+            wanted.pop("logprob", None)  # the one that a loop over them met last
+        else:
+            parts = []
         if not wanted and not parts:
             return ""
         tensors = [tensor for _, tensor in wanted.values()] + parts
