@@ -23,7 +23,7 @@ from traindx.live.events.instrument import (
 from traindx.live.instruments import observers
 from traindx.live.measures.autopsy import risky
 from traindx.live.measures.routes import Routes
-from traindx.live.recording.store import Store
+from traindx.live.recording.store import Store, _identity
 from traindx.readers.find import find_runs
 
 
@@ -191,6 +191,7 @@ def test_a_disk_that_fills_up_costs_one_line(tmp_path: Path, capsys: pytest.Capt
     train(5)
     os.close(hub.store._file)
     hub.store._file = os.open("/dev/full", os.O_WRONLY)
+    hub.store._identity = _identity(hub.store._file)
     hub.write()
     train(20)
     hub.write()

@@ -12,7 +12,7 @@ import torch
 
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer
-from traindx.live.recording.store import Store
+from traindx.live.recording.store import Store, _identity
 from traindx.measurements import SCHEMA
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
@@ -166,10 +166,27 @@ def test_a_full_disk_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert not any(event.kind == "killed" for event in run.events)
 
 
+def test_a_script_that_closes_every_file_does_not_get_our_lines_into_its_own(tmp_path: Path) -> None:
+    store = Store(tmp_path / "r.traindx")
+    store.line("meta", schema=SCHEMA, pid=os.getpid())
+    store.flush()
+    os.close(store._file)
+    with open(tmp_path / "theirs", "w") as theirs:
+        assert theirs.fileno() == store._file
+        for step in range(20):
+            store.row(step, {"train_loss": 1.0 / (step + 1)})
+        store.flush()
+        store.end()
+        theirs.write("mine")
+    assert (tmp_path / "theirs").read_text() == "mine"
+    assert len(find_runs([tmp_path / "r.traindx"])[0].series["train_loss"]) == 20
+
+
 def test_an_error_of_the_disk_ends_the_recording_quietly(tmp_path: Path) -> None:
     store = Store(tmp_path / "r.traindx")
     os.close(store._file)
     store._file = os.open(os.devnull, os.O_RDONLY)
+    store._identity = _identity(store._file)
     store.row(1, {"train_loss": 1.0})
     store.flush()
     assert store.broken is not None

@@ -67,6 +67,44 @@ for step in range(20):
     train(1)
 print(handled, model[0].weight.sum().item())
 """
+# user code that answers in its own way, or changes something, when it is asked for anything
+ODD = """
+import os, tempfile
+from torch.nn.utils import parametrizations
+def digest(module): print([p.detach().double().sum().item() for p in module.parameters()])
+def fit(module, data=x, steps=12):
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    for step in range(steps):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(module(data), y).backward()
+        optimizer.step()
+    digest(module)
+class Talking(dict):
+    def values(self): print("values"); return dict.values(self)
+    def items(self): print("items"); return dict.items(self)
+    def __iter__(self): print("iter"); return dict.__iter__(self)
+class Model(torch.nn.Module):
+    def __init__(self): super().__init__(); self.layer = torch.nn.Linear(8, 2)
+    def forward(self, x): return self.layer(x)
+class OfDict(Model):
+    def forward(self, batch): return self.layer(dict.__getitem__(batch, "x"))
+class Property(Model):
+    weight = property(lambda self: (_ for _ in ()).throw(KeyboardInterrupt()))
+class Unhashable(Model):
+    def __eq__(self, other): return False
+    __hash__ = None
+    def parameters(self): return self.layer.parameters()
+spectral = torch.nn.Sequential(parametrizations.spectral_norm(torch.nn.Linear(8, 8)), torch.nn.ReLU(),
+                               parametrizations.spectral_norm(torch.nn.Linear(8, 2)))
+fit(spectral)  # each look at its weight is a step of its power iteration
+fit(OfDict(), Talking(x=x))
+fit(Property())
+fit(Unhashable())
+rows = torch.nn.EmbeddingBag(10, 2, sparse=True)
+fit(rows, torch.arange(64 * 3).reshape(64, 3) % 10)
+gone = tempfile.mkdtemp(); os.chdir(gone); os.rmdir(gone)
+fit(Model())
+"""
 ENVIRONMENT = {**os.environ, "TRAINDX_CASES": "off", "OMP_NUM_THREADS": "1"}
 
 
@@ -107,4 +145,11 @@ def test_errors_that_the_script_handles_stay_its_own(tmp_path: Path) -> None:
     assert bare.returncode == recorded.returncode == 0, recorded.stderr
     assert bare.stdout == recorded.stdout
     assert bare.stdout.startswith("100 ")
+    assert recorded.stderr == bare.stderr
+
+
+def test_odd_code_of_the_user_is_not_asked(tmp_path: Path) -> None:
+    bare, recorded = both(tmp_path, ODD)
+    assert bare.returncode == recorded.returncode == 0, recorded.stderr
+    assert recorded.stdout == bare.stdout
     assert recorded.stderr == bare.stderr

@@ -10,6 +10,7 @@ from torch.nn.modules import module as torch_module
 from torch.nn.modules.loss import _Loss
 
 from traindx.live.host.compiling import Compiling
+from traindx.live.host.patches import shielded
 
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
@@ -58,8 +59,10 @@ class Calls:
 
     def _install(self) -> None:
         self._hooks = [
-            torch_module.register_module_forward_pre_hook(self._enter),
-            torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
+            torch_module.register_module_forward_pre_hook(shielded(self._enter, self._hub.fault)),
+            torch_module.register_module_forward_hook(
+                shielded(self._leave, self._hub.fault), with_kwargs=True, always_call=True
+            ),
         ]
 
     def forget(self) -> None:
@@ -81,8 +84,8 @@ class Calls:
 
     def _enter(self, module: torch.nn.Module, args: Any) -> None:
         hub = self._hub
-        if torch.compiler.is_compiling() or hub.inside:
-            return
+        if torch.compiler.is_compiling() or hub.inside or type(module).__hash__ is None:
+            return  # torch itself cannot list the layers of a model without a hash: they are models of their own
         outermost = self._depth == 0 and not hub.sampling_calls and id(module) not in hub.models
         if outermost and not isinstance(module, _Loss):
             hub.register(module)
@@ -103,7 +106,7 @@ class Calls:
 
     def _leave(self, module: torch.nn.Module, args: Any, *rest: Any) -> None:
         hub = self._hub
-        if torch.compiler.is_compiling() or hub.inside or self._depth == 0:
+        if torch.compiler.is_compiling() or hub.inside or self._depth == 0 or type(module).__hash__ is None:
             return
         self._depth -= 1
         returned = returned_by(rest)

@@ -32,8 +32,8 @@ from traindx.live.events.scaling import around_scale, unscaled
 from traindx.live.events.step_buffer import StepBuffer
 from traindx.live.host.bootstrap import after_import
 from traindx.live.host.forks import leave_children_alone
-from traindx.live.host.modes import outside_modes, profiled
-from traindx.live.host.patches import Patches
+from traindx.live.host.modes import beside_fakes, outside_modes, profiled
+from traindx.live.host.patches import Patches, shielded
 from traindx.live.host.release import release
 from traindx.live.host.saying import say
 from traindx.live.host.threads import single_threaded
@@ -64,7 +64,8 @@ class Hub(Records):
         self.aside: StepsAside | None = None  # goes away together with the hooks
         self.known = Known(self._announce_models_freed)
         self.models = self.known.models  # whole models that are alive, by id
-        self.patches = Patches()
+        self.patches = Patches(self.fault)
+        self._faulty = False
         self._buffering = False  # steps are noted, and told together
         self._step_buffer = StepBuffer()
         self._observers: list[Observer] = [kind(self) for kind in observers]
@@ -205,8 +206,8 @@ class Hub(Records):
             self._tell(((observer, call),), arguments)
 
     def _tell(self, handlers: Handlers, arguments: tuple[Any, ...]) -> None:
-        if torch._C._get_tracing_state():
-            return  # whatever an observer computes would become part of the graph that the script is tracing
+        if torch._C._get_tracing_state() or beside_fakes():
+            return  # whatever an observer computes would become part of a graph, or have no numbers
         began = time.perf_counter()
         self._inside = True
         try:
@@ -263,6 +264,14 @@ class Hub(Records):
             raise error
         self.warn(f"{type(observer).__name__} stopped watching ({type(error).__name__}: {error})")
 
+    def fault(self, error: Exception) -> None:
+        """A patch or a hook has failed and is left out from now on: one line, whatever else fails after it."""
+        if os.environ.get("TRAINDX_DEBUG"):
+            raise error
+        if not self._faulty:
+            self._faulty = True
+            self.warn(f"a part of the recording failed and is left out ({type(error).__name__}: {error})")
+
     def _give_up(self, reason: str) -> None:
         """Nothing can be recorded any more: one line, and the training goes on alone."""
         self.warn(reason)
@@ -300,8 +309,8 @@ class Hub(Records):
         self.patch(DataLoader, "__iter__", self._around_loader)
         self._calls.attach()
         for handle in (
-            torch_optimizer.register_optimizer_step_pre_hook(self._before_step),
-            torch_optimizer.register_optimizer_step_post_hook(self._after_step),
+            torch_optimizer.register_optimizer_step_pre_hook(shielded(self._before_step, self.fault)),
+            torch_optimizer.register_optimizer_step_post_hook(shielded(self._after_step, self.fault)),
         ):
             self.patches.add(handle.remove)
         for observer in self._observers:

@@ -22,14 +22,24 @@ class Known:
         self.met = 0
         self.waiting = False  # a farewell is still to be said
         self._freed = freed
+        self._closed: dict[int, weakref.ref[torch.nn.Module]] = {}
         self._names: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}  # of layers, by id
         self._trainable: dict[int, weakref.ref[torch.nn.Module]] = {}
 
     def register(self, model: torch.nn.Module) -> None:
+        """Know it and its layers. One whose layers cannot be listed, such as one without a hash, stays unknown."""
+        closed = self._closed.get(id(model))
+        if closed is not None and closed() is model:
+            return
+        try:
+            layers = list(model.named_modules())
+        except Exception:
+            self._closed[id(model)] = weakref.ref(model)
+            return
         self.models[id(model)] = model
         self.met += 1
         prefix = "" if len(self.models) == 1 else f"{type(model).__name__}."
-        for name, layer in model.named_modules():
+        for name, layer in layers:
             if self._name(layer) is None:
                 known = f"{prefix}{name}" if name else type(model).__name__
                 self._names[id(layer)] = (weakref.ref(layer, partial(self._forget, id(layer))), known)
@@ -40,7 +50,7 @@ class Known:
         return self._name(module) or type(module).__name__
 
     def clear(self) -> None:
-        for held in (self.models, self._names, self._trainable):
+        for held in (self.models, self._closed, self._names, self._trainable):
             held.clear()
 
     def retry(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from traindx.live.host.patches import shielded
+
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
@@ -14,16 +16,17 @@ class Timed:
 
     def __init__(self, hub: Hub, loader: Any, iterator: Any) -> None:
         self._hub, self._loader, self._iterator = hub, loader, iterator
+        self._look, self._batch = shielded(hub.look_for_update, hub.fault), shielded(hub.batch, hub.fault)
 
     def __iter__(self) -> Timed:
         return self
 
     def __next__(self) -> Any:
         if self._hub.by_hand.pending:
-            self._hub.look_for_update()
+            self._look()
         began = time.perf_counter()
         batch = next(self._iterator)
-        self._hub.batch(batch, self._loader, time.perf_counter() - began)
+        self._batch(batch, self._loader, time.perf_counter() - began)
         return batch
 
     def __len__(self) -> int:

@@ -71,4 +71,21 @@ def own_line() -> str:
 
 @lru_cache(maxsize=1024)
 def place(path: str, line: int) -> str:
-    return f"{os.path.relpath(path) if path.startswith(os.getcwd()) else path}:{line}"
+    return f"{from_here(path)}:{line}"
+
+
+def absolute(path: str) -> str:
+    """The path from the root, where that can be told: the working directory may be gone."""
+    try:
+        return os.path.abspath(path)
+    except OSError:
+        return path
+
+
+def from_here(path: str) -> str:
+    """The path as seen from the working directory, which may be gone."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        return path
+    return os.path.relpath(path, here) if path.startswith(here + os.sep) else path

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.host.patches import Patches
+from traindx.live.host.patches import Patches, silently
 
 SILENT, WARNING = 0, 1  # modes of torch.cuda.set_sync_debug_mode
 TEXT = re.compile("called a synchronizing CUDA operation")  # what torch warns with
@@ -45,7 +45,7 @@ class Syncs:
         if _mode() != SILENT:
             self.theirs = True
             return
-        self._patches = patches = Patches()
+        self._patches = patches = Patches(silently)
         patches.wrap(warnings, "_showwarnmsg", self._around_show)
         patches.wrap(warnings, "_add_filter", self._around_filter)
         # not by `filterwarnings`: that would make Python forget which warnings it has shown already

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import _disable_current_modes
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import _disable_current_modes, _get_current_dispatch_mode_stack
 
 _NOTHING: AbstractContextManager[Any] = nullcontext()
 _functions = torch._C._len_torch_function_stack
@@ -18,6 +19,11 @@ _profiled = torch._C._autograd._profiler_enabled
 def profiled() -> bool:
     """Whether the user's profiler is at work: whatever we compute now would stand in his table."""
     return bool(_profiled())
+
+
+def beside_fakes() -> bool:
+    """Whether the script works on tensors without numbers (`FakeTensorMode`), to trace or to count."""
+    return bool(_dispatch()) and any(isinstance(one, FakeTensorMode) for one in _get_current_dispatch_mode_stack())
 
 
 def outside_modes() -> AbstractContextManager[Any]:

@@ -1,11 +1,18 @@
-"""Patching somebody else's functions so that they cannot tell, and undoing all of it."""
+"""Patching somebody else's functions so that they cannot tell, and undoing all of it. A fault of ours in a patch or a
+hook never reaches the one who called: he gets what the function itself gave or raised, and what failed is not asked
+again."""
 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+
+import torch
+
+Fault = Callable[[Exception], None]  # is told of what failed
 
 # `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in
 # their file name. A wrapper that has them too does not shift the line that a warning of the wrapped function is
@@ -20,10 +27,108 @@ def hide(wrapper: Callable[..., Any]) -> None:
         wrapper.__code__ = code.replace(co_filename=code.co_filename + _UNCOUNTED)
 
 
+def silently(error: Exception) -> None:
+    """For patches that nobody would miss."""
+
+
+def shielded(call: Callable[..., Any], fault: Fault) -> Callable[..., Any]:
+    """A hook of ours whose own faults end in `fault`."""
+    failed: list[bool] = []
+
+    def hook(*args: Any, **kwargs: Any) -> Any:
+        if failed:
+            return None
+        try:
+            return call(*args, **kwargs)
+        except Exception as error:
+            failed.append(True)
+            fault(error)
+        return None
+
+    return hook
+
+
+class _Call:
+    """What became of the library's function in one call of its patch."""
+
+    __slots__ = ("began", "done", "error", "result")
+
+    def __init__(self) -> None:
+        self.began = self.done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+
+
+def _patch(
+    original: Callable[..., Any], around: Callable[[Callable[..., Any]], Callable[..., Any]], fault: Fault
+) -> Callable[..., Any]:
+    """What stands in the function's place: `around(original)`, whose own faults are not the caller's."""
+    here = threading.local()  # the call that this thread is in
+    noted = _noted(original, here)
+    functools.update_wrapper(noted, original)
+    inner = around(noted)
+    patched = _patched(original, inner, here, fault)
+    for function in (noted, inner, patched):
+        hide(function)
+    functools.update_wrapper(patched, original)
+    return patched
+
+
+def _noted(original: Callable[..., Any], here: threading.local) -> Callable[..., Any]:
+    """The library's function; what became of it in the present call is noted."""
+
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        call: _Call | None = None if torch.compiler.is_compiling() else getattr(here, "call", None)
+        if call is None or call.began:
+            return original(*args, **kwargs)
+        call.began = True
+        try:
+            call.result = original(*args, **kwargs)
+        except BaseException as error:
+            call.error = error
+            raise
+        call.done = True
+        return call.result
+
+    return noted
+
+
+def _patched(
+    original: Callable[..., Any], inner: Callable[..., Any], here: threading.local, fault: Fault
+) -> Callable[..., Any]:
+    failed: list[bool] = []
+
+    def patched(*args: Any, **kwargs: Any) -> Any:
+        if failed:
+            return original(*args, **kwargs)
+        if torch.compiler.is_compiling():
+            return inner(*args, **kwargs)
+        outer, call = getattr(here, "call", None), _Call()
+        here.call = call
+        try:
+            return inner(*args, **kwargs)
+        except Exception as error:
+            if error is call.error:
+                raise
+            failed.append(True)
+            fault(error)
+            if call.done:
+                return call.result
+            if call.error is not None:
+                raise call.error from None
+        finally:
+            call.error = call.result = None  # nothing is kept alive by what an error refers to
+            here.call = outer
+        return original(*args, **kwargs)
+
+    return patched
+
+
 class Patches:
     """Every replaced attribute, in order, so that all of them can be put back."""
 
-    def __init__(self) -> None:
+    def __init__(self, fault: Fault) -> None:
+        self._fault = fault
         self._undo: list[Callable[[], None]] = []
         self._functions: dict[
             tuple[ModuleType, str], tuple[Any, Any]
@@ -35,9 +140,7 @@ class Patches:
         original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
         if original is None:
             return
-        replaced = around(original)
-        hide(replaced)
-        functools.update_wrapper(replaced, original)
+        replaced = _patch(original, around, self._fault)
         setattr(owner, name, replaced)
         if isinstance(owner, ModuleType):
             first, last = self._functions.get((owner, name), (original, original))

@@ -65,4 +65,7 @@ def _place(error: BaseException) -> str:
     if not places:
         return ""
     path, line = ([place for place in places if not place[0].startswith(libraries)] or places)[-1]
-    return f"{os.path.relpath(path) if path.startswith(os.getcwd() + os.sep) else path}:{line}"
+    with contextlib.suppress(OSError):  # the working directory may be gone
+        here = os.getcwd()
+        return f"{os.path.relpath(path, here) if path.startswith(here + os.sep) else path}:{line}"
+    return f"{path}:{line}"

@@ -14,6 +14,7 @@ from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer, on_deep_steps
 from traindx.live.events.naming import optimized
 from traindx.live.measures.rows import near, watchable
+from traindx.live.measures.tensors import weight_of
 from traindx.measurements import EmbeddingRows
 
 MAX_TABLES = 4
@@ -98,7 +99,8 @@ class EmbeddingRowsObserver(Observer):
         if not self.hub.grad or not isinstance(module, torch.nn.Embedding) or not args:
             return
         ids = args[0]
-        if not isinstance(ids, torch.Tensor) or not watchable(ids) or not watchable(module.weight):
+        weight = weight_of(module)
+        if not isinstance(ids, torch.Tensor) or not watchable(ids) or weight is None or not watchable(weight):
             return
         table = self._tables.get(id(module))
         if table is None or table.layer() is not module:
@@ -109,7 +111,7 @@ class EmbeddingRowsObserver(Observer):
         inside = near(ids).reshape(-1)
         table.used[inside[(inside >= 0) & (inside < len(table.used))]] = True
         if self.hub.step == table.since:
-            self._keep(table, module.weight)
+            self._keep(table, weight)
 
     def _keep(self, table: _Table, weight: torch.Tensor) -> None:
         """Rows added in this process first: of the others a few are enough."""
@@ -141,8 +143,9 @@ class EmbeddingRowsObserver(Observer):
     def _measure(self) -> None:
         for table in self._tables.values():
             layer = table.layer()
-            if isinstance(layer, torch.nn.Embedding) and table.first and self.hub.step > table.since:
-                self._measure_table(table, layer.weight)
+            weight = weight_of(layer) if isinstance(layer, torch.nn.Embedding) else None
+            if weight is not None and table.first and self.hub.step > table.since:
+                self._measure_table(table, weight)
 
     def _measure_table(self, table: _Table, weight: torch.Tensor) -> None:
         rows = list(table.first)
@@ -192,7 +195,7 @@ class EmbeddingRowsObserver(Observer):
         learns = None
         for model in self.hub.models.values():
             for layer in model.modules():
-                head = getattr(layer, "weight", None) if isinstance(layer, torch.nn.Linear) else None
+                head = weight_of(layer) if isinstance(layer, torch.nn.Linear) else None
                 if head is not None and len(head) == len(weight):
                     learns = bool(head.requires_grad and id(head) in self._held)
         return learns

@@ -14,6 +14,7 @@ from traindx.live.events.naming import model_parameters, optimized
 from traindx.live.measures.low_rank import pairs_in
 from traindx.live.measures.norms import norms_of
 from traindx.live.measures.rows import watchable
+from traindx.live.measures.tensors import weight_of
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import InitialScales, InitialUnits, InitialZeros
 
@@ -64,7 +65,7 @@ class Initialisation(Observer):
     def _matrices(self, held: set[int]) -> list[_Matrix]:
         """The weight matrices that are about to be trained, with their fan-in, in the order of the model."""
         layers = self._layers()
-        owners = {id(layer.weight): layer for layer in layers if isinstance(layer, LAYERS)}
+        owners = {id(weight_of(layer)): layer for layer in layers if isinstance(layer, LAYERS)}
         recurrent = {id(p) for layer in layers if isinstance(layer, RECURRENT) for p in layer.parameters(recurse=False)}
         vectors = {id(p) for layer in layers if isinstance(layer, torch.nn.Embedding) for p in layer.parameters()}
         # one of an adapter's two is zero on purpose, the other is sized for the rank and not for a layer

@@ -24,6 +24,7 @@ from traindx.live.measures.low_rank import pairs_in
 from traindx.live.measures.norms import norms_of
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.silent import SilentOptimizers
+from traindx.live.measures.tensors import weight_of
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import (
     FrozenParameters,
@@ -210,12 +211,13 @@ class Parameters(Observer):
         layers = list(self._layers_in_training())
         matrices = [p for layer in layers if isinstance(layer, LAYERS) for p in self._matrices_of(layer)]
         tables = [
-            layer.weight
+            weight
             for layer in layers
             if isinstance(layer, torch.nn.Embedding)
-            and id(layer.weight) in self._called
-            and self._never_learnt(layer.weight)
-            and watchable(layer.weight)
+            and (weight := weight_of(layer)) is not None
+            and id(weight) in self._called
+            and self._never_learnt(weight)
+            and watchable(weight)
         ][:MAX_TABLES]
         if not matrices and not tables:
             return

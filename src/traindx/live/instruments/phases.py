@@ -18,7 +18,7 @@ from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps_and_evaluation
 from traindx.live.events.numbered import numbered
 from traindx.live.measures.rows import watchable
-from traindx.live.measures.tensors import first_input, wants_gradients
+from traindx.live.measures.tensors import first_input, wants_gradients, weight_of
 from traindx.measurements import EvaluationModes, StrongestDropout, UpdateModes
 
 _DROPOUT = torch.nn.modules.dropout._DropoutNd
@@ -143,10 +143,10 @@ class Phases(Observer):
     on_sampled_call = on_forward
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
-        weight = getattr(module, "weight", None)
+        weight = weight_of(module)
         if self.hub.step == 0 and isinstance(module, _RECURRENT):
             self._layer_calls[id(module)] += MANY
-        elif self.hub.step == 0 and isinstance(weight, torch.Tensor) and weight.dim() >= 2 and weight.requires_grad:
+        elif self.hub.step == 0 and weight is not None and weight.dim() >= 2 and weight.requires_grad:
             self._layer_calls[id(module)] += 1
 
     @on_deep_steps_and_evaluation

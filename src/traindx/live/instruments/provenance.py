@@ -15,7 +15,7 @@ import torch
 from traindx.live.events.criteria import REGRESSION
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps
-from traindx.live.events.places import own_frame, place
+from traindx.live.events.places import absolute, own_frame, place
 from traindx.live.host.bootstrap import TRACE
 from traindx.live.measures.statements import statements_of
 from traindx.live.measures.tensors import tensors_in
@@ -255,7 +255,7 @@ class Where(Observer):
             + [line for _, line in self._lines.known.values()]
         )
         paths += dict.fromkeys(line.rpartition(":")[0] for line in named if line)
-        for path in dict.fromkeys(os.path.abspath(one) for one in paths):
+        for path in dict.fromkeys(map(absolute, paths)):
             if path in self._written or len(self._written) >= MAX_FILES:
                 continue
             self._written.add(path)

@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, SequentialSampler
 
 from traindx.live.events.hub import Hub, user_line
 from traindx.live.events.instrument import Observer, on_every_step
+from traindx.live.events.places import absolute
 from traindx.live.recording.values import Number
 from traindx.measurements import ResumedTraining
 
@@ -230,7 +231,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _folder(file: Any) -> str:
-    return os.path.dirname(os.path.abspath(file)) if isinstance(file, str | os.PathLike) else ""
+    return os.path.dirname(absolute(os.fspath(file))) if isinstance(file, str | os.PathLike) else ""
 
 
 def _order_of(loader: Any, seeded: bool) -> dict[str, Any]:

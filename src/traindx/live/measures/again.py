@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_module
 
+from traindx.live.measures.tensors import entries
+
 
 def states_of(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor) -> torch.Tensor | None:
     """The last layer's output with one row for each token, from a call of the model."""
@@ -42,7 +44,7 @@ def exchanged(value: Any, old: torch.Tensor, new: torch.Tensor) -> Any:
 
 def each(value: Any, change: Callable[[Any], Any]) -> Any:
     if isinstance(value, dict):
-        return {key: change(member) for key, member in value.items()}
+        return {key: change(member) for key, member in entries(value)}
     return type(value)(change(member) for member in value) if type(value) in (tuple, list) else value
 
 

@@ -76,6 +76,15 @@ def risky(loss: torch.Tensor, most: int = MOST_NODES) -> Iterator[tuple[Any, Ope
 
 
 def operand_of(node: Any) -> Operand | None:
+    """What a node of the graph divides by, takes the logarithm of, …; nothing where it does not keep that: nodes of
+    second derivatives have the names of the first, and graphs are freed."""
+    try:
+        return _kept_by(node)
+    except (AttributeError, RuntimeError):
+        return None
+
+
+def _kept_by(node: Any) -> Operand | None:
     name = node.name()
     if name in LOGS:
         return Operand(LOGS[name], node._saved_self.detach())

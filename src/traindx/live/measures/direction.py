@@ -30,7 +30,7 @@ class Direction:
             return
         held = [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
         self._before = [
-            (p, _few(p).clone(), _few(p.grad).clone()) for p in held[:WEIGHTS] if watchable(p) and watchable(p.grad)
+            (p, _few(p).clone(), _few(p.grad).clone()) for p in held[:WEIGHTS] if _is_plain(p) and _is_plain(p.grad)
         ]
 
     def after(self) -> None:
@@ -46,6 +46,10 @@ class Direction:
         sizes = float(gradient.norm() * change.norm())
         if sizes > 0:
             self.cosines.append(float((gradient * change).sum()) / sizes)
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return watchable(tensor) and tensor.layout == torch.strided and not tensor.is_complex()
 
 
 def _few(tensor: torch.Tensor) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,16 +11,34 @@ _DEPTH = 4  # batches nest tuples in dicts in tuples; deeper is not data
 _LENGTH = 64  # members of a container that are looked at
 
 
+def entries(value: Mapping[Any, Any]) -> ItemsView[Any, Any]:
+    """The keys and members of a mapping: a dictionary's own, whatever a subclass of the user's does when it is asked
+    for them."""
+    return dict.items(value) if isinstance(value, dict) else value.items()
+
+
 def tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[torch.Tensor]:
     """Every tensor in nested tuples, lists, mappings and plain dataclass-like outputs, in order."""
     if isinstance(value, torch.Tensor):
         yield value
     elif depth and isinstance(value, Mapping):
-        for member in list(value.values())[:_LENGTH]:
+        for _, member in list(entries(value))[:_LENGTH]:
             yield from tensors_in(member, depth - 1)
     elif depth and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         for member in value[:_LENGTH]:
             yield from tensors_in(member, depth - 1)
+
+
+def weight_of(module: torch.nn.Module) -> torch.Tensor | None:
+    """The weight that a layer holds, or what a parametrisation computes it from. What a property computes is not asked
+    for: that of a spectral norm changes the model."""
+    held = dict(module.named_parameters(recurse=False)).get("weight", module.__dict__.get("weight"))
+    if isinstance(held, torch.Tensor):
+        return held
+    computed = dict(module.named_children()).get("parametrizations")
+    origin = dict(computed.named_children()).get("weight") if computed is not None else None
+    found = dict(origin.named_parameters(recurse=False)) if origin is not None else {}
+    return found.get("original", found.get("original0"))
 
 
 def first_input(args: Any, kwargs: Any) -> torch.Tensor | None:

@@ -13,6 +13,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 from traindx.live.events.hub import Hub
 from traindx.live.events.places import user_frame
 from traindx.live.measures.rows import watchable
+from traindx.live.measures.tensors import entries
 
 MOST_BYTES = 50 << 20  # of one batch
 MOST_INDICES = 1 << 16
@@ -89,7 +90,9 @@ def keep_batch(hub: Hub, name: str, contents: Mapping[str, Any]) -> str | None:
 def _bytes(value: Any) -> int:
     if isinstance(value, torch.Tensor):
         return value.nbytes
-    members = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    if isinstance(value, Mapping):
+        return sum(_bytes(member) for _, member in entries(value))
+    members = value if isinstance(value, list | tuple) else ()
     return sum(_bytes(member) for member in members)
 
 
@@ -97,7 +100,7 @@ def _on_host(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
         return value.detach().cpu().clone()  # without the rest of the storage that a slice is cut from
     if isinstance(value, Mapping):
-        return {str(key): _on_host(member) for key, member in value.items()}
+        return {str(key): _on_host(member) for key, member in entries(value)}
     if isinstance(value, list | tuple):
         return [_on_host(member) for member in value]
     return value

@@ -36,6 +36,7 @@ END_WITHIN = 1 << 16  # bytes from the end of a file: findings of probes may fol
 LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
 SCRUBBED = frozenset({"meta", "config", "event", "fact"})  # kinds of lines that hold words of the user's
 MOST_TOGETHER = 64  # trainings of one command that are told apart
+APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 MOST_WAITING = 4 << 20  # bytes that are kept until a full disk has room again
 
@@ -55,6 +56,7 @@ class Store:
         self._dropped = 0
         self._last = time.monotonic()
         self._file: int | None = None
+        self._identity: tuple[int, int] | None = None
         self.folder, self.path = folder, folder / f"rank-{rank}.jsonl"
         try:
             self._open()
@@ -66,9 +68,9 @@ class Store:
         number, folder = 1, self.folder
         while self._file is None:
             self.folder.mkdir(parents=True, exist_ok=True)
-            file = for_owner(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0))
+            file = for_owner(self.path, APPEND)
             if number >= MOST_TOGETHER or _is_free(file):
-                self._file = file
+                self._file, self._identity = file, _identity(file)
             else:
                 os.close(file)
                 number += 1
@@ -110,12 +112,23 @@ class Store:
         if self._file is None or self.broken is not None:
             return
         try:
+            self._hold()
             while self._waiting:
                 del self._waiting[: os.write(self._file, self._waiting)]
             self.full = False
         except OSError as error:
             self.full = error.errno in NO_ROOM
             self.broken = None if self.full else f"cannot write {self.path}: {error.strerror or error}"
+
+    def _hold(self) -> None:
+        """A script may close every file there is, and its next one gets our number: the file is opened again."""
+        try:
+            held = self._identity == _identity(self._file)
+        except OSError:
+            held = False
+        if not held:
+            self._file = for_owner(self.path, APPEND)
+            self._identity = _identity(self._file)
 
     def _queue(self) -> None:
         """Put the lines behind those that the disk had no room for. Where those are too many already, these are
@@ -150,6 +163,7 @@ class Store:
         self.flush()
         if self._file is not None:
             try:
+                self._hold()
                 os.close(self._file)
             except OSError as error:
                 self.broken = self.broken or f"cannot write {self.path}: {error}"
@@ -159,6 +173,11 @@ class Store:
 def for_owner(path: str | Path, flags: int) -> int:
     """Open a file that only its owner may read: settings and messages are nobody else's business."""
     return os.open(path, flags, 0o600)
+
+
+def _identity(file: int | None) -> tuple[int, int] | None:
+    state = os.fstat(file) if file is not None else None
+    return (state.st_dev, state.st_ino) if state is not None else None
 
 
 def _is_free(file: int) -> bool:

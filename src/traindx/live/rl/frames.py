@@ -13,6 +13,7 @@ import torch
 
 from traindx.live.events.places import outer, place, user_frame
 from traindx.live.measures.rows import watchable
+from traindx.live.measures.tensors import entries
 from traindx.live.rl.roles import TELLING, role_of, scalar_of
 
 MOST_FRAMES = 8  # functions that wait for each other, from the call of `backward` outwards
@@ -192,7 +193,7 @@ def _take_members(found: Variables, value: Any, depth: int) -> None:
             members = {**members, **value._modules}
     else:
         return
-    for name, member in list(members.items())[: 2 * MOST_MEMBERS]:
+    for name, member in list(entries(members))[: 2 * MOST_MEMBERS]:
         if isinstance(name, str):
             _take(found, name, member, depth - 1)
 

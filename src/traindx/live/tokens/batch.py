@@ -15,6 +15,7 @@ import torch
 
 from traindx.live.events.instrument import Criterion
 from traindx.live.measures.rows import watchable
+from traindx.live.measures.tensors import entries
 
 MAX_ROWS = 16  # of a batch that are looked at,
 MAX_KEPT = 4  # and whose losses are taken
@@ -131,7 +132,7 @@ def from_labels(
         return None
     rows, length = labels.shape
     width = length if shifted else length - 1
-    given = output.items() if isinstance(output, Mapping) else ()
+    given = entries(output) if isinstance(output, Mapping) else ()
     each = next((one for name, one in given if name == "log_probs" and _is_number_each(one, rows, width)), None)
     if each is None:
         return None
