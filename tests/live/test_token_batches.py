@@ -16,7 +16,7 @@ pytest.importorskip("transformers")
 OF_TOKENS = {
     "no-counted-tokens", "answers-cut-off", "eos-never-counted", "prompt-dominates-loss", "special-tokens-doubled",
     "template-differs", "padding-on-the-wrong-side", "documents-not-separated", "positions-not-restarted",
-    "padding-in-loss", "targets-not-next-token", "validation-seen-in-training", "data-in-order",
+    "padding-in-loss", "targets-not-next-token", "validation-seen-in-training", "data-in-order", "padding-attended",
 }  # fmt: skip
 
 HEAD = """
@@ -91,7 +91,25 @@ def batch():
 """
 )
 
+LEFT = CHAT.replace(" for _, labels in chosen])", ' for _, labels in chosen], side="left")')
+JOINED = """
+tok = lm.tokenizer(template=None); model = lm.llama(len(tok))
+stream, labels = [], []
+for ask, answer in lm.pairs(300):
+    ask, answer = tok(f"Question: {ask} Answer:")["input_ids"], tok(" " + answer)["input_ids"]
+    stream += ask + answer; labels += [-100] * len(ask) + answer
+def batch():
+    places = [random.randrange(len(stream) - 160) for _ in range(8)]
+    return {"input_ids": torch.tensor([stream[at:at + 160] for at in places]),
+            "labels": torch.tensor([labels[at:at + 160] for at in places])}
+"""
+
 FAULTS = {
+    "padding before the samples is attended to": (
+        "padding-attended",
+        LEFT + "whole = batch\ndef batch():\n    return {k: v for k, v in whole().items() if k != 'attention_mask'}",
+    ),
+    "windows over joined samples, and nothing between them": ("documents-not-separated", JOINED),
     "the end is masked with the padding": (
         "eos-never-counted",
         CHAT.replace("lm.tokenizer()", "lm.tokenizer(pad_is_eos=True)")
@@ -149,6 +167,7 @@ def batch():
     ),
 }  # fmt: skip
 SOUND = {
+    "padding before the samples is hidden": LEFT,
     "answers of a chat": CHAT,
     "prompts counted, long answers": CHAT.replace("chats(tok)", "chats(tok, answer_sentences=(5, 9))")
     + "data = [(ids, ids) for ids, _ in data]",

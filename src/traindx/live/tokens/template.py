@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 ASK, ANSWER, AGAIN, LAST = "QUESTIONONE", "ANSWERONE", "QUESTIONTWO", "ANSWERTWO"  # contents that no template has
 _BEGINS = r"(?:^|[\n>\]]|[.?!;][ \t]?)\s*"  # of a line, behind a special token, or behind the sentence before
+_BEFORE = " \t\n>].?!;"  # what that may take in, and is no part of a marker
 # What stands before answers in formats that are written by hand, with what stands before the next question.
 FORMATS = (
     (re.compile(r"<\|im_start\|>\s*assistant\s*"), re.compile(r"<\|im_start\|>\s*(?:user|system)|<\|im_end\|>")),
@@ -87,8 +88,8 @@ def answers_in(text: str, template: Template | None) -> Found | None:
         # the marker of an answer alone may be a word of a text; with that of a question before it, it is a format
         if spans and asked is not None and (asked.start() < spans[0][0] or "|" in opening.pattern[:8]):
             marker = opening.search(text)
-            begins = tuple(match.start() for match in closing.finditer(text))
-            return Found(spans, marker.group().strip() if marker is not None else "", False, begins)
+            begins = tuple(match.end() - len(match.group().lstrip(_BEFORE)) for match in closing.finditer(text))
+            return Found(spans, marker.group().lstrip(_BEFORE).strip() if marker is not None else "", False, begins)
     return None
 
 
