@@ -263,3 +263,11 @@ def test_connections_are_bounded_and_slow_clients_closed(
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_an_empty_directory_says_what_to_do(tmp_path: Path) -> None:
+    from traindx.server.pages import index
+
+    empty = Shelf(tmp_path, executor_for("local", workers=1))
+    empty.look_again()
+    assert "Record a training in this directory with <code>traindx run train.py</code>" in index(empty)

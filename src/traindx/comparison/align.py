@@ -125,7 +125,7 @@ def _choose(measures: Sequence[Measure], table: Table) -> tuple[Alignment, str]:
         return "row", "the logs count nothing, so their n-th values are laid over each other"
     if axis == "step" and "batch_size" in table.names:
         return "step", "all count steps; batch sizes differ, so equal steps are not equally many samples"
-    return axis, f"all count {axis}s"
+    return axis, ""
 
 
 def _placed(measure: Measure | None, axis: Alignment) -> Floats:

@@ -10,12 +10,17 @@ from zlib import crc32
 from traindx.reporters.html.document import SCRIPTS, asset, document, policy, style
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.report import Case, run_section
+from traindx.reporters.html.verdict import in_code
 from traindx.reporters.wording import VERDICT_WORD, amount, percent, run_name
 from traindx.server.shelf import Opened, Shelf
 from traindx.version import __version__
 
 ASSETS = Path(__file__).parent / "assets"
 ROWS_WITHOUT_SCRIPT = 100
+EMPTY = (
+    "Record a training in this directory with `traindx run train.py`, or start `traindx serve` where your logs lie. "
+    "Runs appear here by themselves."
+)
 STYLE = style() + (ASSETS / "dashboard.css").read_text(encoding="utf-8")
 SCRIPT = asset(*SCRIPTS) + (ASSETS / "dashboard.js").read_text(encoding="utf-8")
 POLICY = policy(STYLE, SCRIPT, "'self'") + "; frame-ancestors 'none'"
@@ -57,6 +62,7 @@ def index(shelf: Shelf) -> str:
             "section",
             tag("div", tag("h1", "Runs"), tag("span", str(shelf.folder), class_="mono soft"), class_="name"),
             tag("p", _tally(rows), class_="lead", data_tally=True, aria_live="polite"),
+            tag("p", in_code(EMPTY), class_="soft", data_empty=True, hidden=bool(rows)),
             tag(
                 "div",
                 tag("label", tag("span", "filter", class_="unseen"),
@@ -88,7 +94,7 @@ def _tally(rows: list[dict[str, Any]]) -> str:
     parts = [f"{count} {word}" for word, count in amounts.items() if count and word != "waiting"]
     parts += [f"{live} in progress"] if live else []
     parts += [f"{amounts['waiting']} still to be read"] if amounts["waiting"] else []
-    return f"{amount(len(rows), 'run')}: {', '.join(parts) or 'nothing yet'}"
+    return f"{amount(len(rows), 'run')}: {', '.join(parts) or 'none found here yet'}"
 
 
 def _row(row: dict[str, Any]) -> Html:

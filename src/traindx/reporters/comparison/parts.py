@@ -30,7 +30,8 @@ def title(comparison: Comparison) -> str:
 
 
 def aligned(comparison: Comparison) -> str:
-    return f"by {comparison.alignment}: {clean(comparison.alignment_why)}"
+    why = f": {clean(comparison.alignment_why)}" if comparison.alignment_why else ""
+    return f"by {comparison.alignment}{why}"
 
 
 class Labels:

@@ -79,9 +79,10 @@ class Table {
     this.button.textContent = this.chosen.size > 1 ? `compare ${this.chosen.size} runs` : 'compare chosen';
     const tally = word => this.rows.filter(row => word === 'live' ? row.live : row.verdict === word).length;
     const parts = [['unhealthy', 'unhealthy'], ['inconclusive', 'inconclusive'], ['healthy', 'healthy'], ['live', 'in progress'], ['waiting', 'still to be read']].map(([word, said]) => [tally(word), said]).filter(([n]) => n);
-    const text = `${this.rows.length} run${this.rows.length === 1 ? '' : 's'}: ${parts.map(([n, said]) => `${n} ${said}`).join(', ') || 'nothing yet'}`;
+    const text = `${this.rows.length} run${this.rows.length === 1 ? '' : 's'}: ${parts.map(([n, said]) => `${n} ${said}`).join(', ') || 'none found here yet'}`;
     const place = document.querySelector('[data-tally]');
     if (place.textContent !== text) place.textContent = text;
+    document.querySelector('[data-empty]').hidden = this.rows.length > 0;
   }
 
   row(row) {
