@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
@@ -26,16 +28,27 @@ FIRST = Threshold(
     0.8, "correlation of input and noise in the first tenth of the times",
     "0.2 to 0.4 in the linear and cosine schedules: fine detail is learnt there", strong=0.95,
 )  # fmt: skip
-NORMAL = 0.15  # how far the kurtosis of normal noise may lie from 3 in a sample of thousands
+LOOKED_AT = 256  # elements of a row at most
+ERRORS = 3.0  # standard errors by which a statistic of normal noise may be off: one in 370 is farther
+NORMAL = 0.15  # how far the kurtosis of normal noise may lie from 3 besides
 UNIT = 0.05  # and its root mean square from 1
 APART = 0.05  # and the correlation of neighbouring elements from 0
 
 
+def error_of(look: NoisedInputs, rows: int) -> float:
+    """The standard error of a correlation over so many rows."""
+    return float(1 / sqrt(max(1, rows * min(look.elements, LOOKED_AT))))
+
+
 def is_noise(look: NoisedInputs) -> bool:
     """Whether what the model learns to give is the noise itself: normal, of unit size at every time, without order."""
-    met = [scale for scale, count in zip(look.scales, look.counts, strict=True) if ROWS.reached(count)]
-    unit = bool(met) and all(abs(scale - 1) < UNIT for scale in met)
-    return unit and abs(look.peaks - 3) < NORMAL and abs(look.neighbours) < APART
+    met = [(scale, count) for scale, count in zip(look.scales, look.counts, strict=True) if ROWS.reached(count)]
+    unit = bool(met) and all(
+        abs(scale - 1) < max(UNIT, ERRORS * error_of(look, count) / sqrt(2)) for scale, count in met
+    )
+    error = error_of(look, look.rows)
+    normal = abs(look.peaks - 3) < max(NORMAL, ERRORS * error * sqrt(24))
+    return unit and normal and abs(look.neighbours) < max(APART, ERRORS * error)
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -45,7 +58,7 @@ def judge(measured: Measured) -> Observation | None:
     if not all(map(ROWS.reached, look.counts)):
         return None
     first, last = look.shares[0], look.shares[-1]
-    if max(look.shares) < ORDER.value:
+    if max(look.shares) < ERRORS * error_of(look, min(look.counts)):
         return None  # the target is no part of the input at all: target-not-in-input
     begin = f"The noise makes up {num(first)} of the input at the first tenth of the times and {num(last)} at the last"
     span = f" (correlation over {look.rows} rows, times {look.lowest:.0f} to {look.highest:.0f})"

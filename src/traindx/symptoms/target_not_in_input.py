@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from traindx.diagnosis import Observation
 from traindx.measurements import Measured, NoisedInputs
 from traindx.symptoms.base import Case, Symptom, num, percent
-from traindx.symptoms.noise_schedule_off import LINEAR, ROWS, is_noise
+from traindx.symptoms.noise_schedule_off import ERRORS, LINEAR, ROWS, error_of, is_noise
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
@@ -27,8 +27,13 @@ def judge(measured: Measured) -> Observation | None:
     look = measured.last(NoisedInputs)
     if look is None or not is_noise(look) or not UPDATES.reached(look.step):
         return None
-    met = [abs(share) for share, count in zip(look.shares, look.counts, strict=True) if ROWS.reached(count)]
-    largest = max(met, default=1.0)
+    met = [
+        abs(share) for share, count in zip(look.shares, look.counts, strict=True)
+        if ROWS.reached(count) and NONE.reached(ERRORS * error_of(look, count))
+    ]  # fmt: skip
+    if not met:
+        return None  # too few numbers to tell a small correlation from none
+    largest = max(met)
     present = NONE.reached(largest) and LEFT.reached(look.left)
     text = (
         f"The target is noise of unit size, and its correlation with the model's input is {num(largest)} at most at "
@@ -71,6 +76,7 @@ data with unit variance may be uncorrelated as well, but is learnt: its error fa
         Case("other noise", "present", measured=(FRESH,)),
         Case("a velocity that is learnt", "absent", measured=(replace(FRESH, left=0.4),)),
         Case("in the first updates", "unknown", measured=(replace(FRESH, step=20),)),
+        Case("points in a plane: too few numbers", "unknown", measured=(replace(FRESH, elements=2),)),
         Case("data are predicted", "unknown", measured=(replace(FRESH, neighbours=0.8),)),
         Case("a log alone", "unknown"),
     ),

@@ -14,13 +14,13 @@ import torch
 
 
 class Known:
-    """`met` counts every model ever seen. `farewell` is called when none of those that can be trained is alive any
+    """`met` counts every model ever seen. `freed` is called when none of those that can be trained is alive any
     more; where it cannot do its work on the spot it says so by False and is called again by `retry`."""
 
     def __init__(self, freed: Callable[[], bool]) -> None:
         self.models: weakref.WeakValueDictionary[int, torch.nn.Module] = weakref.WeakValueDictionary()  # by id
         self.met = 0
-        self.waiting = False  # a farewell is still to be said
+        self.waiting = False  # the end of the models is still to be announced
         self._freed = freed
         self._closed: dict[int, weakref.ref[torch.nn.Module]] = {}
         self._names: dict[int, tuple[weakref.ref[torch.nn.Module], str]] = {}  # of layers, by id
