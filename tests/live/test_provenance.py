@@ -105,6 +105,25 @@ def test_a_cut_tells_what_the_next_update_lacks_by_it(tmp_path: Path) -> None:
     assert {one.at for one in cuts} == {"train.py:6", "train.py:8"}
 
 
+RECURRENT = """
+import torch, torch.nn as nn, torch.nn.functional as F
+first, second, head = nn.GRU(3, 8, batch_first=True), nn.GRU(3, 8, batch_first=True), nn.Linear(8, 1)
+opt = torch.optim.Adam([*first.parameters(), *second.parameters(), *head.parameters()])
+x = torch.randn(32, 5, 3)
+for step in range(12):
+    _, state = first(x)
+    out, _ = second(x, state.data)
+    loss = F.mse_loss(head(out[:, -1]), x[:, 0, :1])
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+def test_a_cut_behind_a_recurrent_layer_is_seen(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, RECURRENT)
+    cuts = [one for one in found.measured[0].all(Provenance) if one.where == "cut"]  # type: ignore[attr-defined]
+    assert {one.at for one in cuts} == {"train.py:8"}
+
+
 FUNCTIONS = """
 import torch
 from pieces import forward, weights

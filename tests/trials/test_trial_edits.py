@@ -282,6 +282,31 @@ def test_an_edit_is_made_on_the_line_that_is_named(
     assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
 
 
+def test_labels_are_taken_in_the_order_of_their_inputs(tmp_path: Path) -> None:
+    source = "p = torch.randperm(n)\nxs, ys = x[p], y[torch.randperm(n)]\n"
+    script = _written(tmp_path, source)
+    named = Evidence(lines={"labels-misaligned": (script.name, 2)})
+    wanted = source.replace("y[torch.randperm(n)]", "y[p]")
+    assert edited(tmp_path, script, combined("aligned"), named) == {script.name: wanted}
+
+
+def test_a_schedule_that_is_stepped_twice_is_stepped_once(tmp_path: Path) -> None:
+    source = (
+        "sched = StepLR(opt, 10)\ndef batch(x):\n    opt.step()\n    sched.step()\n\ndef epoch():\n    sched.step()\n"
+    )
+    script = _written(tmp_path, source)
+    wanted = source.replace("    opt.step()\n    sched.step()\n", "    opt.step()\n")
+    assert edited(tmp_path, script, combined("scheduler"), Evidence()) == {script.name: wanted}
+
+
+def test_held_out_data_alone_are_not_standardised(tmp_path: Path) -> None:
+    source = (
+        "import torch\nxtr, xte = load()\nnet = Net()\nopt = torch.optim.SGD(net.parameters(), lr=0.1)\n"
+        "for a, b in batches(xtr):\n    net(a)\nnet(xte)\n"
+    )
+    assert not any("xte" in line for line in changed(tmp_path, source, "input_scale"))
+
+
 def test_the_optimiser_that_is_not_cleared_is_cleared(tmp_path: Path) -> None:
     source = (
         "def d_step(x):\n    opt_d.zero_grad()\n    d(x).backward()\n    opt_d.step()\n\n"

@@ -24,6 +24,7 @@ from traindx.live.measures.rows import watchable
 
 MAX_OPERATIONS = 4000  # of a step; an unrolled loop is traced in part
 MAX_DEPTH = 40  # frames between an operation and the user's line
+MAX_GIVEN = 32  # tensors that an operation is given: a recurrent layer takes its weights as a list
 RANGE_ELEMENTS = 1 << 18
 RANGE_SECONDS = 0.01  # that the ranges of one trace may take
 _READS = frozenset({"item", "tolist", "numpy", "__float__", "__int__", "__array__"})
@@ -150,7 +151,7 @@ class Trace(TorchFunctionMode):
             return
         name = _plain(name, func)
         results = [one for one in _tensors(result) if one is not None][:4]
-        given = list(_tensors((args, list(kwargs.values()))))[:16]
+        given = list(_tensors((args, list(kwargs.values())), 3))[:MAX_GIVEN]
         reads = name in _READS and bool(given) and given[0].requires_grad
         reads = reads or (name in _READS and self._of(given[0]) is not None if given else False)
         if not results and not reads:

@@ -26,8 +26,27 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     here = [(node, kept) for node, kept in found if places.get(node) == line]
     if len(here) != 1:
         return None
-    changed = module.deep_replace(*here[0])
-    return changed if isinstance(changed, cst.Module) else None
+    node, kept = here[0]
+    order = _order_beside(module, node) if isinstance(node, cst.Subscript) else None
+    if order is not None and isinstance(node, cst.Subscript):
+        kept = node.with_changes(slice=[cst.SubscriptElement(cst.Index(cst.Name(order)))])
+    return syntax.replaced(module, node, kept)
+
+
+def _order_beside(module: cst.Module, node: cst.Subscript) -> str | None:
+    """The drawn order that the statement gives something else: 'rows' of `x[rows], y[torch.randperm(n)]`."""
+    drawn = {
+        syntax.dotted(one.targets[0].target)
+        for one in m.findall(module, m.Assign())
+        if isinstance(one, cst.Assign) and syntax.called(one.value) in _DRAWN
+    }
+    for line in m.findall(module, m.SimpleStatementLine()):
+        beside = m.findall(line, m.Subscript(slice=[m.SubscriptElement(m.Index(m.Name()))]))
+        if any(inner is node for inner in m.findall(line, m.Subscript())):
+            names = {name.value for one in beside for index in one.children for name in m.findall(index, m.Name())}  # type: ignore[attr-defined]
+            orders = names & drawn
+            return orders.pop() if len(orders) == 1 else None
+    return None
 
 
 def _in_order(node: cst.Subscript | cst.Call) -> cst.BaseExpression | None:

@@ -3,6 +3,8 @@ weights."""
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 import libcst.matchers as m
 
@@ -10,6 +12,7 @@ from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
+_HELD_OUT = re.compile(r"(^|_)(x|X)?_?(val|valid|test|dev|eval|te|va|v)\d*$")  # names of data that is not trained on
 TINY = "1e-8"  # for features that never change
 MEAN, SPREAD = "input_mean", "input_std"
 _KEEPING = frozenset({"to", "float", "cuda", "cpu", "contiguous", "detach"})  # methods that give the same samples
@@ -37,7 +40,9 @@ def _data_standardised(module: cst.Module, model: str, over: str) -> cst.Module 
     """The tensors that the model is given, right where they are made; statistics are those of the training samples."""
     inputs = _inputs(module, model)
     lines = {name: _last_assignment(module, name) for name in inputs}
-    if not inputs or any(line is None or _computed_with(module, name, line) for name, line in lines.items()):
+    if all(_HELD_OUT.search(name) for name in inputs):  # what is trained on goes by another name
+        return None
+    if any(line is None or _computed_with(module, name, line) for name, line in lines.items()):
         return None
     train = next((name for name in inputs if "tr" in name.lower()), inputs[0])
     part = _training_part(module, train) if len(inputs) == 1 else None

@@ -20,9 +20,25 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     } - {""}
     if len(schedulers) != 1:
         return None
-    moving = _Moving(schedulers.pop())
+    name = schedulers.pop()
+    moving = _Moving(name)
     changed = module.visit(moving)
-    return changed if moving.count == 1 else None
+    return changed if moving.count == 1 else _once(module, name)
+
+
+def _once(module: cst.Module, name: str) -> cst.Module | None:
+    """A schedule that is stepped in two places: not right after the optimiser as well."""
+    steps = m.SimpleStatementLine([m.Expr(m.Call(m.Attribute(attr=m.Name("step"))))])
+    stepped: list[tuple[cst.CSTNode, bool]] = []
+    for block in m.findall(module, m.IndentedBlock()):
+        assert isinstance(block, cst.IndentedBlock)
+        owners = [syntax.dotted(line.body[0].value.func.value) if m.matches(line, steps) else "" for line in block.body]  # type: ignore[attr-defined]
+        others = any(owner not in ("", name) for owner in owners)
+        stepped += [(line, others) for line, owner in zip(block.body, owners, strict=True) if owner == name]
+    after = [line for line, others in stepped if others]
+    if len(stepped) != 2 or len(after) != 1:
+        return None
+    return syntax.removed(module, lambda line: line is after[0])
 
 
 class _Moving(cst.CSTTransformer):
