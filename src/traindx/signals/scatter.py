@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from traindx.run import Floats
 from traindx.signals.curve import Curve
 from traindx.signals.stats import rank_sum
 
 WIDE = 0.5  # of the middle value: the scatter of losses of single samples
 FIRST = 5  # values, and a twentieth of them
 SURE = 2.0  # standard deviations
-LOWER = 3.0  # standard errors
 
 
 def scatters(curve: Curve) -> bool:
@@ -31,12 +27,3 @@ def lost_in_noise(curve: Curve) -> bool:
     starts = {FIRST, max(FIRST, len(values) // 20)}
     moved = any(rank_sum(values[:start], values[start:]) > SURE for start in starts)
     return not moved and curve.tail_trend(1.0)[1] > -SURE
-
-
-def no_lower(values: Sequence[float] | Floats) -> bool:
-    """Whether the second half of some values lies no lower than the first, by the scatter of both."""
-    first, last = np.array_split(np.asarray(values, dtype=float), 2)
-    if len(last) < 3:
-        return False
-    error = float(np.hypot(*(np.diff(part).std() / np.sqrt(2 * len(part)) for part in (first, last))))
-    return error > 0 and float(first.mean() - last.mean()) < LOWER * error
