@@ -27,4 +27,5 @@ not just seen.
 """,
     defaults={"batch_size": "64"},
     tries=("fresh_batches",),
+    judged_by="symptom",
 )
