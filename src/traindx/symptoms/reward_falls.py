@@ -7,7 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.stats import rolling_median
+from traindx.signals.stats import rank_sum, rolling_median
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.policy import LEVELS, NOT_RL, TREND, change, span, trend
 from traindx.symptoms.recipes import flat, ramp, then
@@ -21,6 +21,10 @@ SMOOTH = 5  # neighbouring levels
 LOST = Threshold(0.3, "of the first rewards", "seven tenths gone: no scatter of a batch of answers goes so far")
 LONG = Threshold(0.25, "of the rows", "a dip that exploration brings is over after a tenth of the run", strong=0.6)
 
+FIRST = Threshold(10, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged")
+TENTH = 10  # of the rows, at least FIRST, are the first level
+MAX_VALUES = 4000  # of longer logs the medians of stretches are compared
+
 
 def detect(signals: Signals) -> Observation:
     curve = signals.reward
@@ -33,12 +37,30 @@ def detect(signals: Signals) -> Observation:
     if dip is not None:
         return dip
     worse = TREND.reached(trend(curve)) and LEVELS.reached(change(curve)) and curve.now > curve.initial
+    below = _never_again(curve)
+    if not worse and CLEAR.reached(below):
+        return Observation(
+            ID, "present", f"{curve.name} fell from {first} at once and never got back: it is {now} now.",
+            span(curve.series), curve.name, CLEAR.clarity(below),
+        )  # fmt: skip
     if not worse:
         return Observation(ID, "absent", f"{curve.name} was {first} at first and is {now} now.")
     return Observation(
         ID, "present", f"{curve.name} fell from {first} to {now}: the policy is worse than the one it began from.",
         span(curve.series), curve.name, CLEAR.clarity(trend(curve)),
     )  # fmt: skip
+
+
+def _never_again(curve: Curve) -> float:
+    """By how many standard deviations the first rewards lie above all others in rank (Mann and Whitney), where no later
+    stretch of their length is as good; else 0."""
+    values = curve.y if len(curve.y) <= MAX_VALUES else curve.bins.median
+    count = max(int(FIRST.value), len(values) // TENTH)
+    if len(values) < 4 * count:
+        return 0.0
+    first, later = values[:count], values[count:]
+    again = float(rolling_median(later, count).min()) <= float(np.median(first))
+    return 0.0 if again else rank_sum(later, first)
 
 
 def _lost_for_long(curve: Curve) -> Observation | None:
@@ -73,9 +95,10 @@ The reward goes down over the run and ends below its first level.
 
 ## How it is measured
 A falling trend (Mann-Kendall from 3 standard deviations) and a last quarter that is below the first by three times the
-uncertainty of a level, on at least 20 logged rewards. Also present where a reward that is never negative was below
-30 % of its first values in a quarter of the rows or more and came back. A reward that rose and then collapsed is
-`divergence`.
+uncertainty of a level, on at least 20 logged rewards. Also present where the first tenth is above the rest by three
+standard deviations in rank (Wilcoxon) and no later stretch of its length gets back to its level, or where a reward that
+is never negative was below 30 % of its first values in a quarter of the rows or more and came back. A reward that rose
+and then collapsed is `divergence`.
 
 ## Healthy range
 A dip at the start, where exploration or a KL penalty sets in, is usual; it is over after a tenth of the run.
@@ -88,6 +111,9 @@ does not belong to the policy, or an objective other than the logged reward.
     cases=(
         Case("falls all the way", "present",
              lambda: {"reward": ramp(80, 0.6, 0.1, 0.1), "reward_std": flat(80, 0.3, 0.1)}),
+        Case("falls at once and stays there", "present",
+             lambda: {"ep_rew_mean": then(flat(40, 22.0, 0.3), flat(600, 9.5, 0.1)),
+                      "ep_len_mean": flat(640, 100.0, 0.1)}),
         Case("lost for half of the run, then back", "present",
              lambda: {"reward": then(flat(12, 140.0, 0.05), flat(35, 8.0, 0.3), flat(23, 150.0, 0.05)),
                       "reward_std": flat(70, 5.0, 0.1)}),
