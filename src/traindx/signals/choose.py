@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from traindx.meaning import Meaning, tokens_of
-from traindx.measurements import PolicyObjective, SharedLosses
+from traindx.measurements import GeneratedSamples, PolicyObjective, SharedLosses
 from traindx.run import Run, Series
 from traindx.thresholds import Threshold
 
@@ -56,7 +56,7 @@ def is_adversarial(run: Run) -> bool:
     looks = [look for measured in run.measured for look in measured.all(SharedLosses)]
     if any(_train_each_other(look) for look in looks):
         return True
-    if any(_use_each_other(look) for look in looks) and not _one_objective(run):
+    if any(_use_each_other(look) for look in looks) and (_judged_samples(run) or not _one_objective(run)):
         return True
     words = [set(tokens_of(series.name)) | set(series.meaning.part.split("/")) for series in usable(run, "loss")]
     if any(bag & _GENERATOR and bag & _ADVERSARIAL for bag in words):
@@ -80,6 +80,11 @@ def _loss_of(run: Run, names: frozenset[str]) -> Series | None:
         if series.meaning.split in ("", "train") and (words := set(tokens_of(series.name))) & names
     ]  # fmt: skip
     return min(found, key=lambda one: one[0])[1] if found else None
+
+
+def _judged_samples(run: Run) -> bool:
+    """A recording saw a network that scores what another one makes beside other inputs of that shape."""
+    return any(measured.last(GeneratedSamples) is not None for measured in run.measured)
 
 
 def _train_each_other(look: SharedLosses) -> bool:

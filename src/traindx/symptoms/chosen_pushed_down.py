@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindx.measurements import ObjectiveSlopes
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.observed import from_measurements
-from traindx.symptoms.pushed_sides import judge_sides
+from traindx.symptoms.pushed_sides import OBJECTIVE, judge_sides
 
 ID = "chosen-pushed-down"
 
@@ -38,9 +38,10 @@ The two were exchanged on the way into the loss, or a minus is missing before lo
         ),
     ),
     cases=(
-        Case("the wrong way", "present", measured=(ObjectiveSlopes(looks=6, pairs=6, chosen_down=6),)),
-        Case("the right way", "absent", measured=(ObjectiveSlopes(looks=6, pairs=6, chosen_up=6),)),
-        Case("two looks", "unknown", measured=(ObjectiveSlopes(looks=2, pairs=2, chosen_down=2),)),
+        Case("the wrong way", "present", measured=(OBJECTIVE, ObjectiveSlopes(looks=6, pairs=6, chosen_down=6),)),
+        Case("the right way", "absent", measured=(OBJECTIVE, ObjectiveSlopes(looks=6, pairs=6, chosen_up=6),)),
+        Case("two looks", "unknown", measured=(OBJECTIVE, ObjectiveSlopes(looks=2, pairs=2, chosen_down=2),)),
+        Case("of a loss that is no policy's", "unknown", measured=(ObjectiveSlopes(looks=6, pairs=6, chosen_down=6),)),
         Case("a log alone", "unknown"),
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindx.measurements import ObjectiveSlopes
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.observed import from_measurements
-from traindx.symptoms.pushed_sides import judge_sides
+from traindx.symptoms.pushed_sides import OBJECTIVE, judge_sides
 
 ID = "entropy-pushed-down"
 
@@ -33,9 +33,10 @@ The bonus is added to the loss instead of subtracted from it.
         ID, judge_sides(ID, lambda one: one.entropy_down, lambda one: one.entropy_up, "lowers the entropy")
     ),
     cases=(
-        Case("the wrong way", "present", measured=(ObjectiveSlopes(looks=6, pairs=6, entropy_down=6),)),
-        Case("the right way", "absent", measured=(ObjectiveSlopes(looks=6, pairs=6, entropy_up=6),)),
-        Case("two looks", "unknown", measured=(ObjectiveSlopes(looks=2, pairs=2, entropy_down=2),)),
+        Case("the wrong way", "present", measured=(OBJECTIVE, ObjectiveSlopes(looks=6, pairs=6, entropy_down=6),)),
+        Case("the right way", "absent", measured=(OBJECTIVE, ObjectiveSlopes(looks=6, pairs=6, entropy_up=6),)),
+        Case("two looks", "unknown", measured=(OBJECTIVE, ObjectiveSlopes(looks=2, pairs=2, entropy_down=2),)),
+        Case("of a loss that is no policy's", "unknown", measured=(ObjectiveSlopes(looks=6, pairs=6, entropy_down=6),)),
         Case("a log alone", "unknown"),
     ),
 )  # fmt: skip

@@ -9,9 +9,12 @@ from traindx.measurements import InitialScales, Measured
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.initial_weights_large import CLEAR, described, gain_of, scales_of
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.thresholds import fitted
+from traindx.thresholds import Threshold, fitted
 
 ID = "initial-weights-small"
+LAYERS = Threshold(
+    2, "layers", "through a single one a signal fades once at most, and the next learns to make up for it"
+)
 SCALE = fitted(f"{ID}.scale", 0.05, unit="standard deviation · √fan-in, median layer", strong=0.01, side="below")
 # both at once, where no normalisation helps
 SCALE_TOGETHER = fitted(f"{ID}.scale-together", 0.1, unit="standard deviation · √fan-in, median layer", side="below")
@@ -24,7 +27,7 @@ RESCUED = 0.5  # of the clarity, where norm layers restore the scale
 
 def judge(measured: Measured) -> Observation | None:
     start = measured.last(InitialScales)
-    if start is None:
+    if start is None or not LAYERS.reached(start.layers):
         return None
     scale, gain = median(start.scales), gain_of(start)
     faded = SCALE_TOGETHER.reached(scale) and GAIN.reached(gain)
@@ -66,6 +69,7 @@ normal_(std=1e-4) or a factor applied twice.
         Case("just above", "absent", measured=(scales_of(0.06, 0.06),)),
         Case("a signal that three layers let fade", "present", measured=(scales_of(0.06, 0.06, 0.06),)),
         Case("the same under norms", "absent", measured=(scales_of(0.06, 0.06, 0.06, normalised=True),)),
+        Case("one layer that can be measured", "unknown", measured=(scales_of(0.01),)),
         Case("a log alone", "unknown"),
     ),
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from traindx.diagnosis import Observation
-from traindx.measurements import Measured, ObjectiveSlopes
+from traindx.measurements import Measured, ObjectiveSlopes, PolicyObjective
 from traindx.symptoms.observed import seen
 from traindx.thresholds import Threshold
 
 LOOKS = Threshold(3, "looks", "one batch may be misleading")
 SHARE = Threshold(0.8, "of the looks", "a term that only sometimes pulls the wrong way has another cause", strong=0.95)
+OBJECTIVE = PolicyObjective(family="ratio", losses=6)  # for the cases
 
 
 def judge_sides(
@@ -19,6 +20,8 @@ def judge_sides(
     """Present where most looks are `wrong`, absent where most are `right`. `part` completes "the loss …"."""
 
     def judge(measured: Measured) -> Observation | None:
+        if not any(LOOKS.reached(one.losses) for one in measured.latest(PolicyObjective)):
+            return None  # a variable that is called so in a loss that has nothing to do with a policy
         found: Observation | None = None
         for one in measured.latest(ObjectiveSlopes):
             looks = wrong(one) + right(one)
