@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from traindx.measurements import TokenSamples
-from traindx.token_samples import from_json as batch_from_json
-from traindx.token_samples import to_json as batch_to_json
+if TYPE_CHECKING:  # the help of the command line loads no schema
+    from traindx.measurements import TokenSamples
 
 SCHEMA = "traindx.diagnosis/1"
 ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was told
@@ -216,6 +215,8 @@ class Diagnosis:
 
     def to_json(self, *, texts: bool = False) -> dict[str, Any]:
         """`texts`: with the tokens of the user's data. Without, only their classes: what is kept, pushed or posted."""
+        from traindx.token_samples import to_json as batch_to_json
+
         return {
             "schema": SCHEMA, "traindx": self.version, "verdict": self.verdict, "headline": self.headline,
             "run": self.run.to_json(), "symptoms": [symptom.to_json() for symptom in self.symptoms],
@@ -239,6 +240,8 @@ class Diagnosis:
     def from_json(cls, data: Mapping[str, Any]) -> Diagnosis:
         if data.get("schema") != SCHEMA:
             raise ValueError(f"schema is {data.get('schema')!r}, expected {SCHEMA!r}")
+        from traindx.token_samples import from_json as batch_from_json
+
         run = data["run"]
         return cls(
             verdict=data["verdict"], headline=data["headline"],

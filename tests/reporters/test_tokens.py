@@ -10,8 +10,8 @@ from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.measurements import Measured, TokenSample, TokenSamples
 from traindx.reporters import reporters
+from traindx.reporters.batches.excerpt import excerpt, title
 from traindx.reporters.html.tokens import batches
-from traindx.reporters.token_text import excerpt, title
 from traindx.run import Run
 from traindx.symptoms.token_counts import special_tokens, token_counts
 

@@ -74,8 +74,8 @@ def _shown(page: Diagnosis, reporter: Reporter, output: Path | None) -> str:
     """The samples first: they are what was asked for. The page after them does not repeat them."""
     from dataclasses import replace
 
+    from traindx.reporters.batches.excerpt import excerpt, title
     from traindx.reporters.layout import Ink, wrap
-    from traindx.reporters.token_text import excerpt, title
 
     color = output is None and color_wanted(sys.stdout)
     width = FILE_WIDTH if output is not None else width_of(sys.stdout)
@@ -91,7 +91,7 @@ def _shown(page: Diagnosis, reporter: Reporter, output: Path | None) -> str:
 
 def _passed(page: Diagnosis) -> str:
     """Where nothing is wrong with the batches: curves are not what was looked at."""
-    from traindx.reporters.token_text import INPUTS
+    from traindx.reporters.batches.excerpt import INPUTS
     from traindx.symptoms import symptoms
 
     known = symptoms()

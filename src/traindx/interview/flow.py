@@ -33,7 +33,7 @@ MOST_QUESTIONS = 10  # nobody answers more with care
 SURE = 0.8  # a leading explanation this likely needs no further question
 SAID = 0.6  # clarity of a symptom mentioned in passing
 READ_OUT = 3  # mistakes of a script that are named on the page's last line
-GLANCE = 10.0  # seconds within which a setting is looked up
+QUICK_SECONDS = 10.0  # seconds within which a setting is looked up
 LEAST_LIKELY = 1e-12  # of a cause, so that nothing is divided by zero
 PLAINLY = 0.5  # clarity from which a symptom need not be asked about again
 # Log odds against 'healthy'. Of the logs that are looked at 45 % are healthy; of the people who ask for help far fewer,
@@ -218,7 +218,7 @@ class Session:
         telling = choosing.own_settings(lead)
         for question in offered if telling else ():
             values: list[Value] = list(question.samples) or [choice.id for choice in question.choices]
-            if question.setting and question.kind != "many" and question.seconds <= GLANCE:
+            if question.setting and question.kind != "many" and question.seconds <= QUICK_SECONDS:
                 shown = (o for value in values for o in self.suppose(question, value).observations)
                 if any(o.state == "present" and o.id in telling for o in shown):
                     return question

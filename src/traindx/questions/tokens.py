@@ -17,6 +17,11 @@ QUESTION = Question(
             "targets are the same tokens as the inputs, not the next ones",
             present=("targets-not-next-token",),
         ),
+        Choice(
+            "attends-padding",
+            "padded batches go into the model without an attention mask",
+            present=("padding-attended",),
+        ),
         Choice("padding", "padding counts in the loss (no ignore_index)", present=("padding-in-loss",)),
         Choice(
             "untied",

@@ -15,7 +15,6 @@ from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
-from traindx.reporters.token_text import about_tokens, excerpt, title
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
@@ -67,7 +66,7 @@ _SHORT = {
     "else": 3,
     "missing": 1,
     "notes": 3,
-    "figures": 2,
+    "figures": 3,
     "tokens": 4,
 }
 _FULL = {
@@ -219,7 +218,11 @@ class _Pages:
 
     def tokens(self, diagnosis: Diagnosis) -> list[str]:
         """A sample as the loss sees it, where that is what is wrong; every kept sample in the long page."""
-        if not diagnosis.batches or not (self.full or about_tokens(diagnosis)):
+        if not diagnosis.batches:
+            return []
+        from traindx.reporters.batches.excerpt import about_tokens, excerpt, title
+
+        if not (self.full or about_tokens(diagnosis)):
             return []
         lines: list[str] = []
         for batch in diagnosis.batches if self.full else diagnosis.batches[:1]:

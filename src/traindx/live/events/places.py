@@ -25,6 +25,14 @@ def user_frame() -> FrameType | None:
     return outer(sys._getframe(0))
 
 
+def caller() -> FrameType:
+    """The innermost frame that is not ours: who called a function that a patch stands for."""
+    frame = sys._getframe(1)
+    while frame.f_code.co_filename.startswith(_OWN) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def outer(frame: FrameType) -> FrameType | None:
     """The next frame of that kind that waits for this one."""
     waiting = frame.f_back

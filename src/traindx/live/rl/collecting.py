@@ -6,13 +6,13 @@ the function that calls them names parts of an objective, its variables are note
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from traindx.live.events.places import caller
 from traindx.live.rl.frames import Variables, is_interesting, variables_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Collecting:
         def reduce(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             result = original(tensor, *args, **kwargs)
             if not hub.inside and isinstance(result, torch.Tensor) and result.requires_grad:
-                frame = sys._getframe(1)
+                frame = caller()
                 if self._wants(frame.f_code) and not torch.compiler.is_compiling():
                     hub.guard(self._observer, self._note, frame)
             return result

@@ -15,7 +15,7 @@ from traindx.mcp.base import Function, Tool
 from traindx.mcp.children import result_of
 from traindx.mcp.session_state import SessionState
 from traindx.measurements import TokenSample, TokenSamples
-from traindx.reporters.token_text import held
+from traindx.reporters.batches.excerpt import held
 from traindx.reporters.wording import clean
 from traindx.token_samples import CLASSES, stretches
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traindx.measurements import TokenSample, TokenSamples
+from traindx.reporters.batches.excerpt import held, pieces, title
 from traindx.reporters.html.markup import Html, tag
-from traindx.reporters.token_text import held, pieces, title
 from traindx.reporters.wording import clean, number
 from traindx.token_samples import CLASSES, stretches
 
