@@ -15,6 +15,7 @@ NEARLY_ALL = Threshold(
     0.999, "of the rows sum to 1", "a softmax normalises every row; a thousandth is left for rounding in half precision"
 )
 ROWS = Threshold(2, "rows", "a single row of logits may sum to 1 by chance")
+LINEAR = frozenset({"Addmm", "Mm", "Linear", "Convolution"})  # operations whose results are no shares
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -34,6 +35,8 @@ def _judge_call(call: LossCall) -> Observation | None:
     if call.loss == BINARY_LOGITS and call.made_by == "Softmax" and (width := softmax_width(call)) != 1:
         text = f"{call.loss} is given a softmax over {width} outputs, but it applies sigmoid itself."
         return seen(ID, True, text, at=call)
+    if call.loss == BINARY_LOGITS and call.made_by in LINEAR:
+        return seen(ID, False, f"A layer without an activation gives {call.loss} its input.", at=call)
     if call.loss != "cross_entropy" or not call.rows:
         return None
     if NEARLY_ALL.reached(call.probability_rows) and ROWS.reached(call.rows):
@@ -104,6 +107,8 @@ A softmax as last layer together with `CrossEntropyLoss`: learning is slow and t
             "absent",
             measured=(LossCall(loss="cross_entropy", rows=1, classes=10, probability_rows=1.0),),
         ),
+        Case("single logits of a layer", "absent", measured=(LossCall(loss=BINARY_LOGITS, made_by="Addmm"),)),
+        Case("a piece of something", "unknown", measured=(LossCall(loss=BINARY_LOGITS, made_by="Select"),)),
         Case("a regression", "absent", measured=(LossCall(loss="mse_loss", made_by="Addmm"),)),
         Case("another loss function", "unknown", measured=(LossCall(loss="ctc_loss", made_by="LogSoftmax"),)),
         Case(
