@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from traindx.diagnosis import ANSWERS, Observation
 from traindx.run import Event
 from traindx.signals import Signals, lookup
@@ -20,7 +18,7 @@ NOT_TOLD = 0.9  # clarity where nothing speaks of it: loggers seldom hide a loss
 def detect(signals: Signals) -> Observation:
     run = signals.run
     half = lookup.half_precision(run.config)
-    scaled = any(len(series) and np.nanmax(series.values) > 1 for series in run.of("loss_scale"))
+    scaled = any(bool((series.values > 1).any()) for series in run.of("loss_scale"))
     if half or scaled or any(_TOLD.search(event.text) for event in run.events):
         return Observation(ID, "present", "The run trains in half precision (fp16).")
     if half is False:
