@@ -138,3 +138,14 @@ def test_best_and_last_stand_on_every_page(page: Page) -> None:
 def test_the_headline_of_a_run_at_rest_has_the_number(page: Page) -> None:
     found = page(logs.stands_still())
     assert "of the run" in found.headline
+
+
+def test_a_nan_that_is_written_as_0_is_no_best_value(page: Page) -> None:
+    rows = [f"{{'loss': {1.8 - 0.01 * i:.4f}, 'grad_norm': 1.2, 'epoch': {i * 0.02:.2f}}}" for i in range(20)]
+    rows += [f"{{'loss': 0.0, 'grad_norm': nan, 'epoch': {i * 0.02:.2f}}}" for i in range(20, 50)]
+    found = page("\n".join(rows))
+    shown = text.REPORTER.render([found], color=False, width=100)
+    assert found.verdict == UNHEALTHY
+    assert "its best" not in shown
+    assert "1.61 at epoch 0.38 (best), NaN now" in " ".join(shown.split())
+    assert "hides a NaN loss" in shown

@@ -23,6 +23,7 @@ from traindx.known import matching
 from traindx.lines import line_of
 from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
+from traindx.signals.disguise import unmasked
 from traindx.symptoms import symptoms
 from traindx.token_samples import batches_of
 from traindx.version import __version__
@@ -59,7 +60,7 @@ def diagnose(
 ) -> Diagnosis:
     """Look for every symptom, rank the explanations, propose the fix. `told` and `hinted` are what somebody said about
     the run; it counts where nothing was measured."""
-    signals = Signals(run, settings)
+    signals = unmasked(Signals(run, settings))
     evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from traindx.run import Floats, Run, Series
 from traindx.signals import choose, lookup
 from traindx.signals.curve import Curve
 from traindx.signals.progress import Progress
+
+if TYPE_CHECKING:
+    from traindx.signals.disguise import Hidden
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Signals:
         self.trainer = self.understood.trainer
         self.run = self.understood.run  # its series mean what the trainer means by them
         self.settings = settings or Settings()
+        self.hidden: Hidden | None = None  # a NaN that was written as a number, and is NaN here (signals/disguise.py)
 
     @cached_property
     def kind(self) -> Literal["supervised", "rl", "gan"]:

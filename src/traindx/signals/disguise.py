@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from traindx.run import Floats, Series
-from traindx.signals import Signals
+from traindx.signals import ENOUGH, Signals
 from traindx.signals.curve import counted
 from traindx.signals.inside import FAILED_NORM, printed_step
 
@@ -34,6 +34,8 @@ class Hidden:
 
 def hidden_nan(signals: Signals) -> Hidden | None:
     """The training loss that stands for a NaN, if any."""
+    if signals.hidden is not None:
+        return signals.hidden
     train = signals.train
     if train is None or len(train.series) < 2:
         return None
@@ -41,6 +43,23 @@ def hidden_nan(signals: Signals) -> Hidden | None:
     if beside is not None or signals.kind != "supervised":
         return beside  # the losses of policies and adversaries may be 0
     return _zero_at_once(train.series) or _probability_of_nothing(train.series)
+
+
+def unmasked(signals: Signals) -> Signals:
+    """The same with NaN where a NaN was written as a number, so that no curve, best value or trend counts it. Left as
+    it is where hardly anything else would remain."""
+    hidden = hidden_nan(signals)
+    if hidden is None or hidden.series.name not in signals.run.series:
+        return signals
+    series = hidden.series
+    hides = (series.steps >= hidden.first) & (series.values == series.values[series.steps == hidden.first][0])
+    if len(series) - int(hides.sum()) < ENOUGH:
+        return signals
+    values = np.where(hides, np.nan, series.values)
+    run = replace(signals.run, series={**signals.run.series, series.name: replace(series, values=values)})
+    found = Signals(run, signals.settings)
+    found.hidden = hidden
+    return found
 
 
 def _beside_a_norm(loss: Series, norm: Series | None) -> Hidden | None:
