@@ -94,6 +94,31 @@ def test_a_sound_denoiser_is_sound(loss: str, tmp_path: Path) -> None:
     assert denoiser(tmp_path, loss=loss) == set()
 
 
+def test_a_denoiser_within_a_model_that_adds_the_noise(tmp_path: Path) -> None:
+    script = (
+        DENOISER.split("net = Denoiser()")[0]
+        + """
+class Diffusion(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net, kept = Denoiser(), torch.cumprod(1 - torch.linspace(1e-4, 0.02, 1000), 0)
+        self.register_buffer("kept", kept)
+    def forward(self, data, noise):
+        t = torch.randint(0, 1000, (len(data),))
+        share = self.kept[t][:, None]
+        return self.net(share.sqrt() * data + (1 - share).sqrt() * noise, t)
+
+model, basis = Diffusion(), torch.randn(2, 16)
+optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+for _ in range(220):
+    noise = torch.randn(64, 16)
+    loss = F.mse_loss(model(torch.tanh(torch.randn(64, 2) @ basis), noise), torch.randn(64, 16))
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
+    )
+    assert facts_of(script, tmp_path)["target-not-in-input"]["present"]
+
+
 def test_a_denoiser_of_data_with_its_sampler_is_sound(tmp_path: Path) -> None:
     assert denoiser(tmp_path, target="data", clean=DATA) == set()
 

@@ -57,6 +57,11 @@ class Denoising(Observer):
 
     on_sampled_call = on_forward
 
+    def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        """Where a model adds the noise itself, the part that takes it away is one of its modules."""
+        if len(args) > 1 and self._pair is None and self.hub.grad:
+            self._pair = _noised(args, {}, output)
+
     def on_criterion(self, call: Criterion) -> None:
         if self._pair is not None and call.name in REGRESSION:
             predicted, target = (call.input, call.target) if call.input.requires_grad else (call.target, call.input)
