@@ -191,15 +191,9 @@ def test_problems_that_come_with_a_change_are_its_side_effects() -> None:
 def test_where_a_fault_is_gone_and_the_error_larger_more_seeds_tell_chance_from_its_price(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, errors: list[float], pairs: int, verdict: str
 ) -> None:
-    def arm(error: float, fault: Literal["present", "absent"]) -> Arm:
-        run, seen = RunSummary("x", "recording", "x", 10, (), {}), (Observation("sigmoid-as-logits", fault, ""),)
-        rows = np.array([[step, error, 0.0, 8.0] for step in range(40)])
-        page = Diagnosis("unhealthy", "", run, seen, (), (), "", "0")
-        return Arm(page, Measured({"val/log loss": rows}, 0.0, {}, {}, 40, 1.0, "end"))
-
     def need(session: Session, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
         for candidate, seed in wanted:
-            made = arm(0.3, "present") if candidate is None else arm(errors[seed], "absent")
+            made = _arm(0.3, "present") if candidate is None else _arm(errors[seed], "absent")
             session._arms["" if candidate is None else candidate.change, seed] = made
 
     monkeypatch.setattr(Session, "_need", need)
@@ -209,3 +203,30 @@ def test_where_a_fault_is_gone_and_the_error_larger_more_seeds_tell_chance_from_
     session._need([(None, 0), (change, 0)])
     trial = session.more_seeds(change)
     assert (trial.seeds, trial.verdict) == (pairs, verdict)
+
+
+def test_a_pair_that_is_done_has_its_verdict_where_the_one_beside_it_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def need(session: Session, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
+        session._arms["", 0] = _arm(0.3, "present")
+        session._arms[changes[0].change, 0] = _arm(0.2, "absent")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Session, "_need", need)
+    session = Session(Project(tmp_path, tmp_path), ["x"], Local(1), Limits(), lambda text: None)
+    proof = ("sigmoid-as-logits",)
+    changes = [
+        Candidate("use-bce-with-logits", "", "double-sigmoid", combined("logits"), proof, proof),
+        Candidate("lower-lr", "", "lr-too-high", combined("lr=x0.1")),
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        session.screen(changes, at_once=2)
+    assert [(trial.candidate.fix, trial.seeds) for trial in session.of_this_round()] == [("use-bce-with-logits", 1)]
+
+
+def _arm(error: float, fault: Literal["present", "absent"]) -> Arm:
+    run, seen = RunSummary("x", "recording", "x", 10, (), {}), (Observation("sigmoid-as-logits", fault, ""),)
+    rows = np.array([[step, error, 0.0, 8.0] for step in range(40)])
+    page = Diagnosis("unhealthy", "", run, seen, (), (), "", "0")
+    return Arm(page, Measured({"val/log loss": rows}, 0.0, {}, {}, 40, 1.0, "end"))

@@ -13,6 +13,7 @@ import os
 import runpy
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,7 @@ def become(request: dict[str, Any]) -> None:
     rest = [path for path in sys.path[1:] if os.path.abspath(path) not in own]
     os.environ.clear()
     os.environ.update(request["environment"])
+    tempfile.tempdir = None  # an import may have asked for the folder, and the answer is kept
     os.chdir(request["folder"])
     for descriptor, file in ((0, os.open(os.devnull, os.O_RDONLY)), (1, _opened(request)), (2, _opened(request))):
         os.dup2(file, descriptor)

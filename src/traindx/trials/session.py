@@ -195,10 +195,14 @@ class Session:
         while line and self.left > 0:
             together = 1 if any(one.judged == "speed" for one in line[:at_once]) else at_once  # clocks want to be alone
             batch, line = line[:together], line[together:]
-            self._need([(candidate, 0) for candidate in batch])
-            for candidate in batch:
-                if self._clear(self.judge(candidate)):  # what is left to find is how much of this fix is best
-                    kept = [other for other in line if other.fix == candidate.fix or written_instead(other, candidate)]
+            try:
+                self._need([(candidate, 0) for candidate in batch])
+            finally:  # a pair that is done has its verdict, also where the one beside it was interrupted
+                done = [self.judge(candidate) for candidate in batch if self._pairs(candidate.on, candidate)]
+            for trial in done:
+                if self._clear(trial):  # what is left to find is how much of this fix is best
+                    fix, tried = trial.candidate.fix, trial.candidate
+                    kept = [other for other in line if other.fix == fix or written_instead(other, tried)]
                     self._passed += [other for other in line if other not in kept]
                     line = kept
 
