@@ -17,6 +17,12 @@ DATA = "priors.json"
 ANY = ""
 LANGUAGE, REINFORCEMENT, OTHER_KINDS = "language models", "reinforcement learning", "vision and other"
 AS_THREADS = 20.0  # what all kinds together say weighs like so many threads of one kind
+# groups of causes that people tell apart no further in a thread
+_FAMILIES = {
+    "what the loss sees": "data", "which weights move": "wiring", "initialisation": "learning rate",
+    "generative": "loss and output", "going on": "optimisation", "policy": REINFORCEMENT, "preference": REINFORCEMENT,
+    "reward": REINFORCEMENT, "classic": REINFORCEMENT,
+}  # fmt: skip
 _TOKENS = re.compile(r"token|perplexity|\bppl\b|lm.loss|vocab", re.IGNORECASE)
 
 
@@ -30,10 +36,14 @@ def counts() -> Mapping[str, Mapping[str, int]]:
     return data["counts"]
 
 
+def family_of(group: str) -> str:
+    return _FAMILIES.get(group, group)
+
+
 @cache
 def share(training: str, group: str) -> float:
     """How much more common a group of causes is in this kind of training than in all; 1 where nobody counted."""
-    table = counts()
+    table, group = counts(), family_of(group)
     whole = sum(sum(groups.values()) for groups in table.values())
     overall = sum(groups.get(group, 0) for groups in table.values()) / whole
     if training not in table or not overall:

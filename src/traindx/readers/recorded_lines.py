@@ -49,6 +49,13 @@ class _Event(msgspec.Struct):
     step: float | None = None
 
 
+class _Printed(msgspec.Struct):
+    """A line that the training printed, and after how many updates."""
+
+    text: str
+    step: float
+
+
 class _Cost(msgspec.Struct):
     """What recording has cost so far."""
 
@@ -62,7 +69,8 @@ class _Dropped(msgspec.Struct):
 
 
 _SHAPES: dict[str, type[msgspec.Struct]] = {
-    "meta": _Meta, "names": _Names, "fact": _Fact, "event": _Event, "cost": _Cost, "dropped": _Dropped,
+    "meta": _Meta, "names": _Names, "fact": _Fact, "event": _Event, "printed": _Printed, "cost": _Cost,
+    "dropped": _Dropped,
 }  # fmt: skip
 
 

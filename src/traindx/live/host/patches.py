@@ -141,6 +141,7 @@ class Patches:
         if original is None:
             return
         replaced = _patch(original, around, self._fault)
+        inherited = not isinstance(owner, type | ModuleType) and name not in getattr(owner, "__dict__", {})
         setattr(owner, name, replaced)
         if isinstance(owner, ModuleType):
             first, last = self._functions.get((owner, name), (original, original))
@@ -150,7 +151,10 @@ class Patches:
             if getattr(owner, name, None) is replaced or (
                 isinstance(owner, type) and owner.__dict__.get(name) is replaced
             ):
-                setattr(owner, name, original)
+                if inherited:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, original)
 
         self._undo.append(undo)
 

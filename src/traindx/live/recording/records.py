@@ -60,6 +60,10 @@ class Records:
     def event(self, kind: str, text: str) -> None:
         self.store.line("event", event=kind, text=text, step=self.step)
 
+    def printed(self, text: str, step: int) -> None:
+        """A line that the training printed after so many updates."""
+        self.store.line("printed", text=text, step=step)
+
     def _write_measurement(self, measurement: Measurement, step: int) -> None:
         self.store.line(LINE, **as_line(measurement, step))
 

@@ -3,9 +3,9 @@
 Every line stands for itself, so a recording that is cut off by kill -9 loses its last line at most.
 Lines are written about once a second. Kinds of lines ('k'): 'meta' what was run; 'rows' columns of values by step,
 under 'names' of their own or those of an earlier line; 'measured' what an instrument measured (`traindx.measurements`
-has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'config' settings seen; 'dropped' how many
-lines a full disk has cost; 'end' that the process came to its end, which the last line of a process that was killed
-is not."""
+has the kinds); 'fact' something seen directly; 'event' a traceback, a kill; 'printed' a line that
+the training printed; 'config' settings seen; 'dropped' how many lines a full disk has cost; 'end' that the process came
+to its end, which the last line of a process that was killed is not."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST_LISTS = 4096
 END = b'{"k": "end"}'
 END_WITHIN = 1 << 16  # bytes from the end of a file: findings of probes may follow its end
 LINE_ROWS = 500  # in one line at most: readers skip lines that are too long to be one
-SCRUBBED = frozenset({"meta", "config", "event", "fact"})  # kinds of lines that hold words of the user's
+SCRUBBED = frozenset({"meta", "config", "event", "fact", "printed"})  # kinds of lines that hold words of the user's
 MOST_TOGETHER = 64  # trainings of one command that are told apart
 APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})

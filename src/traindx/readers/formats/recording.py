@@ -17,6 +17,7 @@ from traindx.readers.reach import may_read
 from traindx.readers.recorded_lines import checked_line
 from traindx.readers.recorded_rows import NAMES, ROWS, RecordedRows
 from traindx.readers.source import Source
+from traindx.readers.text.printed import added, printed_series
 from traindx.run import CRASHES, PROBES, Event, EventKind, Fact, Run, flatten
 from traindx.versions import as_settings, canonical, is_version
 
@@ -32,6 +33,7 @@ class _Rank:
     meta: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    printed: list[tuple[float, str]] = field(default_factory=list)  # lines, with the updates made before each
 
 
 def sniff(source: Source) -> float:
@@ -79,6 +81,7 @@ def read(source: Source) -> list[Run]:
         run.facts = facts
         run.measured = measured
         run.series = rows.series()
+        run.series |= added(run.series, printed_series(first.printed)) if first.printed else {}
         run.lost = rows.lost = [*run.lost, *rows.lost]  # what is decoded later may turn out to be damaged
     return runs
 
@@ -114,6 +117,8 @@ def _take_lines(
             damaged += 1
             continue
         first.meta = entry if entry["k"] == "meta" else first.meta
+        if entry["k"] == "printed":
+            first.printed.append((entry["step"], entry["text"]))
         ended = ended or entry["k"] == "end"
     return damaged, ended
 

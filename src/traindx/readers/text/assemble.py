@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +16,8 @@ from traindx.readers.text.plans import Column
 from traindx.readers.text.resolve import Rows, prepare, resolve, rows_of
 from traindx.readers.text.scan import Scanner
 from traindx.readers.text.verdict import distinct, measurements
-from traindx.run import Floats
+from traindx.readers.timeline import ordered
+from traindx.run import Floats, Series
 from traindx.versions import as_settings
 
 _WINDOW = 8192  # rows handed to the builder at once
@@ -43,6 +45,34 @@ class _Stream:
 
 def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
     """Fill the builder with what the scanner found; False when nothing in it is a measurement."""
+    rows, accepted = _accepted(scanner)
+    _settle_format(accepted, builder)
+    streams = _streams(accepted)
+    places = _feed(streams, builder)
+    _settings(scanner, rows, accepted, streams, builder)
+    _events(scanner, accepted, places, builder)
+    builder.config.update(as_settings(scanner.statements.versions))
+    builder.said = tuple(scanner.statements.complaints)
+    thinned = max((each.shape.stride for each in accepted), default=1)
+    if thinned > 1:
+        builder.lost.append(
+            f"The log is so long that only about one row in {thinned} was kept (spikes and non-finite values always "
+            f"were)."
+        )
+    return bool(streams)
+
+
+def series_of(scanner: Scanner, at: Callable[[NDArray[np.int64]], Floats]) -> list[Series]:
+    """What the text measures, each value at the step that `at` gives for its place among the numbers of the text."""
+    found = []
+    for stream in _streams(_accepted(scanner)[1]):
+        series, _ = ordered(stream.name, stream.meaning, at(stream.seq // 2), stream.values, "step", None)
+        found.append(series)
+    return found
+
+
+def _accepted(scanner: Scanner) -> tuple[list[Rows], list[Rows]]:
+    """All rows, and those that measure."""
     rows = [rows_of(shape, scanner.repeats) for shape in scanner.shapes.values()]
     rows = [each for each in rows if len(each)]
     prepare(rows)
@@ -58,20 +88,7 @@ def assemble(scanner: Scanner, builder: RunBuilder) -> bool:
         and (not each.own_step or distinct(each.step) > 1)
     ]
     resolve([*accepted, *headers])
-    _settle_format(accepted, builder)
-    streams = _streams(accepted)
-    places = _feed(streams, builder)
-    _settings(scanner, rows, accepted, streams, builder)
-    _events(scanner, accepted, places, builder)
-    builder.config.update(as_settings(scanner.statements.versions))
-    builder.said = tuple(scanner.statements.complaints)
-    thinned = max((each.shape.stride for each in accepted), default=1)
-    if thinned > 1:
-        builder.lost.append(
-            f"The log is so long that only about one row in {thinned} was kept (spikes and non-finite values always "
-            f"were)."
-        )
-    return bool(streams)
+    return rows, accepted
 
 
 def _streams(accepted: list[Rows]) -> list[_Stream]:
