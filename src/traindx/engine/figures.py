@@ -16,7 +16,7 @@ from traindx.signals.curve import Curve, counted
 LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with its count, judged nowhere
 TOP = 1.5  # scores above it are given in percent
 LAST = 3  # evaluations whose median is the gap
-FEW = 2  # values from which on there is a spread
+PAIR = 2  # values from which on there is a spread
 
 
 def figures(signals: Signals) -> tuple[str, ...]:
@@ -47,8 +47,8 @@ def _size(signals: Signals) -> tuple[int, int]:
             samples, batches = passes.samples, passes.batches
         elif variety is not None:
             samples = variety.data
-    told, batch = (lookup.number(signals.run.config, name) for name in ("samples", "batch_size"))
-    samples = samples or int(told or 0)
+    stated, batch = (lookup.number(signals.run.config, name) for name in ("samples", "batch_size"))
+    samples = samples or int(stated or 0)
     if not batches and samples and batch and batch >= 1:
         batches = math.ceil(samples / batch)
     return samples, batches or _counted_by_epochs(signals)
@@ -57,7 +57,7 @@ def _size(signals: Signals) -> tuple[int, int]:
 def _counted_by_epochs(signals: Signals) -> int:
     """From a training that counts steps and a validation that counts epochs."""
     train, val = signals.train, signals.val or signals.score
-    if train is None or val is None or train.series.axis != "step" or val.series.axis != "epoch" or len(val) < FEW:
+    if train is None or val is None or train.series.axis != "step" or val.series.axis != "epoch" or len(val) < PAIR:
         return 0
     epochs = len(np.unique(val.x))
     return round(float(train.x[-1] - train.x[0] + 1) / epochs)
@@ -93,7 +93,7 @@ def _norms(signals: Signals) -> Iterator[str]:
         yield from _spread(total)
     layers = {series.name: _median(series) for series in signals.layer_grad_norms}
     weights = {name: value for name, value in layers.items() if math.isfinite(value) and value > 0}
-    if len(weights) >= FEW:
+    if len(weights) >= PAIR:
         low, high = min(weights, key=weights.__getitem__), max(weights, key=weights.__getitem__)
         yield (
             f"Gradient norms by layer (medians): {weights[low]:.2g} in {_layer(low)} to {weights[high]:.2g} in "
@@ -103,7 +103,7 @@ def _norms(signals: Signals) -> Iterator[str]:
 
 def _spread(series: Series) -> Iterator[str]:
     values = series.values[np.isfinite(series.values)]
-    if len(values) < FEW:
+    if len(values) < PAIR:
         return
     text = (
         f"Gradient norm: mean {values.mean():.2g}, standard deviation {values.std():.2g}, smallest {values.min():.2g}, "

@@ -21,8 +21,8 @@ from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
     amount,
-    beside,
     clean,
+    details,
     folder_of,
     headline,
     ids_of,
@@ -187,10 +187,10 @@ class _Pages:
         room = self.width - across - 5
         if not picture or room < _CAPTION_ROOM:
             return [*(f"  {self.ink(line, 'cyan')}" for line in picture), *hanging("", [text], 2, self.width)]
-        beside = wrap(text, room)
-        beside = [""] * ((len(picture) - len(beside)) // 2) + beside
+        details = wrap(text, room)
+        details = [""] * ((len(picture) - len(details)) // 2) + details
         lines = []
-        for line, words in zip_longest(picture, beside, fillvalue=""):
+        for line, words in zip_longest(picture, details, fillvalue=""):
             drawn = pad(line, across) if words else line.rstrip()
             lines.append(f"  {self.ink(drawn, 'cyan')}   {words}".rstrip())
         return lines
@@ -335,7 +335,7 @@ class _Pages:
         for place, hypothesis in enumerate(listed):
             lines += self.explanation("Else" if place == 0 else "", hypothesis)
             if hypothesis.confidence >= _RIVAL and hypothesis.cause != HEALTHY:
-                lines += hanging("", beside(diagnosis, hypothesis), _TITLE, self.width)
+                lines += hanging("", details(diagnosis, hypothesis), _TITLE, self.width)
         return lines
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:
