@@ -72,14 +72,22 @@ def _gap(signals: Signals) -> Iterator[str]:
         scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
         points = abs(there - here) * scale
         share = f" ({abs(there - here) / abs(there):.0%} of the training score)" if there else ""
-        yield (f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} %: {points:.3g} points{share}.")
+        yield (
+            f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} % "
+            f"({_over(min(len(own), len(score)))}): {points:.3g} points{share}."
+        )
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
     if val is not None and train is not None and at is not None and len(at):
         there, here = float(np.median(at[-LAST:])), _end(val)
         if math.isfinite(there) and math.isfinite(here):
             ratio = f", {here / there:.3g} times ({(here - there) / there:+.0%})" if there > 0 and here > 0 else ""
-            yield f"Gap: {train.name} {there:.3g}, {val.name} {here:.3g}: {here - there:+.3g}{ratio}."
+            ends = f"{train.name} {there:.3g}, {val.name} {here:.3g} ({_over(min(len(at), len(val)))})"
+            yield f"Gap: {ends}: {here - there:+.3g}{ratio}."
+
+
+def _over(evaluations: int) -> str:
+    return f"medians of the last {LAST} evaluations" if evaluations >= LAST else "at the end"
 
 
 def _end(curve: Curve) -> float:
