@@ -230,7 +230,7 @@ def folder_of(diagnoses: Sequence[Diagnosis]) -> str:
         folder = os.path.commonpath([os.path.dirname(source) for source in sources])
     except ValueError:  # absolute and relative paths mixed
         return ""
-    return f"{clean(folder)}/" if len(sources) > 1 and len(folder) > 1 else ""
+    return f"{clean(folder)}/" if len(diagnoses) > 1 and len(folder) > 1 else ""
 
 
 def ids_of(diagnosis: Diagnosis, state: str) -> list[str]:
