@@ -29,7 +29,7 @@ import numpy as np
 from cases import SOUND
 from once import judged
 
-from traindx.trials.judge import LEAST, LOST, MOST
+from traindx.trials.judge import LOST, MAX_EFFECT, MIN_EFFECT
 from traindx.trials.measure import KINDS, Measured, Metric
 
 SEEDS = (0, 1)
@@ -177,7 +177,7 @@ def _differs(pairs: list[tuple[float, float]]) -> bool:
     """By a tenth in both seeds, in one direction, and by more than the seeds of the sound program differ."""
     sizes = [_size(before, after) for before, after in pairs]
     scatter = abs(_size(pairs[0][0], pairs[-1][0]))
-    return (min(sizes) > 0) == (max(sizes) > 0) and min(map(abs, sizes)) >= max(LEAST, scatter)
+    return (min(sizes) > 0) == (max(sizes) > 0) and min(map(abs, sizes)) >= max(MIN_EFFECT, scatter)
 
 
 def _size(before: float, after: float) -> float:
@@ -186,8 +186,8 @@ def _size(before: float, after: float) -> float:
     if not math.isfinite(before) or not math.isfinite(after) or before <= 0 or after <= 0:
         if math.isfinite(before) and math.isfinite(after):  # a result may be below zero: by the larger of the two
             return (after - before) / max(abs(before), abs(after))
-        return MOST if not math.isfinite(after) else -MOST
-    return max(-MOST, min(MOST, math.log(after / before)))
+        return MAX_EFFECT if not math.isfinite(after) else -MAX_EFFECT
+    return max(-MAX_EFFECT, min(MAX_EFFECT, math.log(after / before)))
 
 
 # --- the figures

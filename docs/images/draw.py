@@ -1,7 +1,7 @@
 """Draws the pictures of the README from what is real: the page of the recorded example in a terminal that fills line by
 line, and the figures of docs/benchmarks.md as bars.
 
-    python docs/images/draw.py            writes them
+    python docs/images/draw.py            writes them, and the sentences with these figures
     python docs/images/draw.py --check    exits 1 where they are not up to date
 """
 
@@ -88,7 +88,7 @@ def peers() -> str:
         f'<text x="16" y="26" font-weight="700" fill="{LIGHT["ink"]}">Names the right cause first</text>',
         f'<text x="{width - 16}" y="26" text-anchor="end" fill="{LIGHT["soft"]}">fires on healthy trainings</text>',
     ]
-    for place, (name, right, false) in enumerate(rows):
+    for place, (name, right, _, false) in enumerate(rows):
         y = 44 + place * ROW
         long = max(2, round(right / 100 * BAR))
         own = name.startswith("traindx")
@@ -109,25 +109,46 @@ def peers() -> str:
     return _svg(width, height, font, frame + "".join(parts), "Causes named, beside peers")
 
 
-def _figures() -> Iterator[tuple[str, int, int]]:
-    """Tool, right cause first and false alarms, from the table in docs/benchmarks.md."""
+def _figures() -> Iterator[tuple[str, int, int, int]]:
+    """Tool, right cause first, near misses included and false alarms, from the table in docs/benchmarks.md."""
     text = (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
     for line in text[text.index(_SECTION) :].split("\n")[2:]:
         cells = [cell.strip(" *") for cell in line.strip("|").split("|")]
         if not line.startswith("|"):
             return
-        yield cells[0], int(cells[2].rstrip("%")), int(cells[4].rstrip("%"))
+        yield cells[0], *(int(cell.rstrip("%")) for cell in cells[2:5])
+
+
+def sentences() -> dict[str, tuple[re.Pattern[str], str]]:
+    """What other pages say of the figures of the chart: the file, where it stands, and how it reads."""
+    rows = {row[0]: row for row in _figures()}
+    inside, trace, log = (rows[f"traindx, {name}"] for name in ("recording", "the same trace", "the script's own log"))
+    best = max(right for name, right, _, _ in rows.values() if not name.startswith("traindx"))
+    chart = f"traindx from the inside {inside[1]} %, from a log {log[1]} %, the best peer {best} %"
+    zoo = (
+        f"right cause first in {inside[1]} % from the inside, but only {trace[1]} % (near misses\n"
+        f"included {trace[2]} %) from the same trace that the others get, with {inside[3]} and {trace[3]} % "
+        "false alarms"
+    )
+    return {
+        "README.md": (re.compile(r"traindx from the inside \d+ %, from a log \d+ %, the best peer \d+ %"), chart),
+        "docs/peers.md": (
+            re.compile(r"right cause first in \d+ % from the inside, [^()]*\([^()]*\)[^()]*% false alarms"),
+            zoo,
+        ),
+    }
 
 
 def main(arguments: list[str]) -> int:
-    drawn = {"terminal.svg": terminal(), "peers.svg": peers()}
-    there = {name: (HERE / name).read_text("utf-8") if (HERE / name).exists() else "" for name in drawn}
-    stale = [name for name, svg in drawn.items() if there[name] != svg]
+    made = {"docs/images/terminal.svg": terminal(), "docs/images/peers.svg": peers()}
+    for name, (pattern, sentence) in sentences().items():
+        made[name] = pattern.sub(sentence, (ROOT / name).read_text("utf-8"))
+    stale = [name for name in made if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != made[name]]
     if "--check" in arguments:
-        print("\n".join(f"not up to date: docs/images/{name}" for name in stale))
+        print("\n".join(f"not up to date: {name}" for name in stale))
         return 1 if stale else 0
     for name in stale:
-        (HERE / name).write_text(drawn[name], "utf-8")
+        (ROOT / name).write_text(made[name], "utf-8")
     return 0
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # the help of the command line loads no schema
     from traindx.measurements import TokenSamples
 
 SCHEMA = "traindx.diagnosis/1"
-ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was told
+ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was reported
 UNSURE = 0.4  # below this probability an explanation asks for more evidence, not for a change
 
 State = Literal["present", "absent", "unknown"]

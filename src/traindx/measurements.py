@@ -165,9 +165,9 @@ class NumbersAsTargets(Measurement, frozen=True, kw_only=True):
 
 
 class LabelRelation(Measurement, frozen=True, kw_only=True):
-    """How well the labels of samples follow from their inputs, in the training data and in the evaluation data, as told
-    by the nearest neighbours or the words of a sample. Scores are accuracies, or correlations where labels are numbers
-    or several."""
+    """How well the labels of samples follow from their inputs, in the training data and in the evaluation data, as
+    shown by the nearest neighbours or the words of a sample. Scores are accuracies, or correlations where labels are
+    numbers or several."""
 
     samples: int  # of the training data
     labels: str  # "class" or "number" where a sample has one, else "several"
@@ -208,8 +208,8 @@ class FirstBatches(Measurement, frozen=True, kw_only=True):
 
 
 class BatchVariety(Measurement, frozen=True, kw_only=True):
-    """How many different batches the training has seen, told by the indices that a loader drew and by fingerprints of
-    the samples. `where` is the line that draws them from a loader, else the line that calls the model."""
+    """How many different batches the training has seen, counted by the indices that a loader drew and by fingerprints
+    of the samples. `where` is the line that draws them from a loader, else the line that calls the model."""
 
     looks: int  # updates looked at
     distinct: int  # different batches among them
@@ -1377,8 +1377,8 @@ class TokenSamples(Measurement, frozen=True, kw_only=True):
 
 class TokenCounts(Measurement, frozen=True, kw_only=True):
     """Tokens and targets of a language model over all batches looked at so far, of training or of evaluation. A sample
-    is a row; padding is told by the attention mask, else by runs of the pad token at the ends. `where` is the line of
-    the loss, with "in evaluation" behind it for those."""
+    is a row; padding is recognised by the attention mask, else by runs of the pad token at the ends. `where` is the
+    line of the loss, with "in evaluation" behind it for those."""
 
     evaluation: bool  # of batches that are evaluated
     batches: int
@@ -1408,7 +1408,7 @@ class TokenCounts(Measurement, frozen=True, kw_only=True):
     padded_left: int = 0  # samples with padding before their first token
     padded_right: int = 0
     with_mask: int = 0  # samples that came with an attention mask
-    padding_attended: int = 0  # padding tokens, told by the pad token, that the attention mask lets be seen
+    padding_attended: int = 0  # padding tokens, recognised by the pad token, that the attention mask lets be seen
     hidden: int = 0  # tokens that are no padding and that it hides
     duplicates: int = 0  # samples that equal another one of their batch
     vocabulary: int = 0  # numbers that the loss chooses from
@@ -1443,8 +1443,8 @@ class SpecialTokens(Measurement, frozen=True, kw_only=True):
 
 
 class PackedRows(Measurement, frozen=True, kw_only=True):
-    """Rows of several documents, one after the other, told by end- or begin-of-sequence tokens inside of rows that have
-    no padding; and the position ids that the model is given. `where` is the line of the loss."""
+    """Rows of several documents, one after the other, separated by end- or begin-of-sequence tokens inside of rows
+    that have no padding; and the position ids that the model is given. `where` is the line of the loss."""
 
     samples: int  # rows looked at
     packed: int  # that hold more than one document

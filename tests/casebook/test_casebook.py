@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from traindx import casebook
-from traindx.casebook import beside, store
+from traindx.casebook import consulting, store
 from traindx.casebook.case import YOURS, Case, Trial, case_of, with_trial
 from traindx.casebook.places import book_path
-from traindx.casebook.prior import MOST, counts, prior_hints
+from traindx.casebook.prior import MAX_LOG_ODDS, counts, prior_hints
 from traindx.casebook.similar import likeness, similar
 from traindx.casebook.store import CaseBook
 from traindx.cli import main
@@ -30,7 +30,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaseBook:
     path = tmp_path / "book" / "cases.sqlite"
     monkeypatch.setenv("TRAINDX_CASES", str(path))
-    monkeypatch.setattr(beside, "_complained", False)
+    monkeypatch.setattr(consulting, "_complained", False)
     return CaseBook(path)
 
 
@@ -106,7 +106,7 @@ def test_the_shift_grows_with_cases_and_is_capped() -> None:
         prior_hints([a_case(str(n), status="confirmed", cause="dead-relu") for n in range(count)])[0].log_odds
         for count in (1, 3, 100)
     ]
-    assert 0 < shifts[0] < shifts[1] <= shifts[2] == MOST
+    assert 0 < shifts[0] < shifts[1] <= shifts[2] == MAX_LOG_ODDS
 
 
 def test_one_script_diagnosed_again_and_again_is_one_case() -> None:
@@ -135,7 +135,7 @@ def test_a_trial_is_recorded_and_one_that_helped_counts(book: CaseBook, sick: Ca
     )
     assert number == 1
     assert book.get(1).proven == "lr-too-high"
-    assert beside.described(book.get(1)).endswith("lower-lr helped")
+    assert consulting.described(book.get(1)).endswith("lower-lr helped")
     casebook.record_trial(page, fix="lower-lr", cause="lr-too-high", verdict="no-effect")
     assert len(book.get(1).trials) == 1
     assert book.get(1).proven == ""
@@ -217,10 +217,10 @@ def test_a_full_disk_is_told_once_and_by_the_recorder_where_there_is_one(
     page = diagnose(find_runs([EXAMPLES / "sick"])[0])
     told: list[str] = []
     monkeypatch.setattr(CaseBook, "remember", full)
-    monkeypatch.setattr(beside, "ROOM", float("inf"))
-    assert beside.consult(page, "run", lambda _: page, told.append) is page
+    monkeypatch.setattr(consulting, "ROOM", float("inf"))
+    assert consulting.consult(page, "run", lambda _: page, told.append) is page
     assert told == []
-    assert beside.consult(page, "diagnose", lambda _: page, told.append) is page
+    assert consulting.consult(page, "diagnose", lambda _: page, told.append) is page
     assert len(told) == 1
 
 

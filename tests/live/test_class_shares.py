@@ -8,7 +8,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present
 
-from traindx.live.measures.shares import beside, is_even, worse_recognised
+from traindx.live.measures.shares import is_even, rare_in, worse_recognised
 from traindx.symptoms.rare_classes_missed import is_rarer
 
 MISSED = "rare-classes-missed"
@@ -137,7 +137,7 @@ def evaluated(*held: float) -> torch.Tensor:
 
 
 def test_shares_that_differ_beyond_doubt() -> None:
-    found = beside(MIXED, evaluated(50, 50), complete=True)
+    found = rare_in(MIXED, evaluated(50, 50), complete=True)
     assert is_rarer(found)
     assert found.rare == (0,)
     assert (found.held_rare, found.held_frequent) == (50, 50)
@@ -149,20 +149,20 @@ def test_shares_that_differ_beyond_doubt() -> None:
     ids=["nearly alike", "renamed", "few"],
 )
 def test_shares_that_do_not(held: tuple[float, float]) -> None:
-    assert not is_rarer(beside(MIXED, evaluated(*held), complete=True))
+    assert not is_rarer(rare_in(MIXED, evaluated(*held), complete=True))
 
 
 def test_sorted_batches_are_no_sample() -> None:
     ordered = batches(*[(0, 32)] * 27, *[(12, 20)] * 3)
-    assert beside(MIXED, evaluated(50, 50), complete=True).disorder < 1
-    assert not is_rarer(beside(ordered, evaluated(50, 50), complete=True))
+    assert rare_in(MIXED, evaluated(50, 50), complete=True).disorder < 1
+    assert not is_rarer(rare_in(ordered, evaluated(50, 50), complete=True))
 
 
 def test_many_even_classes_are_even_in_spite_of_chance() -> None:
     generator = torch.Generator().manual_seed(0)
     labels = torch.randint(0, 100, (2500,), generator=generator)
     counts = labels.bincount(minlength=100).double()
-    assert not is_rarer(beside(counts.reshape(1, -1), evaluated(*[20.0] * 100), complete=True))
+    assert not is_rarer(rare_in(counts.reshape(1, -1), evaluated(*[20.0] * 100), complete=True))
     assert not is_even(torch.tensor([100.0, 0.0]), torch.tensor([50.0, 50.0]))  # perhaps it was only not seen yet
     assert is_even(torch.tensor([60.0, 40.0, 0.0]), torch.tensor([50.0, 50.0, 0.0]))
 

@@ -63,7 +63,7 @@ def test_hostile_names_stay_text() -> None:
     for html in (
         run._repr_html_(),
         diagnose(run)._repr_html_(),
-        fragment(HOSTILE[1], parts, verdict=HOSTILE[2], beside=HOSTILE[3]),
+        fragment(HOSTILE[1], parts, verdict=HOSTILE[2], aside=HOSTILE[3]),
     ):
         found = parsed(html)
         assert found.tags <= ALLOWED

@@ -121,8 +121,21 @@ def test_colour_only_supports_the_words() -> None:
 
 def test_several_runs_start_with_a_table() -> None:
     text = page(samples.unhealthy(), samples.healthy())
-    assert text.startswith("traindx · 2 runs: 1 unhealthy, 0 inconclusive, 1 healthy")
+    assert text.startswith("traindx · 2 runs in runs/exp1/: 1 unhealthy, 0 inconclusive, 1 healthy")
     assert text.count("traindx · runs/exp1") == 2
+
+
+@pytest.mark.parametrize("width", [60, 100])
+def test_no_name_and_no_percentage_is_cut_in_the_table(width: int) -> None:
+    names = [f"a_rather_long_name_of_an_experiment_{n}/with/another/long/part/metrics_of_the_run.csv" for n in range(5)]
+    runs = [samples.unhealthy(run=samples.summary(source=f"runs/{name}")) for name in names]
+    text = reporters()["text"].render(runs, color=False, width=width)
+    lines = text.split("─")[0].splitlines()
+    joined = "".join(line.strip() for line in lines)
+    assert all(name in joined for name in names)
+    assert "…" not in joined
+    assert sum(line.rstrip().endswith("%") for line in lines) == len(names)
+    assert max(len(line) for line in lines) <= width
 
 
 def test_many_runs_show_only_the_worst_in_full() -> None:

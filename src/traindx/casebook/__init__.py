@@ -8,15 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from traindx.casebook.beside import consult as consult
-    from traindx.casebook.beside import record_trial as record_trial
+    from traindx.casebook.consulting import consult as consult
+    from traindx.casebook.consulting import record_trial as record_trial
 
 
 def __getattr__(name: str) -> Any:
     """`consult` and `record_trial` bring the engine along, so they are imported when asked for: whoever has the book
     turned off pays nothing for it."""
     if name in ("consult", "record_trial"):
-        from traindx.casebook import beside
+        from traindx.casebook import consulting
 
-        return getattr(beside, name)
+        return getattr(consulting, name)
     raise AttributeError(f"module 'traindx.casebook' has no attribute {name!r}")

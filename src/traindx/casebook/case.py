@@ -70,7 +70,7 @@ class Case:
     note: str = ""
     trials: tuple[Trial, ...] = ()
     origin: str = ""  # the file it was imported from
-    key: str = ""  # stands for the path where that is not told
+    key: str = ""  # stands for the path where that is not kept
     id: int = 0
     seen: int = field(default=1)
 

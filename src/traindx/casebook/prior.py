@@ -16,7 +16,7 @@ from traindx.engine.words import PRIOR_WEIGHT
 # cases moves it, and cannot drown it.
 CATALOGUE_CASES = 200.0
 MOST_PER_CASE = 0.35  # log odds that one confirmed case may add
-MOST = 1.0  # and that all of them together may: evidence of the run itself weighs more
+MAX_LOG_ODDS = 1.0  # and that all of them together may: evidence of the run itself weighs more
 
 
 def counts(cases: Sequence[Case]) -> Mapping[str, int]:
@@ -36,6 +36,6 @@ def prior_hints(cases: Sequence[Case]) -> list[Hint]:
     hints = []
     for cause, count in sorted(confirmed.items()):
         pseudo = CATALOGUE_CASES * PRIOR_WEIGHT[table[cause].prior] / total
-        odds = min(math.log1p(count / pseudo), MOST_PER_CASE * count, MOST)
+        odds = min(math.log1p(count / pseudo), MOST_PER_CASE * count, MAX_LOG_ODDS)
         hints.append(Hint(cause, odds, f"{count} of {everything} confirmed cases in the case book had this cause"))
     return hints

@@ -12,7 +12,7 @@ A pretrained model starts at a higher loss than it should and may recover slowly
 ids it knows words and no order.
 
 ## Why it happens
-The model is told by `position_ids` where each token stands. Made by hand for padded or packed rows, they easily count
+`position_ids` say where each token stands. Made by hand for padded or packed rows, they easily count
 padding, run on from one document to the next, or are all zero. Where lengths or a mask tell documents apart and the ids
 do not begin again, later documents lie at positions that short ones never have.
 

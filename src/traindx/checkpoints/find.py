@@ -50,7 +50,7 @@ def open_checkpoint(path: Path) -> Checkpoint:
     try:
         found = _directory(path) if path.is_dir() else _file(path)
         if not path.is_dir():
-            _beside(path.parent, found, only_config=path.name not in WEIGHTS)
+            _add_neighbours(path.parent, found, only_config=path.name not in WEIGHTS)
     except OSError as error:
         raise TraindxError(f"{path} cannot be read: {error.strerror or error}.", "Check its permissions.") from error
     if not found.weights and not found.optimizers:
@@ -154,7 +154,7 @@ def _directory(folder: Path, depth: int = 0) -> Checkpoint:
             raise TraindxError(f"{folder} holds no checkpoint.", f"Looked for {_KINDS}.")
         found = _file(main)
     found.path = folder
-    _beside(folder, found)
+    _add_neighbours(folder, found)
     return found
 
 
@@ -189,7 +189,7 @@ def _last_checkpoint(folder: Path) -> Path:
     raise TraindxError(f"{folder} holds no checkpoint.", f"Looked for {_KINDS}.")
 
 
-def _beside(folder: Path, found: Checkpoint, only_config: bool = False) -> None:
+def _add_neighbours(folder: Path, found: Checkpoint, only_config: bool = False) -> None:
     """What a trainer leaves beside the weights: settings, the optimiser's state, how far it was."""
     for name in CONFIGS:
         if (folder / name).is_file():

@@ -138,8 +138,8 @@ def _some(flat: Block, keep: int, size: int, rng: np.random.Generator) -> NDArra
 
 
 def _compare(sums: Floats, powers: Floats) -> tuple[int, int, int, bool]:
-    """Rows in all, dead ones, and twins: rows equal to an earlier one, told by their sum and their norm, which numpy
-    computes the same way for every row."""
+    """Rows in all, dead ones, and twins: rows equal to an earlier one, recognised by their sum and their norm, which
+    numpy computes the same way for every row."""
     norms = np.sqrt(powers)
     alive = norms > DEAD * float(np.median(norms)) if np.median(norms) > 0 else norms > 0
     living = int(alive.sum())

@@ -25,7 +25,7 @@ SIZES = {
     "F8_E8M0": 1,
     "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U64": 8, "U32": 4, "U16": 2, "U8": 1, "BOOL": 1, "C64": 8, "C128": 16,
 }  # fmt: skip
-_PLAIN = {
+_DTYPES = {
     "F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U64": "<u8",
     "U32": "<u4",
     "U16": "<u2", "U8": "u1", "BOOL": "u1", "C64": "<c8", "C128": "<c16",
@@ -107,7 +107,7 @@ def scalar(tensor: Tensor) -> float | None:
 
 
 def _pieces(tensor: Tensor, count: int) -> Iterator[NDArray[Any]]:
-    kind = np.dtype(_PLAIN.get(tensor.dtype, "<u2" if SIZES[tensor.dtype] == 2 else "u1"))
+    kind = np.dtype(_DTYPES.get(tensor.dtype, "<u2" if SIZES[tensor.dtype] == 2 else "u1"))
     if tensor.size == 0:
         return
     with tensor.path.open("rb") as file:

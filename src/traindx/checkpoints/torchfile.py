@@ -72,7 +72,7 @@ def read_legacy(path: Path) -> Any:
         end = path.stat().st_size
         for key in keys:
             size = sizes.get(key) if isinstance(key, str) else None
-            place = file.tell() + 8  # its length, which the pickle has told already, stands before it
+            place = file.tell() + 8  # its length, which the pickle has given already, stands before it
             if size is None or place + size > end:
                 raise TraindxError(f"{path} is cut off within its storages.", _AGAIN)
             places[key] = (place, size)

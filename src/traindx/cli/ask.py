@@ -79,7 +79,7 @@ def interview() -> int:
 
 @dataclass
 class Given:
-    """What stands on the command line, told apart."""
+    """What stands on the command line, by kind."""
 
     runs: list[Path] = field(default_factory=list)
     scripts: list[Path] = field(default_factory=list)

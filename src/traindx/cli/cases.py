@@ -110,7 +110,7 @@ def similar_to(
 def confirm(
     number: Number,
     cause: Annotated[
-        str | None, typer.Argument(metavar="CAUSE", help="What it was; the likeliest one unless told.")
+        str | None, typer.Argument(metavar="CAUSE", help="What it was; the likeliest one unless given.")
     ] = None,
     note: Annotated[str | None, typer.Option(metavar="TEXT", help="What to remember of it.")] = None,
 ) -> int:

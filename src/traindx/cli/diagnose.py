@@ -85,7 +85,7 @@ def reporter_for(format: str | None, output: Path | None, verbose: bool = False)
 
 
 def examined(runs: Sequence[Run], settings: Settings, bar: Bar | None = None) -> list[tuple[Run, Diagnosis]]:
-    """Each run with its diagnosis; a run that cannot be judged (it lacks the metric asked for) is told on stderr."""
+    """Each run with its diagnosis; a run that cannot be judged (the metric asked for is missing) goes to stderr."""
     from traindx.engine import diagnose as diagnose_run
 
     def one(numbered: tuple[int, Run]) -> tuple[Run, Diagnosis]:
@@ -143,7 +143,7 @@ def exit_code(diagnoses: Sequence[Diagnosis]) -> int:
 
 
 def settings_of(classes: int | None, metric: str | None, goal: Goal | None) -> Settings:
-    """What the user told, as the engine takes it."""
+    """What the user gave, as the engine takes it."""
     from traindx.signals import Settings
 
     return Settings(classes, metric, None if goal is None else goal.value)

@@ -54,7 +54,7 @@ class Check:
     group: str
     name: str
     state: State
-    told: str
+    says: str
     hint: str = ""
 
 
@@ -120,8 +120,8 @@ def _known(versions: Mapping[str, str]) -> Iterator[Check]:
     found = installed(versions)
     for issue, affected in found:
         have = ", ".join(f"{package} {version}" for package, version in affected.items())
-        told = f"you have {have}: {issue.title}; shows only if {issue.shows_if}. {issue.happens}"
-        yield Check("known issues", issue.id, "known", told, f"{issue.do.rstrip('.')}. {issue.source}")
+        says = f"you have {have}: {issue.title}; shows only if {issue.shows_if}. {issue.happens}"
+        yield Check("known issues", issue.id, "known", says, f"{issue.do.rstrip('.')}. {issue.source}")
     if not found:
         yield Check("known issues", "versions", "ok", f"none among {len(versions)} packages")
 
@@ -145,14 +145,14 @@ def _versions_of(python: Path) -> dict[str, str]:
 
     try:
         done = subprocess.run([str(python), "-c", _ASK_PACKAGES], capture_output=True, text=True, timeout=SECONDS)
-        told = json.loads(done.stdout)
+        says = json.loads(done.stdout)
     except OSError as error:
         raise TraindxError(
             f"{python} cannot be run: {error.strerror or error}.", "Give a Python interpreter."
         ) from error
     except (subprocess.TimeoutExpired, ValueError) as error:
         raise TraindxError(f"{python} does not say what is installed.", "Give a Python 3.8 or newer.") from error
-    return {canonical(str(name)): str(version) for name, version in told.items()}
+    return {canonical(str(name)): str(version) for name, version in says.items()}
 
 
 def _version(name: str) -> str | None:
@@ -230,7 +230,7 @@ def _torch() -> Check:
         return Check("pytorch", "torch", "missing", "run, probe, fix and trial need it", hint)
     try:
         done = subprocess.run([sys.executable, "-c", _ASK_TORCH], capture_output=True, text=True, timeout=SECONDS)
-        told = json.loads(done.stdout)
+        says = json.loads(done.stdout)
     except subprocess.TimeoutExpired:
         return Check(
             "pytorch",
@@ -244,9 +244,9 @@ def _torch() -> Check:
         return Check(
             "pytorch", "torch", "problem", f"cannot be imported: {why[0]}", "Install torch again for this Python."
         )
-    devices = ", ".join(told["devices"]) or ("Apple GPU" if told["mps"] else "")
-    built = f" (built for CUDA {told['cuda']})" if told["cuda"] and not told["devices"] else ""
-    return Check("pytorch", "torch", "ok", f"{told['version']}, {devices or f'no GPU is usable{built}'}")
+    devices = ", ".join(says["devices"]) or ("Apple GPU" if says["mps"] else "")
+    built = f" (built for CUDA {says['cuda']})" if says["cuda"] and not says["devices"] else ""
+    return Check("pytorch", "torch", "ok", f"{says['version']}, {devices or f'no GPU is usable{built}'}")
 
 
 def _recorder() -> Check:
@@ -320,8 +320,8 @@ def _text(checks: list[Check], ink: Ink, width: int) -> str:
         if check.group != group:
             group = check.group
             lines += [*([""] if lines else []), ink(group, "heading")]
-        told = [check.told] * bool(check.told) + ([f"→ {check.hint}"] if check.hint else [])
-        lines += hanging(f"  {marks[check.state]}  {check.name}", told, 26, width)
+        says = [check.says] * bool(check.says) + ([f"→ {check.hint}"] if check.hint else [])
+        lines += hanging(f"  {marks[check.state]}  {check.name}", says, 26, width)
     bad = sum(check.state == "problem" for check in checks)
     works = [] if checks[0].group == "known issues" else ["All that is needed works."]
     lines += ["", *([f"{bad} need attention (!!)."] if bad else works)]

@@ -190,7 +190,7 @@ def show(report: Report, json: Path | None, output: Path | None = None) -> None:
 
 def remember(report: Report) -> None:
     """Put the verdicts into the case book: of each fix the best, which stands first."""
-    from traindx.casebook.beside import record_trial
+    from traindx.casebook.consulting import record_trial
     from traindx.trials.report import outcome_of
 
     written = set()

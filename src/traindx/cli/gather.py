@@ -26,7 +26,7 @@ def gather(
     progress: Callable[[str, int, int], None] | None = None,
     tell: Callable[[str], None] = say,
 ) -> list[Run]:
-    """The runs in these paths. What cannot be used is told (on stderr); it raises only when nothing can be."""
+    """The runs in these paths. What cannot be used is reported (on stderr); it raises only when nothing can be."""
     _settings(config)  # first: a wrong --config should not cost the reading of the logs
     runs = [run for found in usable(paths, lambda path: _runs(path, progress, tell), tell) for run in found]
     for run in runs if len(runs) > 1 else ():  # a single page says it itself
@@ -38,7 +38,7 @@ def gather(
 def usable(
     things: Iterable[ThingT], use: Callable[[ThingT], ResultT], tell: Callable[[str], None] = say
 ) -> list[ResultT]:
-    """`use` of every thing that can be used. The others are told (on stderr); it raises only when none can be."""
+    """`use` of every thing that can be used. The others are reported (on stderr); it raises only when none can be."""
     results: list[ResultT] = []
     problems: list[TraindxError] = []
     bug: Exception | None = None

@@ -18,6 +18,6 @@ def remembered(page: Diagnosis, made_by: str, again: Callable[[Sequence[Hint]], 
 
     if book_path() is None:
         return page
-    from traindx.casebook.beside import consult
+    from traindx.casebook.consulting import consult
 
     return consult(page, made_by, again, say)

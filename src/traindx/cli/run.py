@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,7 +14,8 @@ import typer
 
 from traindx.cli.diagnose import Format, Output, Verbose, report_runs, report_to_stderr, reporter_for, with_patches
 from traindx.cli.remembering import remembered
-from traindx.cli.talk import EXIT_INTERRUPTED, Closed, check_writable, emit, is_terminal, say
+from traindx.cli.status_line import StatusLine
+from traindx.cli.talk import EXIT_INTERRUPTED, Closed, check_writable, emit, say
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, EXIT_UNUSABLE_INPUT, TraindxError
 from traindx.reporters import reporters
 from traindx.reporters.wording import clean, percent, title_of
@@ -108,14 +108,16 @@ def command(
     source = taken(arguments, private=private)
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"
-        code = launch(what, folder, options, status.tick, seen)
+        try:
+            code = launch(what, folder, options, status.tick, seen)
+        finally:
+            status.line.clear()
         reached = read(seen.read_text("ascii") if seen.exists() else "")
     source.keep(folder)
     note_end(folder, code)
     pair, why = conclude(folder, reached, code)
     page = pair[1] if pair else None
     with _whatever_the_stream(code):
-        status.clear()
         _show(page, why, json, quiet, verbose)
         if pair and reporter is not None:
             from traindx.signals import Settings
@@ -247,7 +249,7 @@ def _last_words(page: Diagnosis | None, code: int) -> str | None:
 
 
 class Status:
-    """One line that is rewritten in place on a terminal, and alerts that stay."""
+    """The status line of a terminal, and alerts that stay."""
 
     def __init__(self, folder: Path, quiet: bool, alerter: Alerter | None = None) -> None:
         from traindx.live.outside.monitor import Monitor
@@ -255,7 +257,7 @@ class Status:
         self.monitor = Monitor(folder)
         self.quiet = quiet
         self.alerter = alerter
-        self.shown = False
+        self.line = StatusLine()
 
     def tick(self) -> None:
         if self.quiet and self.alerter is None:
@@ -265,23 +267,11 @@ class Status:
             self._tell(alert)
         if self.alerter is not None:
             self.alerter.tick()
-        if self.quiet:
-            return
-        if is_terminal(sys.stderr) and self.monitor.step:
-            width = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be rewritten in place
-            sys.stderr.write(f"\r\033[K{f'traindx: {self.monitor.line()}'[:width]}")
-            sys.stderr.flush()
-            self.shown = True
+        if not self.quiet and self.monitor.step:
+            self.line.show(f"traindx: {self.monitor.line()}")
 
     def _tell(self, alert: str) -> None:
         if self.alerter is not None:
             self.alerter.tell(clean(alert))
         if not self.quiet:
-            self.clear()
-            say(alert)
-
-    def clear(self) -> None:
-        if self.shown:
-            sys.stderr.write("\r\033[K")
-            sys.stderr.flush()
-            self.shown = False
+            self.line.alert(f"traindx: {clean(alert)}")

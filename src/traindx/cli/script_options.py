@@ -19,7 +19,7 @@ from traindx.cli.talk import say
 
 SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 WORD = re.compile(r"(?<=[\"'])-[A-Za-z]\b|[A-Za-z_][A-Za-z0-9_]*")  # names, and short options where they are quoted
-MOST = 1_000_000  # bytes of source worth reading
+MAX_SOURCE_BYTES = 1_000_000  # bytes of source worth reading
 DASHED = re.compile(r"--([A-Za-z][A-Za-z0-9_-]*)")
 # what makes options of names in the source: parameters, fields, strings without dashes
 BY_NAME = frozenset(
@@ -122,7 +122,7 @@ def _names(script: Path) -> set[str]:
     """What may be the name of an option of the script, with underscores for dashes."""
     try:
         with script.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(MOST)
+            text = file.read(MAX_SOURCE_BYTES)
     except OSError:
         return set()
     words = set(WORD.findall(text))

@@ -16,7 +16,7 @@ from traindx.comparison.result import Explanation, LevelOfSetting
 from traindx.comparison.settings import UNSET, Table, Value, numeric, shown
 from traindx.comparison.statistics import (
     Tested,
-    explained_beside,
+    explained_given,
     explained_within,
     f_test_within,
     holm,
@@ -116,7 +116,7 @@ def _one(
     y = ranks(np.array([mean for _, mean in units]))
     x = _features([table.values[i][name] for i, _ in units])
     rest = [_features([table.values[i][other] for i, _ in units]) for other in others]
-    tested = explained_beside(x, np.column_stack(rest) if rest else np.empty((len(y), 0)), y)
+    tested = explained_given(x, np.column_stack(rest) if rest else np.empty((len(y), 0)), y)
     why = f"Over {len(units)} settings it explains {_percent(tested.share)} of the order that the others leave open."
     return replace(open_, verdict="no effect seen", why=why, share=tested.share, design="random"), tested
 

@@ -89,7 +89,7 @@ def explained_within(x: Floats, y: Floats, strata: Sequence[Sequence[int]], seed
     return _permuted(features, values, pieces, seed)
 
 
-def explained_beside(x: Floats, others: Floats, y: Floats, seed: int = 0) -> Tested:
+def explained_given(x: Floats, others: Floats, y: Floats, seed: int = 0) -> Tested:
     """How far `x` explains what the `others` leave of `y` (Freedman and Lane): for settings that were drawn at
     random."""
     full = np.column_stack([np.ones(len(y)), others])

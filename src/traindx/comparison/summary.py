@@ -22,8 +22,8 @@ Role = Literal["named", "reward", "validation loss", "score", "training loss", "
 POINTS = 40  # of a curve that are kept
 MOST_SETTINGS = 300
 LONGEST_VALUE = 120
-LEAST_AROUND = 8  # points from which the noise near a place can be told
-PLAIN = 0.7  # clarity from which an observation speaks for itself
+LEAST_AROUND = 8  # points from which the noise near a place can be estimated
+STRONG = 0.7  # clarity from which an observation speaks for itself
 END_REACHED = 0.9  # of the run: what lasts that long lasts to the end
 MEDIAN_ERROR = 1.2533  # the standard error of a median is this much larger than that of a mean
 
@@ -126,7 +126,7 @@ def _curves(signals: Signals) -> dict[Role, Curve]:
 def _broken_from(observations: Sequence[Observation], steps: int) -> float:
     """The step from which the loss is not a number for good, whatever the log prints then: some trainers print 0."""
     found = next((s for s in observations if s.id == "nonfinite-loss" and s.state == "present"), None)
-    if found is None or found.steps is None or found.clarity < PLAIN or found.steps[1] < END_REACHED * steps:
+    if found is None or found.steps is None or found.clarity < STRONG or found.steps[1] < END_REACHED * steps:
         return math.inf
     return found.steps[0]
 

@@ -29,9 +29,9 @@ from traindx.token_samples import batches_of
 from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
-LEAST = 0.01
+MIN_SHOWN = 0.01
 BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
-PLAIN = 0.7  # clarity from which a problem speaks for itself
+STRONG = 0.7  # clarity from which a problem speaks for itself
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 NEVER_WELL = (
     "flat-from-start",
@@ -51,15 +51,15 @@ ALSO_WELL = {
 PICTURE_POINTS = 120
 
 _SEEDS = "Returns differ much between seeds: three to five of them settle what one run cannot (Henderson et al. 2018)."
-_TOLD = "Nothing was measured: this rests on answers alone, so read it as where to look first."
+_ANSWERS_ONLY = "Nothing was measured: this rests on answers alone, so read it as where to look first."
 _GAN_NOTE = "Adversarial training: generator and discriminator losses need not fall; only what should fall is judged."
 
 
 def diagnose(
     run: Run, settings: Settings | None = None, reported: Sequence[Observation] = (), hinted: Sequence[Hint] = ()
 ) -> Diagnosis:
-    """Look for every symptom, rank the explanations, propose the fix. `told` and `hinted` are what somebody said about
-    the run; it counts where nothing was measured."""
+    """Look for every symptom, rank the explanations, propose the fix. `reported` and `hinted` are what somebody said
+    about the run; it counts where nothing was measured."""
     signals = unmasked(Signals(run, settings))
     evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
@@ -82,7 +82,7 @@ def diagnose(
     main = signals.main
     return Diagnosis(
         verdict=verdict,
-        headline=headline(verdict, hypotheses, observations, signals) if run.format != ANSWERS else _TOLD,
+        headline=headline(verdict, hypotheses, observations, signals) if run.format != ANSWERS else _ANSWERS_ONLY,
         run=RunSummary(
             run.source, run.format, run.name, run.steps,
             tuple(name for name, series in run.series.items() if len(series)),
@@ -112,8 +112,8 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     present = {observation.id: observation for observation in observations if observation.state == "present"}
     broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
     # steps that are skipped for ever write no loss at all
-    skipped = all(i in present and present[i].clarity >= PLAIN for i in ("nonfinite-gradient", "loss-scale-collapse"))
-    if skipped or any(observation.clarity >= PLAIN for observation in broken):
+    skipped = all(i in present and present[i].clarity >= STRONG for i in ("nonfinite-gradient", "loss-scale-collapse"))
+    if skipped or any(observation.clarity >= STRONG for observation in broken):
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
     seen_directly = any(known[i].direct and present[i].clarity >= 0.7 for i in present if i in known)
@@ -126,7 +126,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
             problems = problems if stuck or healthy < TWO_TO_ONE else []
         return "inconclusive" if problems or DIED in present else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
-    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
+    plain = any(problem.clarity >= STRONG and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
@@ -198,7 +198,7 @@ def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str
         if entry.cause == OTHER:
             rest += entry.probability
             continue
-        if len(shown) >= SHOWN or entry.probability < LEAST:
+        if len(shown) >= SHOWN or entry.probability < MIN_SHOWN:
             rest += entry.probability
             continue
         supports = tuple(dict.fromkeys(text for _, text in entry.supports))[:4]

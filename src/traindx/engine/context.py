@@ -143,7 +143,7 @@ def _capacity(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
     if narrowest == 1 and count < SMALL_MODEL:
         yield Hint("model-too-small", 4.0, "a hidden layer hands on a single value")
     elif isinstance(narrowest, int) and classes and 0 < narrowest <= classes / 2 and count < SMALL_MODEL:
-        text = f"a hidden layer hands on {narrowest} values, from which {classes:.0f} classes are told"
+        text = f"a hidden layer passes on {narrowest} values, which must separate {classes:.0f} classes"
         yield Hint("model-too-small", 3.0, text)
     elif count < 1000:
         yield Hint("model-too-small", 1.8, f"the model has only {count:.0f} parameters")

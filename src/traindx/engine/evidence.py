@@ -11,7 +11,7 @@ from traindx.engine.context import Hint, hints
 from traindx.engine.observe import observe
 from traindx.engine.priors import ANY, kind_of
 from traindx.engine.rank import Ranked, rank
-from traindx.engine.ways import TOLD
+from traindx.engine.ways import ANSWERED
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
@@ -52,7 +52,7 @@ def gather(signals: Signals, reported: Sequence[Observation] = (), hinted: Seque
 
 def measure(signals: Signals) -> tuple[Observation, ...]:
     """What the run itself shows; of a run nobody measured nothing is known, not even that it was short, but for the
-    settings that somebody told."""
+    settings that somebody reported."""
     if signals.run.format != ANSWERS:
         return observe(signals)
     return tuple(
@@ -67,7 +67,7 @@ def _of_settings(symptom: Symptom, signals: Signals) -> Observation | None:
     if symptom.kind != "setting":
         return None
     found = symptom.detect(signals)
-    return None if found.state == "unknown" else replace(found, clarity=min(found.clarity, TOLD))
+    return None if found.state == "unknown" else replace(found, clarity=min(found.clarity, ANSWERED))
 
 
 def merge_evidence(

@@ -16,7 +16,7 @@ from traindx.signals.curve import Curve, counted
 LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with its count, judged nowhere
 TOP = 1.5  # scores above it are given in percent
 LAST = 3  # evaluations whose median is the gap
-FEW = 2  # values from which on there is a spread
+PAIR = 2  # values from which on there is a spread
 
 
 def figures(signals: Signals) -> tuple[str, ...]:
@@ -47,8 +47,8 @@ def _size(signals: Signals) -> tuple[int, int]:
             samples, batches = passes.samples, passes.batches
         elif variety is not None:
             samples = variety.data
-    told, batch = (lookup.number(signals.run.config, name) for name in ("samples", "batch_size"))
-    samples = samples or int(told or 0)
+    stated, batch = (lookup.number(signals.run.config, name) for name in ("samples", "batch_size"))
+    samples = samples or int(stated or 0)
     if not batches and samples and batch and batch >= 1:
         batches = math.ceil(samples / batch)
     return samples, batches or _counted_by_epochs(signals)
@@ -57,7 +57,7 @@ def _size(signals: Signals) -> tuple[int, int]:
 def _counted_by_epochs(signals: Signals) -> int:
     """From a training that counts steps and a validation that counts epochs."""
     train, val = signals.train, signals.val or signals.score
-    if train is None or val is None or train.series.axis != "step" or val.series.axis != "epoch" or len(val) < FEW:
+    if train is None or val is None or train.series.axis != "step" or val.series.axis != "epoch" or len(val) < PAIR:
         return 0
     epochs = len(np.unique(val.x))
     return round(float(train.x[-1] - train.x[0] + 1) / epochs)
@@ -72,14 +72,22 @@ def _gap(signals: Signals) -> Iterator[str]:
         scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
         points = abs(there - here) * scale
         share = f" ({abs(there - here) / abs(there):.0%} of the training score)" if there else ""
-        yield (f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} %: {points:.3g} points{share}.")
+        yield (
+            f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} % "
+            f"({_over(min(len(own), len(score)))}): {points:.3g} points{share}."
+        )
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
     if val is not None and train is not None and at is not None and len(at):
         there, here = float(np.median(at[-LAST:])), _end(val)
         if math.isfinite(there) and math.isfinite(here):
             ratio = f", {here / there:.3g} times ({(here - there) / there:+.0%})" if there > 0 and here > 0 else ""
-            yield f"Gap: {train.name} {there:.3g}, {val.name} {here:.3g}: {here - there:+.3g}{ratio}."
+            ends = f"{train.name} {there:.3g}, {val.name} {here:.3g} ({_over(min(len(at), len(val)))})"
+            yield f"Gap: {ends}: {here - there:+.3g}{ratio}."
+
+
+def _over(evaluations: int) -> str:
+    return f"medians of the last {LAST} evaluations" if evaluations >= LAST else "at the end"
 
 
 def _end(curve: Curve) -> float:
@@ -93,7 +101,7 @@ def _norms(signals: Signals) -> Iterator[str]:
         yield from _spread(total)
     layers = {series.name: _median(series) for series in signals.layer_grad_norms}
     weights = {name: value for name, value in layers.items() if math.isfinite(value) and value > 0}
-    if len(weights) >= FEW:
+    if len(weights) >= PAIR:
         low, high = min(weights, key=weights.__getitem__), max(weights, key=weights.__getitem__)
         yield (
             f"Gradient norms by layer (medians): {weights[low]:.2g} in {_layer(low)} to {weights[high]:.2g} in "
@@ -103,7 +111,7 @@ def _norms(signals: Signals) -> Iterator[str]:
 
 def _spread(series: Series) -> Iterator[str]:
     values = series.values[np.isfinite(series.values)]
-    if len(values) < FEW:
+    if len(values) < PAIR:
         return
     text = (
         f"Gradient norm: mean {values.mean():.2g}, standard deviation {values.std():.2g}, smallest {values.min():.2g}, "

@@ -2,9 +2,9 @@
 corrected.
 
 The words of the cause pages are the prior, these counts the data: a word speaks like a handful of runs, so that a pair
-the zoo never bred keeps its word and a pair it bred often is known by its frequency. `fitted.json` is generated; the
-command that made it stands in it. Logs and recordings see differently, so each level of evidence has numbers of its
-own."""
+the zoo never produced keeps its word and a pair it produced often is known by its frequency. `fitted.json` is
+generated; the command that made it stands in it. Logs and recordings see differently, so each level of evidence has
+numbers of its own."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ INSIDE_FROM = 5  # things looked at directly from which the evidence comes from 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of evidence: counts by cause and symptom (runs in which it could be told, runs in which it was there)
-    and the calibration of what is made of them."""
+    """One level of evidence: counts by cause and symptom (runs in which it could be measured, runs in which it was
+    there) and the calibration of what is made of them."""
 
     counts: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     temperature: float = 1.0
@@ -84,8 +84,8 @@ def levels() -> Mapping[str, Level]:
 
 
 def level_of(observations: Sequence[Observation]) -> str:
-    """Evidence from inside the training, or a curve and perhaps settings. What somebody merely told (less clear than
-    what proves) was not looked at."""
+    """Evidence from inside the training, or a curve and perhaps settings. What somebody merely reported (less clear
+    than what proves) was not looked at."""
     known = symptoms()
     looked = [
         o

@@ -141,8 +141,8 @@ def _looked(observations: Sequence[Observation], known: Mapping[str, Symptom]) -
 
 
 def _proven(cause: Cause, observations: Sequence[Observation], known: Mapping[str, Symptom], clarity: float) -> bool:
-    """The cause itself was seen this clearly: a recording saw (or somebody told) what it always shows, or what it alone
-    usually shows, and hardly anything else does."""
+    """The cause itself was seen this clearly: a recording saw (or somebody reported) what it always shows, or what it
+    alone usually shows, and hardly anything else does."""
     seen = False
     for observation in observations:
         symptom = known.get(observation.id)
@@ -216,7 +216,7 @@ def _expected(level: Level, cause: Cause, proven: bool, symptom: Symptom) -> flo
     """How often the cause shows this symptom. Where the cause was seen itself, problems it does not rule out may be its
     doing."""
     word = cause.predicts.get(symptom.id)
-    rate = level.rate(cause.id, symptom, _told(word, symptom))
+    rate = level.rate(cause.id, symptom, _rate_of(word, symptom))
     if proven and symptom.severity == "problem" and not symptom.direct:
         if word == "never":  # it was seen: what it never shows alone may be the doing of something beside it
             return max(rate or 0.0, words.AGAINST["rarely"] * symptom.background)
@@ -224,7 +224,7 @@ def _expected(level: Level, cause: Cause, proven: bool, symptom: Symptom) -> flo
     return rate
 
 
-def _told(word: str | None, symptom: Symptom) -> float | None:
+def _rate_of(word: str | None, symptom: Symptom) -> float | None:
     """The number a page's word stands for."""
     if word is None:
         return None
@@ -232,7 +232,7 @@ def _told(word: str | None, symptom: Symptom) -> float | None:
 
 
 def _expected_healthy(level: Level, healthy: Cause | None, symptom: Symptom) -> float | None:
-    reported = _told(healthy.predicts.get(symptom.id), symptom) if healthy is not None else None
+    reported = _rate_of(healthy.predicts.get(symptom.id), symptom) if healthy is not None else None
     if reported is None and symptom.severity == "problem":
         reported = symptom.background * (words.HEALTHY_DIRECT if symptom.direct else words.HEALTHY_PROBLEM)
     rate = level.rate(HEALTHY, symptom, reported)

@@ -127,8 +127,8 @@ def strength(log_odds: float) -> Strength:
 
 
 def why(evidence: Evidence, cause: str, reported: Callable[[Way], str] = lambda way: way.command) -> Why:
-    """What speaks for and against `cause`, what was not looked at, and what would change the answer. `told` gives the
-    command of a way to look, with the run's own names; none for a way that was gone already."""
+    """What speaks for and against `cause`, what was not looked at, and what would change the answer. `reported` gives
+    the command of a way to look, with the run's own names; none for a way that was gone already."""
     ranked = evidence.ranked()
     place = next(number for number, entry in enumerate(ranked, 1) if entry.cause == cause)
     now, top = ranked[place - 1].probability, ranked[0].cause

@@ -34,7 +34,7 @@ FIX_ORDER = (
 
 
 @dataclass(frozen=True)
-class Beside:
+class SecondaryCause:
     """A cause that is at work beside the first, and what it explains."""
 
     cause: str
@@ -46,7 +46,7 @@ class Beside:
         return tuple(dict.fromkeys(observation.evidence for observation in self.shown))
 
 
-def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Beside, ...]:
+def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[SecondaryCause, ...]:
     """The causes at work beside the first, in the order to fix them; none where one explains all that was seen."""
     first = next((entry for entry in ranked if entry.cause not in (HEALTHY, OTHER)), None)
     if first is None or not (first.probability >= SURE or _seen(first.cause, evidence.observations)):
@@ -57,7 +57,7 @@ def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Besi
     left = [o for o in evidence.observations if not (_problem(o) and _brings(first.cause, o))]
     hints = [hint for hint in evidence.hints if hint.cause != first.cause]
     facts = [o for o in unexplained if symptoms()[o.id].direct and o.clarity >= PROVES]
-    found: dict[str, Beside] = {}
+    found: dict[str, SecondaryCause] = {}
     for fact in facts:
         if any(_brings(cause, fact) for cause in found):
             continue
@@ -74,7 +74,7 @@ def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Besi
     return tuple(sorted(named, key=lambda one: FIX_ORDER.index(causes()[one.cause].group)))
 
 
-def without_secondary(evidence: Evidence, ranked: list[Ranked], others: Sequence[Beside]) -> list[Ranked]:
+def without_secondary(evidence: Evidence, ranked: list[Ranked], others: Sequence[SecondaryCause]) -> list[Ranked]:
     """The ranking with what the other causes explain set apart, where they were seen too and only take from the first
     what is certain: faults that were seen are no rivals."""
     by_id = {entry.cause: entry.probability for entry in ranked}
@@ -89,7 +89,7 @@ def without_secondary(evidence: Evidence, ranked: list[Ranked], others: Sequence
 
 def _explaining(
     left: Sequence[Observation], unexplained: Sequence[Observation], hints: Sequence[Hint], unfamiliar: bool, first: str
-) -> Beside | None:
+) -> SecondaryCause | None:
     """The cause that explains what is left, if it explains any of what the first does not and is likelier than
     health."""
     if not unexplained:
@@ -100,7 +100,7 @@ def _explaining(
     explains = tuple(o for o in unexplained if o in left and expectation(candidate.cause, symptoms()[o.id]) >= BRINGS)
     if not explains or candidate.probability < SURE or candidate.probability <= healthy:
         return None
-    return Beside(candidate.cause, candidate.probability, explains)
+    return SecondaryCause(candidate.cause, candidate.probability, explains)
 
 
 def _problem(observation: Observation) -> bool:

@@ -14,7 +14,7 @@ from traindx.symptoms.base import Symptom
 
 Kind = Literal["recording", "probe", "question", "log", "trial"]
 MACHINE_SHARE = 0.25  # what a machine's second costs against a person's, who does something else meanwhile
-TOLD = 0.69  # clarity of what a person tells: just below what counts as proof (words.PROVES)
+ANSWERED = 0.69  # clarity of what a person tells: just below what counts as proof (words.PROVES)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ WAYS: tuple[Way, ...] = (
         ("traindx checkpoint",)),
     Way("ask", "question", "your answers about the script", commands.ASK, 90, 0,
         ("traindx run", "from the inside", "loss function"),
-        TOLD),
+        ANSWERED),
     Way("classes", "log", "number of classes", commands.CLASSES, 10, 0, ("number of classes",)),
     Way("config", "log", "planned steps and other settings", commands.CONFIG, 20, 0,
         ("planned steps or epochs", "settings")),

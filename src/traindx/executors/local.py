@@ -17,19 +17,19 @@ from typing import IO, Any
 
 from traindx.executors.base import TRIES, ItemT, Lost, ResultT, fault
 
-FEW = 3  # items that are done sooner here than a process starts
+TOO_FEW_ITEMS = 3  # items that are done sooner here than a process starts
 HEADER = struct.Struct("<Q")  # the length of the pickled message that follows
 _QUIET = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}  # one core a worker
 
 
 class Local:
-    """`workers` processes at most; as many as this process may use cores, unless told."""
+    """`workers` processes at most; as many as this process may use cores, unless given."""
 
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or len(os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(2))
 
     def map(self, function: Callable[[ItemT], ResultT], items: Sequence[ItemT]) -> Iterator[tuple[int, ResultT | Lost]]:
-        if len(items) <= FEW or self.workers == 1:
+        if len(items) <= TOO_FEW_ITEMS or self.workers == 1:
             for place, item in enumerate(items):
                 try:
                     yield place, function(item)

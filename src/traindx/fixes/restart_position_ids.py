@@ -16,7 +16,7 @@ place = torch.arange(document_ids.shape[1], device=document_ids.device)
 position_ids = place - (begins * place).cummax(1).values
 """,
     safety="safe",
-    why_safe="Only what the model is told about the places of tokens changes.",
+    why_safe="Only the position ids that the model gets change.",
     clears=("positions-not-restarted",),
     doc="""\
 Gives every token its place in its own document: 0 for the first, one more for each that follows. Padding gets any

@@ -1,4 +1,4 @@
-"""The scheduler counts what it was told to count."""
+"""The scheduler counts what it was set up to count."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def compare(
 ) -> Comparison:
     """Compare the runs in these files and directories. `metric` and `goal` ('min' or 'max') name what to go by,
     `outcome` whether the best or the final level counts (best; final for two sides), `align` the axis ('step', 'epoch',
-    'progress', 'time'); unless told, each is found out. Files in directories that are not `allowed` are passed over."""
+    'progress', 'time'); each is found out unless given. Files in directories that are not `allowed` are left out."""
     if isinstance(paths, str | PathLike):
         paths = [paths]
     if goal not in (None, "min", "max"):

@@ -24,7 +24,7 @@ READ_IN_CODE = 1.2
 
 
 @dataclass(frozen=True)
-class Told:
+class Reported:
     """Everything one or several answers say. `hand_overs` name problems that are none of learning."""
 
     observations: tuple[Observation, ...] = ()
@@ -56,48 +56,50 @@ def parsed(question: Question, given: Any) -> Value:
     return tuple(choice.id for choice in question.choices if choice.id in ticked)
 
 
-def reported(question: Question, value: Value) -> Told:
+def reported(question: Question, value: Value) -> Reported:
     """What this answer says."""
     if value is None:
-        return Told()
+        return Reported()
     if question.kind == "number":
-        return Told(settings={question.setting: value})
+        return Reported(settings={question.setting: value})
     if question.kind == "one":
         choice = question.choice(str(value))
-        return _of_choice(choice, question) if choice is not None else Told()
+        return _of_choice(choice, question) if choice is not None else Reported()
     ticked = set(value) if isinstance(value, tuple) else set()
     parts = [_of_choice(choice, question) for choice in question.choices if choice.id in ticked]
     parts += [_lone(question, ticked)]
     seen = {observation.id for part in parts for observation in part.observations}
     parts += [
-        Told(tuple(_no(symptom, choice, _unticked(choice)) for symptom in choice.present if symptom not in seen))
+        Reported(tuple(_no(symptom, choice, _unticked(choice)) for symptom in choice.present if symptom not in seen))
         for choice in question.choices
         if choice.id not in ticked and not choice.overlooked
     ]
     return merged(parts)
 
 
-def mentioned(question: Question, said: Sequence[str], clarity: float, *, whole: bool) -> Told:
+def mentioned(question: Question, said: Sequence[str], clarity: float, *, whole: bool) -> Reported:
     """What a sentence says that was typed instead of an answer: its choices, less plainly than ticked ones. What it
     leaves out is open, but for what nobody would leave out. `whole`: nothing but this sentence was said."""
     parts = [_of_choice(replace(c, clarity=clarity), question) for c in question.choices if c.id in said]
     left_out = [c for c in question.choices if said and whole and c.unmissable and c.id not in said]
     parts += [
-        Told(tuple(Observation(i, "absent", f"You did not mention: {c.text}.", clarity=clarity) for i in c.present))
+        Reported(tuple(Observation(i, "absent", f"You did not mention: {c.text}.", clarity=clarity) for i in c.present))
         for c in left_out
     ]
-    return merged([*parts, _lone(question, said) if whole else Told()])
+    return merged([*parts, _lone(question, said) if whole else Reported()])
 
 
-def _lone(question: Question, ticked: Collection[str]) -> Told:
+def _lone(question: Question, ticked: Collection[str]) -> Reported:
     """What follows from a single tick: the trouble lies there and nowhere else."""
     choice = question.choice(next(iter(ticked))) if len(ticked) == 1 else None
     if choice is None or not choice.alone:
-        return Told()
-    return Told(hints=tuple(Hint(i, odds, f"you said nothing but: {choice.text}") for i, odds in choice.alone.items()))
+        return Reported()
+    return Reported(
+        hints=tuple(Hint(i, odds, f"you said nothing but: {choice.text}") for i, odds in choice.alone.items())
+    )
 
 
-def merged(parts: Iterable[Told]) -> Told:
+def merged(parts: Iterable[Reported]) -> Reported:
     """Several answers together: of two about the same symptom the plainer one counts, a yes before a no; in whatever
     order they came."""
     best: dict[str, Observation] = {}
@@ -112,20 +114,20 @@ def merged(parts: Iterable[Told]) -> Told:
         found += part.hints
         settings |= part.settings
         hand_overs += part.hand_overs
-    return Told(tuple(best.values()), tuple(dict.fromkeys(found)), settings, tuple(dict.fromkeys(hand_overs)))
+    return Reported(tuple(best.values()), tuple(dict.fromkeys(found)), settings, tuple(dict.fromkeys(hand_overs)))
 
 
 def _plainness(observation: Observation) -> tuple[float, bool, str]:
     return observation.clarity, observation.state == "present", observation.evidence
 
 
-def _of_choice(choice: Choice, question: Question) -> Told:
+def _of_choice(choice: Choice, question: Question) -> Reported:
     sentence = f"you said: {choice.text}"
     seen = tuple(Observation(i, "present", f"You said: {choice.text}.", clarity=choice.clarity) for i in choice.present)
     ruled_out = tuple(_no(i, choice, choice.clarity) for i in choice.absent)
     hints = tuple(Hint(cause, odds, sentence) for cause, odds in choice.leans.items())
     hints += named_outright(mistakes(choice), f"You said: {choice.text}.")  # as the observation says: shown once
-    return Told(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
+    return Reported(seen + ruled_out, hints, dict(choice.settings), (choice.hand_over,) if choice.hand_over else ())
 
 
 def in_words(question: Question, value: Value) -> str:

@@ -17,7 +17,7 @@ from traindx.engine.evidence import Evidence, measure, merge_evidence
 from traindx.engine.rank import HEALTHY, OTHER
 from traindx.errors import TraindxError
 from traindx.interview import choosing
-from traindx.interview.answers import Told, in_words, mentioned, merged, mistakes, parsed, reported
+from traindx.interview.answers import Reported, in_words, mentioned, merged, mistakes, parsed, reported
 from traindx.interview.pressure import Reply, recognise
 from traindx.interview.script_reading import ScriptReading
 from traindx.misdiagnoses import FIRST_LOOKS, HAND_OVERS
@@ -125,7 +125,7 @@ class Session:
         return tuple((questions()[i].text, in_words(questions()[i], value)) for i, value in self.answers.items())
 
     def first_looks(self, page: Diagnosis) -> list[str]:
-        """Where a symptom was only told and no cause stands out: what to think of in which order."""
+        """Where a symptom was only reported and no cause stands out: what to think of in which order."""
         if self.run.format != ANSWERS or any(
             h.confidence >= UNSURE and h.cause not in (HEALTHY, OTHER) for h in page.hypotheses
         ):
@@ -172,11 +172,11 @@ class Session:
 
     # What it rests on
 
-    def reported(self) -> Told:
+    def reported(self) -> Reported:
         """Script, passing remarks and answers together, in an order that does not depend on when they were given."""
         remarks = mentioned(questions()[FIRST], self.said, SAID, whole=self.answers.get(FIRST) is None)
         given = [reported(questions()[i], self.answers[i]) for i in sorted(self.answers)]
-        return merged([remarks, Told(hints=self._trouble()), *given, self.script.reported()])
+        return merged([remarks, Reported(hints=self._trouble()), *given, self.script.reported()])
 
     def evidence(self) -> Evidence:
         return self._evidence(self.reported())
@@ -211,7 +211,7 @@ class Session:
         ]
 
     def own_setting(self, offered: Sequence[Question]) -> Question | None:
-        """The setting that would give the first suspect away, if it takes no longer than a glance: a learning rate, the
+        """The setting that would give the first suspect away, if it takes no longer than one look: a learning rate, the
         precision."""
         probabilities = self.evidence().probabilities()
         lead = max(probabilities, key=lambda cause: probabilities[cause])
@@ -230,7 +230,7 @@ class Session:
 
     def number_likelihoods(self, question: Question) -> list[Mapping[str, float]]:
         """P(value | cause) of a number's typical values: how usual each is, times how much likelier the engine takes
-        the cause to be once it is told."""
+        the cause to be once it is reported."""
         now = self.evidence().probabilities()
         raw = []
         for value, usual in question.samples.items():
@@ -239,7 +239,7 @@ class Session:
         totals = {cause: sum(sample[cause] for sample in raw) for cause in now}
         return [{cause: sample[cause] / totals[cause] for cause in now} for sample in raw]
 
-    def _evidence(self, known: Told, *, again: bool = True) -> Evidence:
+    def _evidence(self, known: Reported, *, again: bool = True) -> Evidence:
         """`again` looks at the run anew where settings changed what can be measured in it; a supposition does so only
         where there is nothing to look at but settings."""
         if again or self._measured is None:

@@ -64,9 +64,9 @@ def _by_length(said: str) -> list[Misdiagnosis]:
 
 
 def _held(row: Misdiagnosis, ticks: tuple[str, ...]) -> Reply:
-    told = RANGE_TEST if "range test" in row.check else QUICK if "batch" in row.check else DIAGNOSE
+    suggested = RANGE_TEST if "range test" in row.check else QUICK if "batch" in row.check else DIAGNOSE
     lines = (f"assumes: {row.thinks}", f"usually: {row.usually}", f"30-second check: {row.check}")
-    return Reply("misdiagnosis", f"“{row.says}”", lines, row.command or told, ticks)
+    return Reply("misdiagnosis", f"“{row.says}”", lines, row.command or suggested, ticks)
 
 
 def _handed_over(problem: HandOver) -> Reply:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from traindx.diagnosis import Observation, State
-from traindx.engine.ways import TOLD
-from traindx.interview.answers import Told, named_outright
+from traindx.engine.ways import ANSWERED
+from traindx.interview.answers import Reported, named_outright
 from traindx.interview.script_checks import CHECKS
 from traindx.interview.script_facts import Facts, settings_of
 
@@ -30,10 +30,10 @@ class ScriptReading:
     notes: tuple[str, ...] = ()
     hand_overs: tuple[str, ...] = ()
 
-    def reported(self) -> Told:
+    def reported(self) -> Reported:
         seen = [observation for observation in self.observations if observation.state == "present"]
         hints = tuple(hint for one in seen for hint in named_outright([one.id], one.evidence))
-        return Told(self.observations, hints, dict(self.settings), self.hand_overs)
+        return Reported(self.observations, hints, dict(self.settings), self.hand_overs)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -72,5 +72,5 @@ def _found(facts: Facts, name: str) -> tuple[Observation, ...]:
             where = f"{name}:{line}" if line else name
             state: State = "present" if present else "absent"
             if symptom not in found or present:
-                found[symptom] = Observation(symptom, state, f"{where}: {sentence}.", where=where, clarity=TOLD)
+                found[symptom] = Observation(symptom, state, f"{where}: {sentence}.", where=where, clarity=ANSWERED)
     return tuple(found.values())

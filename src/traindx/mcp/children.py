@@ -22,7 +22,7 @@ from traindx.reporters.wording import clean
 
 BEAT = 1.0  # seconds between two notes of progress
 GRACE = 5.0  # seconds a stopped child has to leave
-TOLD = 600  # characters of its last words that a refusal repeats
+MAX_REPEATED = 600  # characters of its last words that a refusal repeats
 
 
 async def result_of(command: Sequence[str], cwd: Path, seconds: float, context: Context) -> dict[str, Any]:
@@ -81,7 +81,7 @@ async def _stop(process: Process) -> None:
 def _last_words(talk: Path) -> str:
     """The end of what the child said, from our own name on."""
     with talk.open("rb") as file:
-        file.seek(max(0, talk.stat().st_size - TOLD))
+        file.seek(max(0, talk.stat().st_size - MAX_REPEATED))
         text = file.read().decode("utf-8", errors="replace")
     return _cleaned(text.rpartition("traindx: ")[2]) or "it has said nothing."
 

@@ -1,4 +1,4 @@
-"""Progress of work in a thread, told to the client."""
+"""Progress of work in a thread, sent to the client."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mcp.server.mcpserver import Context
 
 
 def reporter(context: Context) -> Callable[[str, int, int], None]:
-    """Takes what is done, how much and of how much; reports every percent at most: a client is told, not flooded."""
+    """Takes what is done, how much and of how much; reports every percent at most: never a flood."""
     last = [""]
 
     def tell(label: str, done: int, total: int) -> None:

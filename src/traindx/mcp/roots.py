@@ -41,7 +41,7 @@ class Roots:
             raise TraindxError("`path` is empty.", f"Give a path in {self}.")
         asked = Path(text).expanduser()
         path = asked if asked.is_absolute() else self.folders[0] / asked
-        if not self.holds(path):  # before existence: what lies outside is not even told about
+        if not self.holds(path):  # before existence: what lies outside is not even admitted
             raise TraindxError(
                 f"{text} lies outside the allowed directories ({self}).",
                 "Ask the user to start the server with another directory: traindx mcp --root DIR",

@@ -12,7 +12,7 @@ from traindx.errors import TraindxError
 from traindx.mcp.roots import Roots
 
 KEPT = 16  # long answers and interviews that are remembered; the least recently used one goes first
-MOST = 50  # entries on one page, whatever was asked
+MAX_ENTRIES = 50  # entries on one page, whatever was asked
 ThingT = TypeVar("ThingT")
 
 
@@ -49,8 +49,8 @@ class SessionState:
 def page_of(entries: Sequence[ThingT], start: int, limit: int) -> tuple[Sequence[ThingT], int | None]:
     """At most `limit` entries from `start` on, and where the next page starts."""
     if limit < 1:
-        raise TraindxError(f"limit is {limit}.", f"Give a number from 1 to {MOST}.")
-    stop = start + min(limit, MOST)
+        raise TraindxError(f"limit is {limit}.", f"Give a number from 1 to {MAX_ENTRIES}.")
+    stop = start + min(limit, MAX_ENTRIES)
     return entries[start:stop], stop if stop < len(entries) else None
 
 

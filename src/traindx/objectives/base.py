@@ -11,7 +11,7 @@ from typing import Literal
 from traindx.meaning import Meaning
 
 Task = Literal["supervised", "preference", "reward model", "rl"]
-TELLING: tuple[Task, ...] = ("supervised", "reward model", "preference", "rl")  # the last are told by fewest names
+TELLING: tuple[Task, ...] = ("supervised", "reward model", "preference", "rl")  # the last have the fewest names
 
 # The meanings that entries are written with. A name in `part` that is '*' stands for what the pattern's '*' matched.
 LOSS = Meaning("loss", "", "min")

@@ -146,32 +146,32 @@ def spectrum(product: Product, like: torch.Tensor, deadline: Deadline) -> Spectr
     vector /= vector.norm()
     keep = MOST_ITERATIONS * vector.numel() * vector.element_size() <= BASIS_BYTES
     basis = [vector]
-    diagonal, beside = list[float](), list[float]()
+    diagonal, off_diagonal = list[float](), list[float]()
     found = Spectrum(math.nan, math.nan, math.inf, math.inf, 0)
     for number in range(min(MOST_ITERATIONS, len(like))):
         image = product(basis[-1])
         diagonal.append(float(image @ basis[-1]))
         image = image - diagonal[-1] * basis[-1]
         if len(basis) > 1:
-            image = image - beside[-1] * basis[-2]
+            image = image - off_diagonal[-1] * basis[-2]
         if keep:
             whole = torch.stack(basis)
             for _ in range(2):  # once is not enough in floating point
                 image = image - whole.T @ (whole @ image)
         length = float(image.norm())
-        found = _ends(diagonal, beside, length)
+        found = _ends(diagonal, off_diagonal, length)
         spanned = not length > 1e-6 * max(found.size, 1e-30)
         close = max(found.largest_error, found.smallest_error) <= ACCURACY * found.size
         if not math.isfinite(length) or spanned or (number >= FEWEST and close) or deadline.passed:
             break
-        beside.append(length)
+        off_diagonal.append(length)
         basis = [*basis, image / length] if keep else [basis[-1], image / length]
     return found
 
 
-def _ends(diagonal: list[float], beside: list[float], residual: float) -> Spectrum:
+def _ends(diagonal: list[float], off_diagonal: list[float], residual: float) -> Spectrum:
     """Eigenvalues of the small matrix; the error of each is the residual times the last component of its vector."""
-    matrix = np.diag(diagonal) + np.diag(beside, 1) + np.diag(beside, -1)
+    matrix = np.diag(diagonal) + np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1)
     if not np.isfinite(matrix).all():
         return Spectrum(math.nan, math.nan, math.inf, math.inf, len(diagonal))
     values, vectors = np.linalg.eigh(matrix)

@@ -16,7 +16,7 @@ from traindx.run import Floats
 WINDOW = 5  # sweep steps of the running median, which no pair of spikes moves, and of the mean after it
 FEWEST = 12  # finite steps before a curve says anything
 CERTAIN = 5.0  # standard deviations of the smoothed curve that a descent must reach
-LEAST = 1e-4  # of the loss: smaller descents are rounding
+MIN_DESCENT = 1e-4  # of the loss: smaller descents are rounding
 TURNED = 0.2  # of the descent undone, beyond the noise: the edge has been passed
 AT_EDGE = 0.05  # of the descent undone: still at the edge
 SUSTAINED = 0.4  # decades over which a descent must hold
@@ -58,8 +58,8 @@ def read_curve(rates: Floats, raw: Floats, size: float) -> RateCurve:
     if edge is None and broken_at is not None:
         edge = float(rates[-1])
     error = noise / np.sqrt(WINDOW)
-    if descent < max(CERTAIN * error, LEAST * size):
-        reason = "noise hides any descent" if error > LEAST * size else "no rate brings the loss down"
+    if descent < max(CERTAIN * error, MIN_DESCENT * size):
+        reason = "noise hides any descent" if error > MIN_DESCENT * size else "no rate brings the loss down"
         sentence = (
             f"{reason}: the lowest point is {descent:.3g} below the start, the noise of one update is {noise:.2g}"
         )

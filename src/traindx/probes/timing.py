@@ -13,7 +13,7 @@ import torch
 from traindx.probes.base import Deadline
 
 WARM_UP = 2
-FEWEST, MOST = 5, 20
+MIN_STEPS, MAX_STEPS = 5, 20
 SURE = 2.0  # standard errors of an interval
 _MAD = 1.4826  # makes the median deviation a standard deviation for normal scatter
 _OF_MEDIAN = 1.2533  # the standard error of a median by that of a mean
@@ -56,16 +56,16 @@ def gain(before: Timed, after: Timed) -> Gain:
 
 def timed(calls: Sequence[Callable[[], object]], device: torch.device, deadline: Deadline) -> list[Timed]:
     """Each call many times, all of them in turns, so that a change of the machine's mood meets all alike. The device is
-    waited for after each. It ends soon after the deadline, with FEWEST runs of each at least."""
+    waited for after each. It ends soon after the deadline, with MIN_STEPS runs of each at least."""
     found: list[list[float]] = [[] for _ in calls]
-    for number in range(WARM_UP + MOST):
+    for number in range(WARM_UP + MAX_STEPS):
         for call, seconds in zip(calls, found, strict=True):
             began = time.perf_counter()
             call()
             finish(device)
             if number >= WARM_UP:
                 seconds.append(time.perf_counter() - began)
-        if deadline.passed and number >= WARM_UP + FEWEST - 1:
+        if deadline.passed and number >= WARM_UP + MIN_STEPS - 1:
             break
     return [Timed(tuple(seconds)) for seconds in found]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from traindx.engine.ways import TOLD
+from traindx.engine.ways import ANSWERED
 
 Kind = Literal["one", "many", "number"]
 Value = str | float | tuple[str, ...] | None  # a choice, a number, the choices ticked; None: don't know
@@ -30,7 +30,7 @@ class Choice:
     leans: Mapping[str, float] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     usual: float = 0.2
-    clarity: float = TOLD
+    clarity: float = ANSWERED
     hand_over: str = ""
     cues: tuple[str, ...] = ()  # regular expressions that recognise the choice in free text
     overlooked: bool = False

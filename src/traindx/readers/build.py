@@ -325,7 +325,7 @@ class RunBuilder:
             run.series[name] = series
             if superseded is not None:
                 run.series[superseded.name] = superseded
-        if not self._columns:  # rows have told of their restarts already
+        if not self._columns:  # rows have shown their restarts already
             run.events[:0] = restarts
 
 

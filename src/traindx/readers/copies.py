@@ -39,7 +39,7 @@ def without_copies(runs: Sequence[Run]) -> list[Run]:
         key = _everything(run)
         original = whole.get(key)
         if original is None or original.source == run.source:
-            original = next((other for other in _beside(run, kept) if _same_training(run, other)), None)
+            original = next((other for other in _candidates(run, kept) if _same_training(run, other)), None)
         if original is not None:
             original.config = {**run.config, **original.config}
             original.copies.append(run.source)
@@ -55,7 +55,7 @@ def _folder(run: Run) -> str:
     return os.path.dirname(run.source) or "."
 
 
-def _beside(run: Run, kept: Mapping[tuple[str, str], Sequence[Run]]) -> Iterator[Run]:
+def _candidates(run: Run, kept: Mapping[tuple[str, str], Sequence[Run]]) -> Iterator[Run]:
     """Runs that may be the same training: a tool writes a training once, so what it wrote into two folders is two
     trainings unless it is a whole copy."""
     mine = _folder(run)

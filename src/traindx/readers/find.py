@@ -59,7 +59,7 @@ def find_runs(
                 )
             runs.extend(_in_directory(path, progress, tell) if path.is_dir() else _in_file(path, str(path), progress))
         for run in runs:
-            add_settings_beside(run)
+            add_nearby_settings(run)
             add_versions(run)
             hide_secrets(run)
     return runs
@@ -74,7 +74,7 @@ def hide_secrets(run: Run) -> None:
     run.facts = {name: replace(fact, evidence=hidden(fact.evidence)) for name, fact in run.facts.items()}
 
 
-def add_settings_beside(run: Run) -> None:
+def add_nearby_settings(run: Run) -> None:
     """Settings that lie next to the log, where the reader has not found any itself; what the log says of itself
     wins."""
     folder = Path(run.source).parent

@@ -12,7 +12,7 @@ from traindx.reading import Reading
 from traindx.run import Run
 
 _PROBE = '{"k": "probe"'
-FEW = 50  # updates of a training that was cut short: too few for a curve to say anything
+TOO_FEW_UPDATES = 50  # updates of a training that was cut short: too few for a curve to say anything
 
 
 def readings_in(folder: Path) -> list[Reading]:
@@ -26,7 +26,7 @@ def probed_run(folder: Path) -> Run:
     unless it was asked to train for a while first, so only those values are kept that are not finite."""
     run = find_runs([folder])[0]
     before = max((reading.step for reading in readings_in(folder)), default=0)
-    return without_curves(run) if before < FEW else run
+    return without_curves(run) if before < TOO_FEW_UPDATES else run
 
 
 def without_curves(run: Run) -> Run:

@@ -78,7 +78,7 @@ class RecordedRows:
         try:
             if block is None:
                 if not text.startswith("["):
-                    return False  # the line that told these names is lost
+                    return False  # the line with these names is lost
                 block = self._by_text[text] = self._block(json.loads(text))
             block.add(values[:-1])
         except ValueError:

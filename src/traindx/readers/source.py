@@ -174,7 +174,7 @@ class Source:
         if rest and not skipping:
             yield rest[:MAX_LINE]
 
-    def beside(self, *names: str, up: int = 1) -> Path | None:
+    def nearby(self, *names: str, up: int = 1) -> Path | None:
         """The first of these files next to this one, or up to `up` folders above it."""
         folder = self.path.parent
         for _ in range(up + 1):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from traindx.errors import TraindxError
-from traindx.readers.find import add_settings_beside, find_runs, hide_secrets, runs_among, walk
+from traindx.readers.find import add_nearby_settings, find_runs, hide_secrets, runs_among, walk
 from traindx.readers.formats.hf_trainer import STATE, output_of
 from traindx.readers.reach import Allowed, limited_to
 from traindx.run import Run
@@ -69,7 +69,7 @@ def runs_of(unit: Unit, allowed: Allowed | None = None) -> tuple[list[Run], list
     with limited_to(allowed):
         runs, damaged = runs_among(unit.folder, unit.files)
         for run in runs:
-            add_settings_beside(run)
+            add_nearby_settings(run)
             hide_secrets(run)
     if runs:
         return runs, []

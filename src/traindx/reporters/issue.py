@@ -55,7 +55,7 @@ def _one(diagnosis: Diagnosis) -> list[str]:
     lines = [f"**traindx: {VERDICT_WORD[diagnosis.verdict]}** · {code(_name(diagnosis))}{length}", ""]
     shown = telling(diagnosis)[:_MOST_EVIDENCE]
     if clean(diagnosis.headline) not in {clean(symptom.evidence) for symptom in shown}:
-        lines += [_told(diagnosis.headline, diagnosis), ""]
+        lines += [_sentence(diagnosis.headline, diagnosis), ""]
     first = leading(diagnosis)
     if first is not None:
         lines.append(f"**Most likely ({percent(first.confidence)}):** {_titled(first)}")
@@ -63,7 +63,7 @@ def _one(diagnosis: Diagnosis) -> list[str]:
         lines += _checks(diagnosis)
     if shown:
         lines += ["", "**Evidence:**"] if lines[-1] else ["**Evidence:**"]
-        lines += [f"- {_told(placed(symptom, diagnosis.run.axis), diagnosis)}" for symptom in shown]
+        lines += [f"- {_sentence(placed(symptom, diagnosis.run.axis), diagnosis)}" for symptom in shown]
     if first is not None:
         lines += _fix(first, diagnosis)
     return [*lines, "", _reproduce(diagnosis)]
@@ -121,7 +121,7 @@ def _titled(hypothesis: Hypothesis) -> str:
     return f"{escaped(title_of(hypothesis))} ({code(hypothesis.cause)})"
 
 
-def _told(text: str, diagnosis: Diagnosis) -> str:
+def _sentence(text: str, diagnosis: Diagnosis) -> str:
     shown = scrubbed(clean(text), diagnosis.run.source)
     return escaped(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
 

@@ -262,10 +262,10 @@ def main(arguments: Sequence[str]) -> int:
 
     code = fresh.run(arguments, "traindx.reporters.pages", all_pages, OWNED)
     folder = next((Path(word) for word in arguments if not word.startswith("-")), Path())
-    beside = folder.resolve().parent / "skills" / "traindx"
-    if code == 2 or not beside.is_dir():
+    skills = folder.resolve().parent / "skills" / "traindx"
+    if code == 2 or not skills.is_dir():
         return code
-    return max(code, skill.main([*(word for word in arguments if word == "--check"), str(beside)]))
+    return max(code, skill.main([*(word for word in arguments if word == "--check"), str(skills)]))
 
 
 def _index(title: str, lead: str, units: Iterable[tuple[str, str, str]]) -> str:

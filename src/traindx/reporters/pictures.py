@@ -39,12 +39,12 @@ def picture(cause: Cause) -> str:
         (symptom.kind == "curve" and symptom.severity == "problem", run) for symptom, run, _ in found if run.series
     ]
     drawn = max(curved, key=lambda one: one[0])[1] if curved else None
-    told = sorted(found, key=lambda one: not one[0].direct)[:1]
-    told += [one for one in found if one[1] is drawn and one not in told]
+    explained = sorted(found, key=lambda one: not one[0].direct)[:1]
+    explained += [one for one in found if one[1] is drawn and one not in explained]
     panels = _panels(drawn) if drawn is not None else []
     lines = [
         (place == 0, name if place == 0 else "", text)
-        for symptom, _, sentence in told[:SENTENCES]
+        for symptom, _, sentence in explained[:SENTENCES]
         for name in (symptom.id,)
         for place, text in enumerate(wrap(sentence, LETTERS))
     ]

@@ -21,8 +21,8 @@ from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
     amount,
-    beside,
     clean,
+    details,
     folder_of,
     headline,
     ids_of,
@@ -51,7 +51,7 @@ _CAPTION_ROOM = 24  # narrower than this a caption is a ladder of single words
 _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o report.md` writes every page."
 _RIVAL = 0.1  # an explanation this likely beside the first gets a line on what speaks against it
 _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
-_RUN_ROOM = 16  # the least a run's name is given in the summary
+_RIGHT = frozenset({"length", ""})  # columns of the overview that align to the right
 _TITLE = 22  # where the name of an explanation begins
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
 _SHORT = {
@@ -187,10 +187,10 @@ class _Pages:
         room = self.width - across - 5
         if not picture or room < _CAPTION_ROOM:
             return [*(f"  {self.ink(line, 'cyan')}" for line in picture), *hanging("", [text], 2, self.width)]
-        beside = wrap(text, room)
-        beside = [""] * ((len(picture) - len(beside)) // 2) + beside
+        details = wrap(text, room)
+        details = [""] * ((len(picture) - len(details)) // 2) + details
         lines = []
-        for line, words in zip_longest(picture, beside, fillvalue=""):
+        for line, words in zip_longest(picture, details, fillvalue=""):
             drawn = pad(line, across) if words else line.rstrip()
             lines.append(f"  {self.ink(drawn, 'cyan')}   {words}".rstrip())
         return lines
@@ -309,8 +309,8 @@ class _Pages:
             return self.labelled("if so", [f"{clean(fix.title)}; how: traindx explain {fix.id}"])
         lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {fix.safety})"])
         code = narrowed(recipe(fix), self.width - _LABEL)
-        indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code)))
         most = self.most["diff" if fix.diff else "code"]
+        indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code[:most])))
         lines += [f"{indent}{self.coloured(line, bool(fix.diff))}".rstrip() for line in code[:most]]
         if len(code) > most:
             where = commands.typed(commands.FIX, script=self.script) if fix.diff else f"traindx explain {fix.id}"
@@ -335,7 +335,7 @@ class _Pages:
         for place, hypothesis in enumerate(listed):
             lines += self.explanation("Else" if place == 0 else "", hypothesis)
             if hypothesis.confidence >= _RIVAL and hypothesis.cause != HEALTHY:
-                lines += hanging("", beside(diagnosis, hypothesis), _TITLE, self.width)
+                lines += hanging("", details(diagnosis, hypothesis), _TITLE, self.width)
         return lines
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:
@@ -389,11 +389,12 @@ class _Pages:
             symptom = "" if diagnosis.verdict == "healthy" else main_symptom(diagnosis)
             name = run_name(diagnosis).removeprefix(folder)
             rows.append([name, length_of(diagnosis), diagnosis.verdict, symptom, *guess])
-        lines = table(_fitting(rows, self.width), right=frozenset({"length", ""}))
-        coloured = [self.ink(lines[0], "dim")]
-        for line, diagnosis in zip(lines[1:], diagnoses, strict=True):
+        head, *runs = _stacked(rows, self.width)
+        coloured = [self.ink(line, "dim") for line in head]
+        for lines, diagnosis in zip(runs, diagnoses, strict=True):
             verdict = f"  {diagnosis.verdict}"
-            coloured.append(line.replace(verdict, self.ink(verdict, _STYLES[diagnosis.verdict]), 1))
+            last = lines[-1].replace(verdict, self.ink(verdict, _STYLES[diagnosis.verdict]), 1)
+            coloured += [*lines[:-1], last]
         tally = Counter(diagnosis.verdict for diagnosis in diagnoses)
         kinds = ", ".join(f"{tally[verdict]} {verdict}" for verdict in ("unhealthy", "inconclusive", "healthy"))
         where = f" in {folder}" if folder else ""
@@ -412,15 +413,22 @@ class _Pages:
         return lines
 
 
-def _fitting(rows: list[list[str]], width: int) -> list[list[str]]:
-    """The table with its first column shortened to fit; a narrow terminal loses what the pages tell anyway."""
-    for unneeded in ("length", "", "symptom", "most likely", "verdict"):
-        rest = sum(max(cell_len(row[column]) for row in rows) + 2 for column in range(1, len(rows[0])))
-        if width - rest >= _RUN_ROOM or len(rows[0]) <= 2:
+def _stacked(rows: list[list[str]], width: int) -> list[list[str]]:
+    """The lines of the head and of each run. Where a name does not fit beside the rest it stands above it: two names
+    that are cut in the middle may look the same. What the pages tell anyway is left out where there is no room."""
+    for unneeded in ("length", "symptom"):
+        if _room(rows, width) >= 0:
             break
         place = rows[0].index(unneeded)
         rows = [row[:place] + row[place + 1 :] for row in rows]
-    return [[shorten(row[0], max(width - rest, _RUN_ROOM)), *row[1:]] for row in rows]
+    above = max(cell_len(row[0]) for row in rows) > _room(rows, width)
+    lines = table([["", *row[1:]] for row in rows] if above else rows, right=_RIGHT)
+    return [[*(wrap(row[0], width) if above else []), line] for row, line in zip(rows, lines, strict=True)]
+
+
+def _room(rows: list[list[str]], width: int) -> int:
+    """For the first column, beside the others."""
+    return width - sum(max(cell_len(row[column]) for row in rows) + 2 for column in range(1, len(rows[0])))
 
 
 REPORTER = Reporter("text", "text", "a page for the terminal", (".txt",), render, render_all=render_all)

@@ -63,7 +63,7 @@ DARK: Mapping[str, str] = {
 
 
 def style_sheet() -> str:
-    """The tokens as custom properties: light, dark where the system asks for it, and either where a page was told."""
+    """The tokens as custom properties: light, dark where the system asks for it, and either where a page sets it."""
     light, dark = (f"color-scheme: {name}; {_properties(of)}" for name, of in (("light", LIGHT), ("dark", DARK)))
     return (
         f":root {{ {light} }}\n"

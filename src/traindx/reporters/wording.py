@@ -44,7 +44,7 @@ def clean_lines(text: str) -> list[str]:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A measured number, at three significant digits unless told: 0.613, 7.9, 12400, 3.1e-5, NaN."""
+    """A measured number, at three significant digits unless given: 0.613, 7.9, 12400, 3.1e-5, NaN."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Inf" if value > 0 else "-Inf")
     if value == 0:
@@ -163,7 +163,7 @@ def objection(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
     return clean(seen if seen is not None else f"{name} not seen" if not_seen else text)
 
 
-def beside(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
+def details(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
     """An explanation that is not the first: what speaks for it and against it, and what to try first if it is so."""
     said = supports(diagnosis, hypothesis)
     lines = [f"for: {said[0]}"] if said else []
@@ -230,7 +230,7 @@ def folder_of(diagnoses: Sequence[Diagnosis]) -> str:
         folder = os.path.commonpath([os.path.dirname(source) for source in sources])
     except ValueError:  # absolute and relative paths mixed
         return ""
-    return f"{clean(folder)}/" if len(sources) > 1 and len(folder) > 1 else ""
+    return f"{clean(folder)}/" if len(diagnoses) > 1 and len(folder) > 1 else ""
 
 
 def ids_of(diagnosis: Diagnosis, state: str) -> list[str]:

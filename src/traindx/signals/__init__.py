@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user told on the command line; None means: find out."""
+    """What the user gave on the command line; None means: find out."""
 
     classes: int | None = None
     metric: str | None = None

@@ -28,7 +28,7 @@ _WHOLE_REWARD = frozenset(
     "reward rewards rew return returns mean avg average total episode episodes ep episodic history rollout train eval "
     "test charts env".split()
 )
-BY_ONE_TERM = "loss_by_one_term"  # told by a recording: the loss by what the last loss function in it gave
+BY_ONE_TERM = "loss_by_one_term"  # from a recording: the loss by what the last loss function in it gave
 SEVERAL_TERMS = 1.5  # of that, halfway to a second term as large
 SUM = "sum of "  # how the name of a loss begins that was put together from its parts
 

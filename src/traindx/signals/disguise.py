@@ -39,9 +39,9 @@ def hidden_nan(signals: Signals) -> Hidden | None:
     train = signals.train
     if train is None or len(train.series) < 2:
         return None
-    beside = _beside_a_norm(train.series, signals.grad_norm)
-    if beside is not None or signals.kind != "supervised":
-        return beside  # the losses of policies and adversaries may be 0
+    claimed = _zero_despite_norm(train.series, signals.grad_norm)
+    if claimed is not None or signals.kind != "supervised":
+        return claimed  # the losses of policies and adversaries may be 0
     return _zero_at_once(train.series) or _probability_of_nothing(train.series)
 
 
@@ -62,7 +62,7 @@ def unmasked(signals: Signals) -> Signals:
     return found
 
 
-def _beside_a_norm(loss: Series, norm: Series | None) -> Hidden | None:
+def _zero_despite_norm(loss: Series, norm: Series | None) -> Hidden | None:
     """Hugging Face's logging_nan_inf_filter leaves NaN losses out of its sum, so that the log shows exactly 0; the norm
     of the gradient beside it tells."""
     if norm is None:

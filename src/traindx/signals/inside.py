@@ -18,7 +18,7 @@ from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 
 LEARNED = 0.5  # of the first loss gone: whatever the inside looks like, this training works
-FEW = 3  # values of an update ratio
+MIN_RATIOS = 3  # values of an update ratio
 START = 0.1  # of the run: fresh layers near zero move by a large share at first
 OPENING = 5  # rows
 NOT_FINITE = 1e300  # MLflow's database stores Inf as ±1.797e308
@@ -247,7 +247,7 @@ def ratio_curves(run: Run) -> list[Curve]:
     found = only_matrices(update_ratios(run))
     if all(one.meaning.where and _BIAS.search(one.meaning.where) for one in found):
         return []  # they begin at zero, where any step is a large share
-    return [Curve(one) for one in found if np.isfinite(one.values).sum() >= FEW]
+    return [Curve(one) for one in found if np.isfinite(one.values).sum() >= MIN_RATIOS]
 
 
 def opening_ratio(curves: list[Curve]) -> float:

@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "advantages-off-rewards"
-LOOKS = Threshold(4, "looks", "small groups correlate by chance")
+MIN_LOOKS = Threshold(4, "looks", "small groups correlate by chance")
 SPREAD = Threshold(1e-6, "standard deviation of rewards within groups", "without any there is nothing to follow")
 UNRELATED = Threshold(
     0.35,
@@ -25,7 +25,7 @@ REVERSED = Threshold(
 
 def judge(measured: Measured) -> Observation | None:
     one = measured.last(RewardGroups)
-    if one is None or one.advantage is None or not LOOKS.reached(one.looks) or not SPREAD.reached(one.std):
+    if one is None or one.advantage is None or not MIN_LOOKS.reached(one.looks) or not SPREAD.reached(one.std):
         return None
     if REVERSED.reached(one.advantage):
         return None  # another fault: reward-reversed

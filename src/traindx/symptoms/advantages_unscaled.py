@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "advantages-unscaled"
-LOOKS = Threshold(4, "looks", "one batch may be unusual")
+MIN_LOOKS = Threshold(4, "looks", "one batch may be unusual")
 LARGE = Threshold(
     10.0,
     "standard deviation of the advantages",
@@ -29,7 +29,7 @@ def judge(measured: Measured) -> Observation | None:
     if not any(one.family == "ratio" for one in measured.all(PolicyObjective)):
         return None
     one = measured.last(AdvantageSpread)
-    if one is None or not LOOKS.reached(one.looks) or not one.std:
+    if one is None or not MIN_LOOKS.reached(one.looks) or not one.std:
         return None
     if LARGE.reached(one.std):
         return seen(

@@ -14,22 +14,22 @@ from traindx.symptoms.recipes import flat, ramp
 from traindx.thresholds import Threshold
 
 ID = "clip-fraction-extreme"
-MOST = Threshold(
+MAX_SHARE = Threshold(
     0.5, "share of terms", "Huang et al. 2022 (37 details of PPO) see 0.1 to 0.3 in runs that learn", strong=0.8
 )
 FAR = Threshold(0.1, "nats an update", "a ratio of 0.8 to 1.2, PPO's usual clip range, is about 0.02", strong=0.5)
 
-LOOKS = Threshold(6, "looks", "the first updates on a batch have ratios of 1")
+MIN_LOOKS = Threshold(6, "looks", "the first updates on a batch have ratios of 1")
 
 
 def judge(measured: Measured) -> Observation | None:
     """By the ratios themselves."""
     for one in measured.latest(RatioSpread):
-        if not LOOKS.reached(one.looks) or not MOST.reached(one.outside):
+        if not MIN_LOOKS.reached(one.looks) or not MAX_SHARE.reached(one.outside):
             continue
         return seen(
             ID, True, f"{percent(one.outside)} of the ratios are further than {num(one.clip)} from 1 and "
-                      f"give no gradient (usual: 0.1 to 0.3).", at=one, clarity=MOST.clarity(one.outside),
+                      f"give no gradient (usual: 0.1 to 0.3).", at=one, clarity=MAX_SHARE.clarity(one.outside),
         )  # fmt: skip
     return None
 
@@ -41,7 +41,7 @@ def detect(signals: Signals) -> Observation:
     if series is None or not enough(series):
         return Observation(ID, "unknown", "No clip fraction is logged in 20 rows.")
     share = late(series)
-    if MOST.reached(share):
+    if MAX_SHARE.reached(share):
         return Observation(
             ID,
             "present",
@@ -49,7 +49,7 @@ def detect(signals: Signals) -> Observation:
             f"give no gradient (usual: 0.1 to 0.3).",
             span(series),
             series.name,
-            MOST.clarity(share),
+            MAX_SHARE.clarity(share),
         )
     moved = named(signals, "kl", ("update",))
     if moved is not None and enough(moved) and not np.any(series.values) and FAR.reached(late(moved)):

@@ -18,11 +18,11 @@ from traindx.thresholds import Threshold, fitted
 
 ID = "dead-units"
 DEAD = 0.4  # of the units of one layer; checklists name 40 % and 50 %
-PLAIN = 0.8
+STRONG_DEAD = 0.8
 ZEROS = 0.95  # of the activations: a ReLU is zero for half of its inputs from the first step on
 ALL_ZERO = 0.999
 PERMANENT = 0.9  # of the highest share must still be there at the end
-LOOKS = Threshold(3, "looks at the graph", "a script may begin with a pass that is no training; three in a row are")
+MIN_LOOKS = Threshold(3, "looks at the graph", "a script may begin with a pass that is no training; three in a row are")
 ROWS = fitted(f"{ID}.rows", 24, unit="samples for which every unit of a layer is zero")
 NAMED = 4  # names in a sentence
 
@@ -49,7 +49,7 @@ def judge(measured: Measured) -> Observation | None:
 
 def first_graph(measured: Measured) -> NetworkGraph | None:
     """What the first looks together saw, when there were enough of them."""
-    return next((one for one in measured.all(NetworkGraph) if LOOKS.reached(one.looks)), None)
+    return next((one for one in measured.all(NetworkGraph) if MIN_LOOKS.reached(one.looks)), None)
 
 
 def listed(names: Sequence[str], count: int) -> str:
@@ -73,7 +73,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{summary}; it counts zero activations, of which a ReLU has about half by design."
         )
-    if not zeros and (share < DEAD or (works and share < PLAIN)):
+    if not zeros and (share < DEAD or (works and share < STRONG_DEAD)):
         why = f"a problem from {percent(DEAD)} on" if share < DEAD else "the loss came down by half all the same"
         return Observation(ID, "absent", f"{summary} ({why}).")
     values = fractions(worst)
@@ -82,7 +82,7 @@ def detect(signals: Signals) -> Observation:
     permanent = share >= PERMANENT * highest
     limit = ZEROS if zeros else DEAD
     above = np.flatnonzero(values >= limit)
-    clear = clarity(share, limit, ALL_ZERO if zeros else PLAIN)
+    clear = clarity(share, limit, ALL_ZERO if zeros else STRONG_DEAD)
     return Observation(
         ID, "present",
         f"{summary}, {'and it never fell back' if permanent else f'after {percent(highest)} at most'}.",

@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "discount-off"
-LOOKS = Threshold(2, "looks", "the relation must hold more than once")
+MIN_LOOKS = Threshold(2, "looks", "the relation must hold more than once")
 ABOVE_ONE = Threshold(
     1.001, "the discount", "above 1 the sum of rewards has no bound (Sutton and Barto 2018, section 3.3)"
 )
@@ -29,7 +29,7 @@ def judge(measured: Measured) -> Observation | None:
     length = max((one.length for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0)
     found: Observation | None = None
     for one in measured.latest(BootstrapTargets):
-        if not LOOKS.reached(one.looks):
+        if not MIN_LOOKS.reached(one.looks):
             continue
         wrong = _wrong(one, length)
         if wrong is not None:

@@ -24,7 +24,7 @@ GENERATED = Threshold(
 )  # fmt: skip
 REAL = Threshold(0.95, "mean score of real samples, as a share", BALANCE + "real samples are all recognised at 0.95")
 ABOVE = Threshold(0.999, "of the pairs of a real and a generated sample", "the real one scores higher in all of them")
-LOOKS = Threshold(4, "looks in a row", "sound trainings reach it for moments (benchmarks/generative)")
+MIN_LOOKS = Threshold(4, "looks in a row", "sound trainings reach it for moments (benchmarks/generative)")
 UPDATES = Threshold(300, "updates", "a discriminator learns faster than the generator at first")
 LOSS = Threshold(
     0.05, "loss of the discriminator", "4 % of the 1.386 of a discriminator that knows nothing", strong=0.01,
@@ -39,12 +39,12 @@ LAST = 0.5  # of a log, by rows, that is judged
 
 def judge(measured: Measured) -> Observation | None:
     last = measured.last(GeneratedSamples)
-    if last is None or not (UPDATES.reached(last.step) and LOOKS.reached(len(last.real))):
+    if last is None or not (UPDATES.reached(last.step) and MIN_LOOKS.reached(len(last.real))):
         return None
     shares = _as_shares(last)
     if shares is None:
         return None
-    count = int(LOOKS.value)
+    count = int(MIN_LOOKS.value)
     real, generated = min(shares[0][-count:]), max(shares[1][-count:])
     present = ABOVE.reached(min(last.above[-count:])) and REAL.reached(real) and GENERATED.reached(generated)
     text = (

@@ -13,15 +13,15 @@ from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "divergence"
 MIN_POINTS = 8
-FEW = 10  # values: too few to see a course in
-LEAST = 4  # of them, beside many evaluations
+MIN_COURSE = 10  # values: too few to see a course in
+MIN_VALUES = 4  # of them, beside many evaluations
 LEFT = 0.1  # of its best: how far an evaluation, and the training loss, is off
 ALMOST_ALL = 0.9
 BOTH = 1.5  # times its best: where both losses stand once they have left it together
 VALIDATION_ALONE = 0.5  # how clear it can be where only evaluations are logged
 LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
 DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
-MANY_TIMES = 10.0  # its best: more is told by the values, since nobody reads such a percentage
+MANY_TIMES = 10.0  # its best: more is recognised by the values, since nobody reads such a percentage
 DRIFT_Z = 3.5  # Mann-Kendall score of such a drift
 NOISE_FACTOR = 5.0
 
@@ -29,7 +29,7 @@ NOISE_FACTOR = 5.0
 def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS:
-        apart = _both_left(signals, curve) if curve is not None and len(curve) >= LEAST else None
+        apart = _both_left(signals, curve) if curve is not None and len(curve) >= MIN_VALUES else None
         return apart or Observation(
             ID, "unknown", "Too few values of an objective to see whether it left its best for good."
         )
@@ -94,11 +94,11 @@ def _before_resuming(signals: Signals, curve: Curve) -> Observation | None:
 def _both_left(signals: Signals, curve: Curve) -> Observation | None:
     """A handful of training losses that end above where they began, beside many evaluations that left their best."""
     val = signals.val
-    if val is None or signals.kind != "supervised" or len(curve) >= FEW or len(val) < FEW or val is curve:
+    if val is None or signals.kind != "supervised" or len(curve) >= MIN_COURSE or len(val) < MIN_COURSE or val is curve:
         return None
     best = int(np.argmin(val.y))
     since, lowest = val.y[best + 1 :], float(val.y[best])
-    left = len(since) >= FEW // 2 and float(np.mean(since - lowest > LEFT * abs(lowest))) > ALMOST_ALL
+    left = len(since) >= MIN_COURSE // 2 and float(np.mean(since - lowest > LEFT * abs(lowest))) > ALMOST_ALL
     if not left or curve.now - curve.initial <= LEFT * abs(curve.initial) or curve.sign < 0:
         return None
     return Observation(
@@ -113,15 +113,15 @@ def _both_rose(signals: Signals) -> Observation | None:
     """Evaluations that left their best for good while the training loss rose too. A first loss far above all others
     makes everything since look like progress; where validation was best is the place to compare with."""
     train, val = signals.train, signals.val
-    if train is None or val is None or signals.kind != "supervised" or len(train) < FEW:
+    if train is None or val is None or signals.kind != "supervised" or len(train) < MIN_COURSE:
         return None
     best = int(np.argmin(val.y))
     since, lowest = val.y[best + 1 :], float(val.y[best])
-    if len(val) < FEW and not np.all(since > BOTH * lowest):
+    if len(val) < MIN_COURSE and not np.all(since > BOTH * lowest):
         return None
     place = train.x[0] + val.clock_share(float(val.x[best])) * (train.x[-1] - train.x[0])
     passed = train.x > (float(val.x[best]) if val.series.axis == train.series.axis else place)
-    if len(since) < FEW // 2 or passed.sum() < FEW // 2 or lowest <= 0 or passed.all():
+    if len(since) < MIN_COURSE // 2 or passed.sum() < MIN_COURSE // 2 or lowest <= 0 or passed.all():
         return None
     rose = float(np.median(train.y[passed])) - float(train.y[~passed].min())
     left = float(np.mean(since - lowest > LEFT * lowest)) > ALMOST_ALL and val.now > BOTH * lowest

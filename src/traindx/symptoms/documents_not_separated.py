@@ -90,7 +90,7 @@ No output depends on another sample. Running text that is packed with end tokens
 them on purpose.
 
 ## What it usually means
-Samples were concatenated to fill rows, and the attention was not told.
+Samples were concatenated to fill rows, and the attention sees all of them.
 """,
     detect=from_measurements(ID, judge),
     cases=(

@@ -10,7 +10,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
 ID = "dropout-drops-most"
-MOST = fitted(f"{ID}.rate", 0.8, unit="of the inputs dropped")
+MAX_RATE = fitted(f"{ID}.rate", 0.8, unit="of the inputs dropped")
 USUAL = Threshold(
     0.5,
     "of the inputs dropped, to be called absent",
@@ -25,11 +25,11 @@ def judge(measured: Measured) -> Observation | None:
 
 def _judge(dropout: StrongestDropout) -> Observation | None:
     # beside a low rate that was read off the graph there may be others
-    if not MOST.reached(dropout.rate) and not (dropout.is_layer and USUAL.reached(dropout.rate)):
+    if not MAX_RATE.reached(dropout.rate) and not (dropout.is_layer and USUAL.reached(dropout.rate)):
         return None
     name = f" layer, {dropout.where}," if dropout.is_layer else ", called as a function,"
     sentence = f"The strongest dropout{name} drops {percent(dropout.rate)} of its inputs."
-    return seen(ID, MOST.reached(dropout.rate), sentence, at=dropout)
+    return seen(ID, MAX_RATE.reached(dropout.rate), sentence, at=dropout)
 
 
 SYMPTOM = Symptom(

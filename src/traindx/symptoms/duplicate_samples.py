@@ -13,7 +13,7 @@ from traindx.thresholds import fitted
 ID = "duplicate-samples"
 BATCHES = fitted(f"{ID}.batches", 3, unit="batches looked at")
 REPEATED = fitted(f"{ID}.repeated", 0.25, unit="of the samples repeat another one of their batch")
-MOST = fitted(f"{ID}.most", 0.55, unit="of the batches: more than half of up to eight")
+MOST_BATCHES = fitted(f"{ID}.most", 0.55, unit="of the batches: more than half of up to eight")
 VARIED = fitted(f"{ID}.varied", 3, unit="different numbers in a sample: with fewer, samples are equal by chance")
 
 
@@ -25,7 +25,7 @@ def judge(measured: Measured) -> Observation | None:
         share if VARIED.reached(numbers) else 0.0 for share, numbers in zip(last.repeated, last.distinct, strict=True)
     ]
     many = [share for share in shares if REPEATED.reached(share)]
-    if many and MOST.reached(len(many) / len(shares)):
+    if many and MOST_BATCHES.reached(len(many) / len(shares)):
         text = (
             f"In {len(many)} of {len(shares)} batches looked at {percent(median_high(many))} of the samples repeat "
             "another one of their batch."

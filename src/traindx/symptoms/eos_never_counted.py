@@ -15,7 +15,7 @@ ENDED = Threshold(0.5, "of the samples end in an end token", "the data is made t
 COUNTED = Threshold(
     0.05,
     "of the ends count in the loss",
-    "a collator masks all of them or none; the rest is for ends that are told wrongly",
+    "a collator masks all of them or none; the rest is for ends that are recognised wrongly",
     side="below",
 )
 STRUCTURED = Threshold(0.8, "of the samples have a prompt and an answer", "only an answer has to end")

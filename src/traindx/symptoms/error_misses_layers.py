@@ -9,12 +9,12 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "error-misses-layers"
-LOOKS = Threshold(2, "looks in a row", "one may be a step on which a script trains a part of the model on purpose")
+MIN_LOOKS = Threshold(2, "looks in a row", "one may be a step on which a script trains a part of the model on purpose")
 
 
 def judge(measured: Measured) -> Observation | None:
     """Never absent: an error that reaches every layer now may be cut off in another phase of the training."""
-    return next((_found(one) for one in measured.all(ErrorReach) if LOOKS.reached(one.in_a_row)), None)
+    return next((_found(one) for one in measured.all(ErrorReach) if MIN_LOOKS.reached(one.in_a_row)), None)
 
 
 def _found(reach: ErrorReach) -> Observation:

@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "exploration-missing"
-LOOKS = Threshold(3, "looks", "one number may be an evaluation's")
+MIN_LOOKS = Threshold(3, "looks", "one number may be an evaluation's")
 RANDOM = Threshold(
     0.02,
     "of the actions are random",
@@ -29,7 +29,7 @@ STEPS = Threshold(500, "steps looked at", "a quarter of them is compared")
 
 def judge(measured: Measured) -> Observation | None:
     chance = measured.last(Exploration)
-    if chance is not None and LOOKS.reached(chance.looks):
+    if chance is not None and MIN_LOOKS.reached(chance.looks):
         end = measured.last(TrainingEnd)
         at_once = RANDOM.reached(chance.first)
         soon = end is not None and chance.gone_at >= 0 and EARLY.reached(chance.gone_at / max(1, end.updates))
@@ -46,7 +46,7 @@ def judge(measured: Measured) -> Observation | None:
                 ID, True, f"{percent(one.commonest)} of the first actions are the same one of {one.kinds}.", at=one,
                 clarity=ONE_ACTION.clarity(one.commonest),
             )  # fmt: skip
-    if chance is not None and LOOKS.reached(chance.looks):
+    if chance is not None and MIN_LOOKS.reached(chance.looks):
         return seen(
             ID, False, f"{chance.where} goes from {num(chance.first)} to {num(chance.last)}.", at=chance
         )  # fmt: skip

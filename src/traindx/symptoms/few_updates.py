@@ -29,8 +29,8 @@ STILL_FALLING = fitted(
 EVEN_PACE = fitted(f"{ID}.even-pace", 0.6, unit="of the fall from the first third to the second, added by the last")
 ROSE = Threshold(2.0, "times the first loss", "a loss that has doubled grew; more updates would make it grow on")
 FALLING_CLEAR = 0.8  # clarity where the loss was still falling fast
-FEW = fitted(f"{ID}.few", 199, unit="updates: a run that was still on its way has hardly begun", side="below")
-LEAST = Threshold(6, "losses", "three parts of two")
+TOO_FEW = fitted(f"{ID}.few", 199, unit="updates: a run that was still on its way has hardly begun", side="below")
+MIN_LOSSES = Threshold(6, "losses", "three parts of two")
 STEADY = fitted(f"{ID}.steady", 0.5, unit="of the fall from the first third to the second, added by the last")
 SIGMAS = Threshold(3.0, "standard errors", "one descent in seven hundred looks so by the scatter of batches alone")
 LAST_EVALUATION = fitted(f"{ID}.last-evaluation", 0.15, unit="of the validation loss gone between the last two values")
@@ -112,7 +112,7 @@ def _in_descent(signals: Signals) -> Observation:
 
 
 def _is_short(train: Curve) -> bool:
-    return train.series.axis == "step" and LEAST.reached(len(train)) and FEW.reached(len(train))
+    return train.series.axis == "step" and MIN_LOSSES.reached(len(train)) and TOO_FEW.reached(len(train))
 
 
 def _of_updates(train: Curve) -> bool:

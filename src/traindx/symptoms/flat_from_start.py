@@ -40,7 +40,7 @@ RL_START = 0.05  # of the run, in which a mean of few episodes may move
 RL_SHARE = 0.3  # of the first return: what it may move by
 RL_VALUES = 50
 RL_CLEAR = 0.4
-FEW = 10  # values, whose scatter cannot be told from their course:
+TOO_FEW = 10  # values, whose scatter cannot be told from their course:
 RISEN = 0.25  # of the best, and worse than at the start, is no rest
 LOST_CLEAR = 0.3  # where learning, if there is any, does not show through the scatter
 LEAST_GAIN = 0.01  # of the highest score: a rank of 0.004 that becomes 0.006 is chance
@@ -62,7 +62,7 @@ def detect(signals: Signals) -> Observation:
     course = Progress(curve)
     gain, share, scatter = course.gained, course.share, max(curve.level_noise, 1e-300)
     first, last = float(curve.x[0]), float(curve.x[-1])
-    few = len(curve) < FEW and curve.now > curve.initial and curve.rise > RISEN * abs(curve.best)
+    few = len(curve) < TOO_FEW and curve.now > curve.initial and curve.rise > RISEN * abs(curve.best)
     if few or curve.rise > max(4 * scatter, 0.1 * abs(curve.best)):
         return Observation(ID, "absent", f"{curve.name} moves: it now stands {num(curve.rise)} off its best.")
     if signals.kind == "rl" and (rose(curve) or rivals(signals)):
@@ -121,7 +121,7 @@ def _rests_since_the_start(curve: Curve, share: float) -> bool:
     """A mean over the last hundred episodes scatters while it has few of them; what it gained then is little and all
     there is."""
     settled = curve.bins.median[curve.bins.x > curve.x[0] + RL_START * (curve.x[-1] - curve.x[0])]
-    if not 0 <= share < RL_SHARE or len(settled) < FEW or len(curve) < RL_VALUES:
+    if not 0 <= share < RL_SHARE or len(settled) < TOO_FEW or len(curve) < RL_VALUES:
         return False
     since = float(np.median(settled[: len(settled) // 5])) - curve.best
     return since < LEVELS * max(curve.level_noise, curve.noise) and curve.tail_trend(1.0)[1] > -2.0
@@ -184,8 +184,8 @@ def _improved_elsewhere(signals: Signals) -> str:
     if signals.kind == "rl":
         return ""
     margin = named(signals, "margin")
-    told = margin is not None and len(margin) >= MIN_POINTS and late(margin) > 0
-    if margin is not None and told and TREND.reached(-trend(Curve(margin, -1.0))):
+    has_margin = margin is not None and len(margin) >= MIN_POINTS and late(margin) > 0
+    if margin is not None and has_margin and TREND.reached(-trend(Curve(margin, -1.0))):
         return margin.name
     train = signals.train
     if train is not None and len(train) >= MIN_POINTS and _first_epoch(train):

@@ -44,6 +44,6 @@ Spikes have another reason than missing clipping.
     cases=(
         Case("clipped", "present", lambda: {"loss": falling(50, 2.0, 1.0)}, {"max_grad_norm": 1.0}),
         Case("switched off", "absent", lambda: {"loss": falling(50, 2.0, 1.0)}, {"max_grad_norm": 0.0}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

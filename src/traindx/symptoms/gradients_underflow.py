@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "gradients-underflow"
-LOOKS = Threshold(3, "updates looked at", "the first may be a warm-up")
+MIN_LOOKS = Threshold(3, "updates looked at", "the first may be a warm-up")
 TINY = Threshold(
     0.5, "of the gradients that are not zero, below the smallest normal float16", "the median one has lost digits"
 )
@@ -24,7 +24,7 @@ ALL_ZERO = Threshold(0.999, "of the gradients are zero", "a sparse gradient has 
 
 def judge(measured: Measured) -> Observation | None:
     last = measured.last(HalfGradients)
-    if last is None or not LOOKS.reached(last.looks):
+    if last is None or not MIN_LOOKS.reached(last.looks):
         return None
     lost = last.zero + last.tiny
     alive = 1 - last.zero

@@ -11,15 +11,15 @@ from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling, flat
 
 ID = "half-precision"
-_TOLD = re.compile(r"fp16|float16|half.precision|loss.?scale|grad.?scaler|\bamp\b", re.IGNORECASE)
-NOT_TOLD = 0.9  # clarity where nothing speaks of it: loggers seldom hide a loss scale
+_HALF_WORDS = re.compile(r"fp16|float16|half.precision|loss.?scale|grad.?scaler|\bamp\b", re.IGNORECASE)
+UNSTATED_CLARITY = 0.9  # clarity where nothing speaks of it: loggers seldom hide a loss scale
 
 
 def detect(signals: Signals) -> Observation:
     run = signals.run
     half = lookup.half_precision(run.config)
     scaled = any(bool((series.values > 1).any()) for series in run.of("loss_scale"))
-    if half or scaled or any(_TOLD.search(event.text) for event in run.events):
+    if half or scaled or any(_HALF_WORDS.search(event.text) for event in run.events):
         return Observation(ID, "present", "The run trains in half precision (fp16).")
     if half is False:
         return Observation(ID, "absent", "The settings say that the run does not train in fp16.")
@@ -27,7 +27,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", "The inputs are in single precision and no loss scaling was seen.")
     if run.seen_inside or run.format == ANSWERS:
         return Observation(ID, "unknown", "The precision of the training is not known.")
-    return Observation(ID, "absent", "Nothing in the log speaks of half precision.", clarity=NOT_TOLD)
+    return Observation(ID, "absent", "Nothing in the log speaks of half precision.", clarity=UNSTATED_CLARITY)
 
 
 SYMPTOM = Symptom(

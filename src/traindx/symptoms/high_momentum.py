@@ -50,6 +50,6 @@ Steps add up over hundreds of updates: the effective step is the rate by 1 - mom
     cases=(
         Case("far above", "present", lambda: {"loss": falling(50, 2.0, 1.0)}, {"momentum": 0.995}),
         Case("usual", "absent", lambda: {"loss": falling(50, 2.0, 1.0)}, {"momentum": 0.475}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

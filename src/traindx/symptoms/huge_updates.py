@@ -16,7 +16,7 @@ from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 ID = "huge-updates"
 HUGE = 0.1  # ten times the upper end of the usual range, 1e-2
-PLAIN = 0.5
+STRONG_SIZE = 0.5
 HELD = 0.1  # of the run it must last
 UPDATES = 10
 FAR = 10.0  # times the size of the initial weights; small networks that learn end within 3
@@ -69,7 +69,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "absent", f"{summary}, yet {curve.name} lost {percent(max(curve.reduction, 0))} of its value."
         )
-    clear = clarity(math.log10(size), math.log10(HUGE), math.log10(PLAIN))
+    clear = clarity(math.log10(size), math.log10(HUGE), math.log10(STRONG_SIZE))
     return Observation(ID, "present", f"{summary}.", steps, place, clear if curve is not None else min(clear, 0.5))
 
 

@@ -131,7 +131,7 @@ A training goes on from a checkpoint, and the loss rises there, or the learning 
 In a log: where the counter goes back or the header is written again, the level of the loss before is compared with the
 worst place of the ten values after, by ratio and by the scatter of the loss; of the rate the last value before and the
 first after. In a recording: the loss of the first updates by what the restored weights gave at first. Which of
-optimiser, schedule and random numbers were restored is told beside it.
+optimiser, schedule and random numbers were restored is said too.
 
 ## Healthy range
 The loss joins its old curve within its noise.

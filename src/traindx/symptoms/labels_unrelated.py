@@ -151,9 +151,9 @@ standard deviations above chance, and as many in the training data at the same s
 most two and a half), and the model is right at most half as often as the neighbours are, or comes at most a quarter
 of their way from chance; of single numbers that is not asked. Of sequences of tokens the words vote (naive Bayes on
 how often each occurs). Where a sample has several labels or numbers (up to 512), the mean correlation over those that
-vary is taken, with a standard deviation that knows which labels go together, or that of the label told best less what
-the best of as many reaches by luck; the model's answers must then correlate at most half as much, in the end. Targets
-with the shape of the input, or one for each of its points, are left alone.
+vary is taken, with a standard deviation that knows which labels go together, or that of the label predicted best less
+what the best of as many reaches by luck; the model's answers must then correlate at most half as much, in the end.
+Targets with the shape of the input, or one for each of its points, are left alone.
 
 Without evaluation data that tell more, the training itself is asked: 128 samples and 100 updates at least, and no
 label that more than 80 % of the samples have. Present when neither the neighbours nor a ridge regression tell the

@@ -20,7 +20,7 @@ WIDE = Threshold(
 UPDATES = Threshold(
     100, "updates", "an untrained code says nothing either; it is used or lost within hundreds (Bowman et al. 2016)"
 )
-LOOKS = Threshold(3, "looks at the code", "the first ones are at the untrained model")
+MIN_LOOKS = Threshold(3, "looks at the code", "the first ones are at the untrained model")
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -32,7 +32,7 @@ def judge(measured: Measured) -> Observation | None:
     if active:
         text = f"The means of the code differ from sample to sample (variance up to {num(widest)})."
         return seen(ID, False, text, at=last)
-    if not (UPDATES.reached(last.updates) and LOOKS.reached(last.looks)) or not WIDE.reached(last.width):
+    if not (UPDATES.reached(last.updates) and MIN_LOOKS.reached(last.looks)) or not WIDE.reached(last.width):
         return None
     text = (
         f"After {last.updates} updates none of the {last.dimensions} dimensions of the code depends on the input: "

@@ -21,13 +21,13 @@ CUT = Threshold(
 )
 SAME = Threshold(0.98, "of the longest answer", "the mean is at the limit only where nearly all are", strong=1.0)
 
-LOOKS = Threshold(4, "looks", "answers of a few prompts may all be long")
+MIN_LOOKS = Threshold(4, "looks", "answers of a few prompts may all be long")
 
 
 def judge(measured: Measured) -> Observation | None:
     """By the mask that counts the tokens of answers, beside the limit that the script sets."""
     for one in measured.latest(AnswerLengths):
-        if not LOOKS.reached(one.looks) or not one.limit:
+        if not MIN_LOOKS.reached(one.looks) or not one.limit:
             continue
         text = f"{percent(one.at_longest)} of the answers have {one.longest} tokens, and {one.limit} are allowed"
         present = one.longest >= one.limit and CUT.reached(one.at_longest)

@@ -11,7 +11,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
 ID = "logits-growing"
-LOOKS = Threshold(10, "updates looked at", "fewer have no first and last part")
+MIN_LOOKS = Threshold(10, "updates looked at", "fewer have no first and last part")
 ATTENTION = Threshold(
     50.0,
     "the largest attention score",
@@ -28,7 +28,7 @@ GROWTH = fitted(f"{ID}.growth", 4.0, unit="times the first looks")
 
 
 def judge(measured: Measured) -> Observation | None:
-    latest = {one.scores: one for one in measured.all(LogitSizes) if LOOKS.reached(one.looks)}
+    latest = {one.scores: one for one in measured.all(LogitSizes) if MIN_LOOKS.reached(one.looks)}
     if not latest:
         return None
     for kind, limit in (("attention", ATTENTION), ("output", OUTPUT)):

@@ -132,7 +132,7 @@ at the variance of its targets, as a recording saw them, or is above it in the s
 ## How it is measured
 K is taken from `--classes`, from the configuration, or from an accuracy that sits at 1/K. Where a recording has counted
 the labels and they occur unevenly, their entropy takes the place of ln(K), with 4 % to either side. Where a sample has
-several labels of yes or no, chance is the mean of their entropies; this is told after a hundred updates and only of the
+several labels of yes or no, chance is the mean of their entropies; this is said after a hundred updates and only of the
 plain mean loss, without weights. The loss must stay within 2 % of ln(K), never have been 3 % below it, and be settled
 in its second half. Where K is unknown it is guessed only for usual counts and only when the loss rests within 0.4 % of
 ln(K); the page then says so and the finding counts for less. A loss that ends above a known chance level, was never

@@ -27,7 +27,7 @@ TAIL = 2.0  # times the run's own usual tail
 OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which otherwise is just as much a spike
 BEYOND = 1.5  # times the highest jump that chance brings in a run of this length
 MANY_JUMPS = 500
-FEW = 2  # spikes that validation did not notice are worth
+FEW_SPIKES = 2  # spikes that validation did not notice are worth
 PASSING = 0.3  # a line,
 SMALL = 0.35  # of the whole descent, and nothing at all below this where
 WENT_ON = 0.3  # of it was made after the jump
@@ -83,7 +83,7 @@ def detect(signals: Signals) -> Observation:
             noted=True,
         )  # fmt: skip
     clear = 1.0 if lasting else clarity(size, OF_RANGE, 1.0)
-    if better is not None and len(spikes) <= FEW:
+    if better is not None and len(spikes) <= FEW_SPIKES:
         clear, back = min(clear, PASSING), f"{back}; {better.name} reached its best later"
     return Observation(
         ID, "present",
@@ -95,7 +95,7 @@ def detect(signals: Signals) -> Observation:
 def _on_the_way_down(curve: Curve, worst: Spike, spikes: list[Spike], size: float) -> bool:
     """Small, once or twice, and the loss fell much further since."""
     went_on = worst.base - curve.now > WENT_ON * (curve.top - curve.best)
-    return went_on and len(spikes) <= FEW and size < SMALL
+    return went_on and len(spikes) <= FEW_SPIKES and size < SMALL
 
 
 def _superseded(signals: Signals) -> list[Spike]:

@@ -45,6 +45,6 @@ Nearly every step is cut, and the rate no longer says how long it is.
     cases=(
         Case("at 0.001", "present", lambda: {"loss": falling(50, 2.0, 1.0)}, {"max_grad_norm": 0.001}),
         Case("at 1", "absent", lambda: {"loss": falling(50, 2.0, 1.0)}, {"max_grad_norm": 1.0}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

@@ -20,10 +20,10 @@ RESTARTS = 3
 CUT = 0.7  # of the rate before
 MOVES_IN = 8  # values: fewer show no course
 MOVED = 5.0  # times the uncertainty of a level, as for divergence
-TOLD = 5  # values that a scheduler was given
+MIN_SCHEDULED = 5  # values that a scheduler was given
 SURE = 2.0  # standard deviations by which they go the wrong way
 SAME = 1e-3
-MOST = 300  # values that a trend is told from
+MAX_TREND_VALUES = 300  # values that a trend is estimated from
 
 
 def detect(signals: Signals) -> Observation:
@@ -99,11 +99,11 @@ def _wrong_way(signals: Signals, steps: Floats, values: Floats) -> tuple[str, fl
     """Cut again and again while what the scheduler waits on gets better: it waits for it to go the other way."""
     sentence, mode = signals.run.series.get("plateau_metric"), signals.run.config.get("plateau_mode")
     cuts = np.flatnonzero(values[1:] < CUT * values[:-1]) + 1
-    if sentence is None or mode not in ("min", "max") or len(sentence) < TOLD or not len(cuts):
+    if sentence is None or mode not in ("min", "max") or len(sentence) < MIN_SCHEDULED or not len(cuts):
         return None
     seen = sentence.values[np.isfinite(sentence.values)]
-    against = mann_kendall(seen[-MOST:]) * (1 if mode == "min" else -1)
-    if len(seen) < TOLD or against < SURE or not _got_better(signals, seen, rises=mode == "min"):
+    against = mann_kendall(seen[-MAX_TREND_VALUES:]) * (1 if mode == "min" else -1)
+    if len(seen) < MIN_SCHEDULED or against < SURE or not _got_better(signals, seen, rises=mode == "min"):
         return None
     way, waits = ("rises", "fall") if mode == "min" else ("falls", "rise")
     text = (
@@ -125,7 +125,7 @@ def _got_better(signals: Signals, seen: Floats, *, rises: bool) -> bool:
     if val is None:  # no loss was evaluated, so it is a score
         return bool(seen.min() >= 0 and seen.max() <= 1)
     same = len(val) == len(seen) and bool(np.allclose(val.y, seen, rtol=SAME))
-    return not same and val.sign > 0 and len(val) >= TOLD and mann_kendall(val.y[-MOST:]) <= 0
+    return not same and val.sign > 0 and len(val) >= MIN_SCHEDULED and mann_kendall(val.y[-MAX_TREND_VALUES:]) <= 0
 
 
 def _jump(steps: Floats, values: Floats, peak: float) -> tuple[str, float, float | None] | None:
@@ -174,7 +174,7 @@ others print three decimals, so that 1e-6 reads 0.000); a peak below 2e-7; below
 the run is over; upward jumps of more than eight times after the warm-up at irregular distances. A recording also sees
 what ReduceLROnPlateau is given: cut while that gets better (an accuracy that rises under mode='min' beside a validation
 loss that does not, a loss that falls under mode='max') is present. Warm restarts at equal or growing distances, cosine
-decay to zero and step decay are plans and pass; whether there was a warm-up is told but is no finding by itself.
+decay to zero and step decay are plans and pass; whether there was a warm-up is reported but is no finding by itself.
 
 ## Healthy range
 Warm-up over the first 1 to 10 %, then constant, cosine, linear or step decay that ends with the run.

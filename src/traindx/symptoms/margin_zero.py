@@ -34,11 +34,11 @@ def detect(signals: Signals) -> Observation:
     hit = late(hits[0]) if hits else 0.5
     if hits and hit and not CHANCE.reached(abs(hit - 0.5)):
         return Observation(ID, "absent", f"{text}, but {hits[0].name} is {num(hit)}: small margins of a small beta.")
-    beside = f" and {hits[0].name} {num(hit)}" if hits else ""
+    also = f" and {hits[0].name} {num(hit)}" if hits else ""
     return Observation(
         ID,
         "present",
-        f"{text}{beside} after {len(margin)} rows: chosen and rejected answers are treated "
+        f"{text}{also} after {len(margin)} rows: chosen and rejected answers are treated "
         f"alike (below {num(NO_MARGIN.value)}).",
         span(margin),
         margin.name,

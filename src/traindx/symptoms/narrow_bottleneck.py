@@ -56,7 +56,7 @@ def detect(signals: Signals) -> Observation:
 
 def _labels(signals: Signals, narrowest: int, labels: int, hands_on: str) -> Observation:
     curve, guess = objective(signals), signals.run.config[SEVERAL_LABELS]
-    text = f"{hands_on}, from which {labels} labels of yes or no are told"
+    text = f"{hands_on}, which must separate {labels} yes-or-no labels"
     if narrowest > labels / 2 or curve is None or not isinstance(guess, float) or guess <= 0:
         return Observation(ID, "absent" if narrowest > labels / 2 else "unknown", f"{text}.")
     left = curve.now / guess
@@ -90,7 +90,7 @@ def _classes(signals: Signals, narrowest: int, classes: float, hands_on: str) ->
         return Observation(ID, "unknown", f"{hands_on}; how many training samples it is right on was not measured.")
     right = float(np.nanmedian(seen.values[-LAST:]))
     text = (
-        f"{hands_on}, from which {classes:.0f} classes are told, and {percent(right)} of the training samples are "
+        f"{hands_on}, which must separate {classes:.0f} classes, and {percent(right)} of the training samples are "
         f"right at the end."
     )
     if right >= RIGHT:

@@ -43,6 +43,6 @@ A loss that is not divided by the number of passes cannot be the fault.
         Case("one pass an update", "present", lambda: {"loss": falling(50, 2.0, 1.0)},
              {"gradient_accumulation_steps": 1}),
         Case("eight", "absent", lambda: {"loss": falling(50, 2.0, 1.0)}, {"gradient_accumulation_steps": 8}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

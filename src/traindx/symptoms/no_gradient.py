@@ -47,7 +47,7 @@ def judge(measured: Measured) -> Observation | None:
     looks = [look for look in measured.all(SilentParameters) if UPDATES.reached(look.looks)]
     unheld = parameters_not_optimized.judge(measured)
     if unheld is not None and unheld.state == "present":
-        return None  # what no optimiser holds is told there
+        return None  # what no optimiser holds is reported there
     loaded = pretrained(measured)
     in_vain = _updates_in_vain(measured, loaded)
     if in_vain is not None:
@@ -57,7 +57,7 @@ def judge(measured: Measured) -> Observation | None:
     last = looks[-1]
     present = SHARE.reached(_share(last, loaded))
     at = since(looks, lambda look: SHARE.reached(_share(look, loaded)) is present)
-    return _told(last, loaded, at) if present else _calm(last, loaded, at)
+    return _finding(last, loaded, at) if present else _calm(last, loaded, at)
 
 
 def _updates_in_vain(measured: Measured, loaded: bool) -> Observation | None:
@@ -86,7 +86,7 @@ def _is_in_vain(one: OptimizerGradients, loaded: bool) -> bool:
     )
 
 
-def _told(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
+def _finding(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
     share, names, count = _share(look, loaded), _names(look, loaded), _silent(look, loaded)[0]
     return seen(
         ID,
@@ -218,7 +218,7 @@ slope (`sign`, `round`) or a function whose backward pass you wrote. There it is
 weights on, plain from 50 %, where the first layer is among them also by the number of weight matrices. Layers that run
 with gradients turned off count unless weights were loaded. An optimiser none of whose parameters has a gradient at any
 of its updates, five at least, counts whatever share of the weights it holds, if its layers run, no loss reaches them
-and nothing else moves them. Where parameters belong to no optimiser, that is told
+and nothing else moves them. Where parameters belong to no optimiser, that is reported
 instead.
 
 ## Healthy range

@@ -9,13 +9,13 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "no-nonlinearity"
-LOOKS = Threshold(2, "whole graphs read", "the first loss may be that of another part of the model")
+MIN_LOOKS = Threshold(2, "whole graphs read", "the first loss may be that of another part of the model")
 LAYERS = Threshold(3, "layers in a row", "two may be a low-rank pair that is meant to be linear")
 PAIR_CLARITY = 0.85
 
 
 def judge(measured: Measured) -> Observation | None:
-    look = next((one for one in measured.all(NetworkGraph) if LOOKS.reached(one.whole)), None)
+    look = next((one for one in measured.all(NetworkGraph) if MIN_LOOKS.reached(one.whole)), None)
     if look is None:
         return None
     if look.linear < look.whole:

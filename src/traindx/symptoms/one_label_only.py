@@ -11,7 +11,7 @@ from traindx.symptoms.predicted import class_predictions, is_settled
 from traindx.thresholds import fitted
 
 ID = "one-label-only"
-LOOKS = fitted(f"{ID}.looks", 8, unit="batches looked at")
+MIN_LOOKS = fitted(f"{ID}.looks", 8, unit="batches looked at")
 TARGETS = fitted(f"{ID}.targets", 100, unit="targets")
 
 
@@ -25,7 +25,7 @@ def _judge(look: ClassPredictions) -> Observation | None:
     if look.occurring > 1:
         sentence = f"{look.occurring} of {look.classes} classes occur among the targets of {look.criterion}."
         return seen(ID, False, sentence, at=look)
-    if look.occurring == look.sites == 1 and LOOKS.reached(look.looks) and TARGETS.reached(look.targets):
+    if look.occurring == look.sites == 1 and MIN_LOOKS.reached(look.looks) and TARGETS.reached(look.targets):
         sentence = f"All {look.targets} targets of {look.criterion} in {look.looks} looks have the same class."
         return seen(ID, True, sentence, at=look)
     return None

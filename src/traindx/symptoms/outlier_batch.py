@@ -14,7 +14,7 @@ OUTSIDE = fitted(f"{ID}.outside", 50.0, unit="times the largest value of the med
 ROWS = fitted(f"{ID}.rows", 128, unit="samples in which a feature has a usual value")
 # a log-normal income has a few hundred at most
 FAR = fitted(f"{ID}.far", 1e3, unit="times the median distance of the values of a feature from their median")
-FEW = fitted(f"{ID}.few", 0.02, unit="of the samples", side="below")
+FEW_SAMPLES = fitted(f"{ID}.few", 0.02, unit="of the samples", side="below")
 FAR_CLARITY = 0.9  # such a value may be true
 
 
@@ -34,7 +34,7 @@ def judge(measured: Measured) -> Observation | None:
             return seen(ID, True, text, at=batch)
     for tail in measured.all(FeatureTail):
         far = far_out(tail.distances, FAR, 1.0)
-        if far and ROWS.reached(tail.rows) and FEW.reached(far / tail.rows):
+        if far and ROWS.reached(tail.rows) and FEW_SAMPLES.reached(far / tail.rows):
             text = (
                 f"{far} of {tail.rows} training samples looked at reach {tail.farthest:.3g} in feature {tail.feature}; "
                 f"the median is {tail.median:.3g}, and half of the samples lie within {tail.spread:.2g} of it."

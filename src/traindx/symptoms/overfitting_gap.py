@@ -16,7 +16,8 @@ from traindx.symptoms.recipes import falling, ramp, then
 
 ID = "overfitting-gap"
 MIN_POINTS = 4
-FEW = 8  # evaluations: too few to tell their scatter
+FEW_VAL = 8  # evaluations: too few to tell their scatter
+MANY_VAL = 30  # evaluations from which a tenth of them has a level
 ONE_BAD = 0.5  # of the fall: what the last of a few evaluations may rise alone
 RISE = 0.1  # of the best validation loss; half of it is plain
 PLAIN_RISE = 0.5
@@ -78,7 +79,14 @@ class _Turn:
     def summary(self) -> str:
         val, lowest = self.val, self.lowest
         shown = f"{num(val.logged(float(val.y[lowest])))} ({val.at(float(val.x[lowest]))})"
-        return f"{val.name} was best at {shown} and is {num(val.logged(self.now))} now"
+        return f"{val.name} was best at {shown} and is {num(val.logged(self.now))} now{self.averaged}"
+
+    @property
+    def averaged(self) -> str:
+        """Over what, where it is not the last value, which the curve names."""
+        if num(self.now) == num(float(self.val.y[-1])):
+            return ""
+        return ", the median of the last 3 evaluations" if len(self.val) < MANY_VAL else ", the level of the last tenth"
 
     @property
     def since(self) -> str:
@@ -280,20 +288,22 @@ def _climbs(val: Curve, best_at: float, beyond: float = CLIMB_Z) -> bool:
 
 
 def _now(val: Curve) -> float:
-    return float(np.median(val.y[-1 if len(val) < FEW else -3 :])) if len(val) < 30 else val.now
+    return float(np.median(val.y[-1 if len(val) < FEW_VAL else -3 :])) if len(val) < MANY_VAL else val.now
 
 
 def _one_bad_evaluation(val: Curve, best_at: float, rise: float) -> bool:
     """Of a few evaluations only the last lies above the best, by less than half of what they fell: noise does that
     too."""
     return (
-        len(val) < FEW and int((val.x > best_at).sum()) == 1 and rise < ONE_BAD * (float(val.y[0]) - float(val.y.min()))
+        len(val) < FEW_VAL
+        and int((val.x > best_at).sum()) == 1
+        and rise < ONE_BAD * (float(val.y[0]) - float(val.y.min()))
     )
 
 
 def _scatter(val: Curve) -> float:
     """Noise between evaluations, where there are enough of them to tell."""
-    return val.noise if len(val) >= FEW else 0.0
+    return val.noise if len(val) >= FEW_VAL else 0.0
 
 
 def _score_at_its_best(score: Curve | None) -> bool:

@@ -10,7 +10,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "positions-not-restarted"
-MOST = Threshold(0.5, "of the rows", "a fault of the code that makes them hits all rows")
+MOSTLY = Threshold(0.5, "of the rows", "a fault of the code that makes them hits all rows")
 ROWS = Threshold(4, "rows", "fewer may be odd ones")
 BROKEN, RUN_ON = 0.95, 0.8  # clarity: ids that skip or repeat; ids that run across documents, which some models stand
 
@@ -27,14 +27,14 @@ def _judge(rows: PackedRows) -> Observation | None:
     if not ROWS.reached(rows.samples):
         return None
     broken = rows.positions_broken / rows.positions_given if rows.positions_given else 0.0
-    if ROWS.reached(rows.positions_given) and MOST.reached(broken):
+    if ROWS.reached(rows.positions_given) and MOSTLY.reached(broken):
         text = (
             f"In {percent(broken)} of the rows the position ids neither go up by one from token to token nor begin "
             "again at 0."
         )
         return seen(ID, True, text, at=rows, clarity=BROKEN)
-    if rows.packed and MOST.reached(rows.packed / rows.samples) and MOST.reached(rows.separated / rows.packed):
-        if MOST.reached(rows.restarted / rows.packed):
+    if rows.packed and MOSTLY.reached(rows.packed / rows.samples) and MOSTLY.reached(rows.separated / rows.packed):
+        if MOSTLY.reached(rows.restarted / rows.packed):
             return seen(ID, False, "Position ids begin again at every document of a row.", at=rows)
         if not rows.positions_given:
             return None  # the model may count by itself

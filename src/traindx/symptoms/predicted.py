@@ -12,7 +12,7 @@ from traindx.thresholds import fitted
 UPDATES = fitted(
     "prediction-collapse.updates", 100, unit="updates: at the start predictions are alike in good trainings"
 )
-LOOKS = fitted("prediction-collapse.looks", 5, unit="looks, at batches with more than one class")
+MIN_LOOKS = fitted("prediction-collapse.looks", 5, unit="looks, at batches with more than one class")
 RECENT = fitted("prediction-collapse.recent", 0.3, unit="of the updates so far, before the first of those looks")
 PREDICTIONS = fitted("prediction-collapse.predictions", 64, unit="predictions in those looks")
 
@@ -25,7 +25,7 @@ def is_settled(look: ClassPredictions | OutputSpread) -> bool:
 
 def shows_predictions(look: ClassPredictions) -> bool:
     """Whether the last looks show which classes are predicted now."""
-    enough = LOOKS.reached(look.mixed_looks) and PREDICTIONS.reached(look.predictions)
+    enough = MIN_LOOKS.reached(look.mixed_looks) and PREDICTIONS.reached(look.predictions)
     return is_settled(look) and enough and RECENT.reached(look.since / look.step)
 
 

@@ -19,7 +19,7 @@ from traindx.signals.score import top_of
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.newest import in_order, newest
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.symptoms.predicted import LOOKS, RECENT, class_predictions, is_settled, shows_predictions
+from traindx.symptoms.predicted import MIN_LOOKS, RECENT, class_predictions, is_settled, shows_predictions
 from traindx.symptoms.recipes import falling, flat
 from traindx.thresholds import Threshold, fitted
 
@@ -62,7 +62,7 @@ def _classes(look: ClassPredictions) -> Observation | None:
 
 
 def _spread(look: OutputSpread) -> Observation | None:
-    if not (is_settled(look) and LOOKS.reached(look.looks) and RECENT.reached(look.since / look.step)):
+    if not (is_settled(look) and MIN_LOOKS.reached(look.looks) and RECENT.reached(look.since / look.step)):
         return None
     few = SPREAD.reached(look.largest)
     if not few and not SPREAD_ENOUGH.reached(look.largest):

@@ -9,7 +9,7 @@ from traindx.measurements import Measured, ObjectiveSlopes, PolicyObjective
 from traindx.symptoms.observed import seen
 from traindx.thresholds import Threshold
 
-LOOKS = Threshold(3, "looks", "one batch may be misleading")
+MIN_LOOKS = Threshold(3, "looks", "one batch may be misleading")
 SHARE = Threshold(0.8, "of the looks", "a term that only sometimes pulls the wrong way has another cause", strong=0.95)
 OBJECTIVE = PolicyObjective(family="ratio", losses=6)  # for the cases
 
@@ -20,12 +20,12 @@ def judge_sides(
     """Present where most looks are `wrong`, absent where most are `right`. `part` completes "the loss …"."""
 
     def judge(measured: Measured) -> Observation | None:
-        if not any(LOOKS.reached(one.losses) for one in measured.latest(PolicyObjective)):
+        if not any(MIN_LOOKS.reached(one.losses) for one in measured.latest(PolicyObjective)):
             return None  # a variable that is called so in a loss that has nothing to do with a policy
         found: Observation | None = None
         for one in measured.latest(ObjectiveSlopes):
             looks = wrong(one) + right(one)
-            if not LOOKS.reached(looks):
+            if not MIN_LOOKS.reached(looks):
                 continue
             share = wrong(one) / looks
             if SHARE.reached(share):

@@ -47,7 +47,7 @@ DIFFERENT = Threshold(5.0, "standard errors between the shares", "3e-7 lies ther
 WORSE = Threshold(3.0, "standard errors by which fewer rare samples are recognised", "0.1 % lies there by chance")
 AS_WELL = Threshold(1.0, "standard errors by which fewer are recognised", "16 % lies there by chance", side="below")
 CLEAR = 0.7  # clarity of rare classes that are recognised less often,
-PLAIN = 0.5  # which grows to 1 where so many more of them are missed than of the others
+STRONG_MISSED = 0.5  # which grows to 1 where so many more of them are missed than of the others
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -58,13 +58,13 @@ def judge(measured: Measured) -> Observation | None:
         return without_classes(ID, measured)
     by_step: dict[float, list[Observation]] = defaultdict(list)
     frequent, rare = in_order(measured.all(FrequentClass)), in_order(measured.all(RareClasses))
-    for found in (*_beside_frequent(frequent), *_beside_validation(rare)):
+    for found in (*_against_frequent(frequent), *_on_validation(rare)):
         by_step[found.steps[0] if found.steps else 0.0].append(found)
     best = (max(by_step[step], key=lambda one: (one.state == "present", one.clarity)) for step in sorted(by_step))
     return without_classes(ID, measured) or newest(best)
 
 
-def _beside_frequent(looks: Sequence[FrequentClass]) -> Iterator[Observation]:
+def _against_frequent(looks: Sequence[FrequentClass]) -> Iterator[Observation]:
     """Whether the samples of other classes are taken for the class that nearly all training labels have. Once no class
     has most of them, nothing is said any more: what is seen of the labels then is their order."""
     for one in looks:
@@ -98,7 +98,7 @@ def _times(found: list[bool]) -> int:
     return next((count for count, one in enumerate(reversed(found)) if not one), len(found))
 
 
-def _beside_validation(looks: Sequence[RareClasses]) -> Iterator[Observation]:
+def _on_validation(looks: Sequence[RareClasses]) -> Iterator[Observation]:
     """Whether classes that are far rarer in training than in validation are recognised less often. Once classes are
     even, nothing more is said."""
     for one in looks:
@@ -139,7 +139,7 @@ def _recognition(look: RareClasses) -> Iterator[Observation]:
         "labels, and"
     )
     if IN_A_ROW.reached(_times([WORSE.reached(errors) for errors in look.worse])):
-        clarity = CLEAR + (1 - CLEAR) * min(1.0, (usual - recall) / PLAIN)
+        clarity = CLEAR + (1 - CLEAR) * min(1.0, (usual - recall) / STRONG_MISSED)
         sentence = (
             f"{sentence} {percent(recall)} of those validation samples are recognised, of the others {percent(usual)}."
         )

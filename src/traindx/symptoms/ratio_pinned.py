@@ -14,7 +14,7 @@ from traindx.symptoms.recipes import flat, ramp
 from traindx.thresholds import Threshold
 
 ID = "ratio-pinned"
-LOOKS = Threshold(3, "looks at data that were used before", "an update may have been lost to warm-up")
+MIN_LOOKS = Threshold(3, "looks at data that were used before", "an update may have been lost to warm-up")
 PINNED = Threshold(0.95, "of those looks", "one update is enough to move a ratio")
 NEVER = Threshold(1e-7, "of the ratio or the KL of an update", "the resolution of float32 near 1", side="below")
 REUSED = Threshold(2, "passes over the same samples", "with a single one the ratio is 1 by construction")
@@ -26,7 +26,7 @@ def judge(measured: Measured) -> Observation | None:
     """By the ratios themselves, at looks at data that an update before had used."""
     spread = measured.last(AdvantageSpread)
     for one in measured.latest(RatioSpread):
-        if not LOOKS.reached(one.reused) or (spread is not None and spread.zero == spread.looks):
+        if not MIN_LOOKS.reached(one.reused) or (spread is not None and spread.zero == spread.looks):
             continue
         text = f"All ratios are exactly 1 at {one.pinned} of {one.reused} looks at data that an update had used before"
         if PINNED.reached(one.pinned / one.reused):

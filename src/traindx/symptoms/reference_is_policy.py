@@ -10,7 +10,7 @@ from traindx.thresholds import Threshold
 
 ID = "reference-is-policy"
 PAIRS = Threshold(8, "pairs after the first update", "a few may be equal by rounding")
-LOOKS = Threshold(3, "looks after the first update", "a first update may be lost to warm-up")
+MIN_LOOKS = Threshold(3, "looks after the first update", "a first update may be lost to warm-up")
 SAME = Threshold(0.95, "equal to the last bit", "two models that differ give different log-probabilities")
 
 
@@ -24,7 +24,7 @@ def judge(measured: Measured) -> Observation | None:
                 return seen(ID, True, f"{text}: the reference moves with the policy.", at=one)
             found = found or seen(ID, False, f"{text}.", at=one)
     for distance in measured.latest(KlToReference):
-        if LOOKS.reached(distance.later):
+        if MIN_LOOKS.reached(distance.later):
             same = SAME.reached(distance.same / distance.later)
             text = f"{distance.where} are equal at {distance.same} of {distance.later} looks after the first update"
             if same:

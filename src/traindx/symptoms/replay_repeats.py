@@ -9,9 +9,9 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "replay-repeats"
-LOOKS = Threshold(4, "looks", "the first batches come from a buffer that has only begun to fill")
+MIN_LOOKS = Threshold(4, "looks", "the first batches come from a buffer that has only begun to fill")
 BATCH = Threshold(16, "transitions of a batch", "of fewer, equal ones are no surprise")
-FEW = Threshold(
+FEW_DISTINCT = Threshold(
     0.25,
     "of the transitions of a batch that differ",
     "drawing a quarter of a batch anew from a full buffer is improbable beyond any run",
@@ -28,17 +28,17 @@ SINGLE = Threshold(2.5, "different transitions of a batch", "two at most", side=
 
 def judge(measured: Measured) -> Observation | None:
     one = measured.last(ReplayVariety)
-    if one is None or not LOOKS.reached(one.looks) or not BATCH.reached(one.batch):
+    if one is None or not MIN_LOOKS.reached(one.looks) or not BATCH.reached(one.batch):
         return None
     varied = MET.reached(one.met / max(1, one.distinct)) if one.met else SINGLE.reached(one.batch_distinct * one.batch)
     met = f", while the environment gave {one.met} different observations" if one.met else ""
-    if FEW.reached(one.batch_distinct) and varied:
+    if FEW_DISTINCT.reached(one.batch_distinct) and varied:
         return seen(
             ID, True, f"Only {percent(one.batch_distinct)} of the {one.batch} transitions of a batch differ, and "
                       f"{one.distinct} in all {one.looks} batches looked at{met}.", at=one,
-            clarity=FEW.clarity(one.batch_distinct),
+            clarity=FEW_DISTINCT.clarity(one.batch_distinct),
         )  # fmt: skip
-    if FEW.reached(one.batch_distinct):
+    if FEW_DISTINCT.reached(one.batch_distinct):
         return None  # the task itself may have that few states
     return seen(ID, False, f"{percent(one.batch_distinct)} of the transitions of a batch differ.", at=one)
 

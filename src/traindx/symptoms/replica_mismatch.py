@@ -21,7 +21,7 @@ from traindx.thresholds import Threshold
 ID = "replica-mismatch"
 MIN_POINTS = 5
 DIFFER = 1e-3  # relative; equal replicas differ by rounding only, 1e-6 or so
-PLAIN = 0.1
+STRONG_DIFFER = 0.1
 EQUAL = Threshold(
     1e-6, "of a parameter's size", "what sums in single precision differ by on unlike machines", side="below"
 )
@@ -57,7 +57,7 @@ def _compare(ranks: Sequence[Rank]) -> Observation | None:
     if bad:
         # those that come together again are averaged from time to time, as in local SGD
         drifted = len(bad) >= len([one for one in steps if one >= bad[0]]) / 2
-        return _told(ranks, apart, bad[0]) if drifted else None
+        return _drifted(ranks, apart, bad[0]) if drifted else None
     if not EQUAL.reached(max(furthest)):
         return None
     text = f"{len(first.names)} parameters were equal on all {len(ranks)} ranks at {len(steps)} steps."
@@ -77,7 +77,7 @@ def _distance(ranks: Sequence[Rank], step: int) -> Floats | None:
     return distance
 
 
-def _told(ranks: Sequence[Rank], apart: dict[int, Floats], step: int) -> Observation:
+def _drifted(ranks: Sequence[Rank], apart: dict[int, Floats], step: int) -> Observation:
     first, last = ranks[0], list(apart)[-1]
     place = next(index for index, one in enumerate(apart[step]) if APART.reached(float(one)))
     sums = [rank.steps[step].sums[place] for rank in ranks]
@@ -125,7 +125,7 @@ def _of_logs(signals: Signals) -> Observation:
         f"{summary}, from step {num(first)} on (healthy below {num(DIFFER)}).",
         (first, last),
         name,
-        clarity(np.log10(size), np.log10(DIFFER), np.log10(PLAIN)),
+        clarity(np.log10(size), np.log10(DIFFER), np.log10(STRONG_DIFFER)),
     )
 
 

@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "reward-reversed"
-LOOKS = Threshold(3, "looks", "one batch may be misleading")
+MIN_LOOKS = Threshold(3, "looks", "one batch may be misleading")
 AGAINST = Threshold(0.8, "of the looks", "the sign of a push does not change from batch to batch", strong=0.95)
 NEGATED = Threshold(
     0.95,
@@ -36,7 +36,7 @@ def _pushed(slopes: list[ObjectiveSlopes]) -> Observation | None:
     """By the derivative of the loss with respect to log-probabilities."""
     found: Observation | None = None
     for one in slopes:
-        if not LOOKS.reached(one.pushes):
+        if not MIN_LOOKS.reached(one.pushes):
             continue
         share = one.against / one.pushes
         if AGAINST.reached(share):
@@ -56,13 +56,13 @@ def _pushed(slopes: list[ObjectiveSlopes]) -> Observation | None:
 def _turned(measured: Measured) -> Observation | None:
     """By what became of the rewards before they reached the loss."""
     stored = measured.last(StoredRewards)
-    if stored is not None and LOOKS.reached(stored.looks) and NEGATED.reached(stored.negated):
+    if stored is not None and MIN_LOOKS.reached(stored.looks) and NEGATED.reached(stored.negated):
         return seen(
             ID, True, f"{percent(stored.negated)} of the numbers in {stored.where} are rewards of the environment, "
                       f"negated.", at=stored,
         )  # fmt: skip
     groups = measured.last(RewardGroups)
-    if groups is None or groups.advantage is None or not LOOKS.reached(groups.looks):
+    if groups is None or groups.advantage is None or not MIN_LOOKS.reached(groups.looks):
         return None
     if FOLLOWS.reached(groups.advantage):
         return seen(

@@ -19,14 +19,14 @@ EQUAL = Threshold(0.8, "share of groups", "DAPO (Yu et al. 2025, 3.2): a group w
                   "gradient; above this four fifths of the batch are lost", strong=0.98)  # fmt: skip
 ZERO = 0.0
 
-LOOKS = Threshold(4, "looks", "first groups may all fail")
+MIN_LOOKS = Threshold(4, "looks", "first groups may all fail")
 RISEN = 0.25  # of its first mean: where rewards became equal at a higher level, they were learnt
 
 
 def judge(measured: Measured) -> Observation | None:
     """By the rewards themselves, in their groups."""
     one = measured.last(RewardGroups)
-    if one is None or not LOOKS.reached(one.looks):
+    if one is None or not MIN_LOOKS.reached(one.looks):
         return None
     share = one.same / one.groups
     of = f"groups of {one.size}" if one.size else "batches"

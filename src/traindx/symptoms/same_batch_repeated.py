@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
 ID = "same-batch-repeated"
-LOOKS = fitted(f"{ID}.looks", 8, unit="updates looked at that see one batch")
+MIN_LOOKS = fitted(f"{ID}.looks", 8, unit="updates looked at that see one batch")
 LOOKS_OF_TWO = fitted(f"{ID}.looks-of-two", 16, unit="updates looked at that see two batches")
 SPAN = fitted(f"{ID}.span", 20, unit="updates from the first look to the last, where no loader draws the batches")
 MORE = Threshold(2, "times the samples of the batches seen", "else the data make less than one other batch")
@@ -21,7 +21,7 @@ SMALL = fitted(f"{ID}.small", 256, unit="samples of a batch, where the size of t
 
 def judge(measured: Measured) -> Observation | None:
     look = measured.last(BatchVariety)
-    if look is None or not LOOKS.reached(look.looks):
+    if look is None or not MIN_LOOKS.reached(look.looks):
         return None
     if look.distinct > 2:
         return seen(

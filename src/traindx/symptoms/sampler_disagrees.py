@@ -23,14 +23,14 @@ APART = Threshold(
     "NeMo-RL holds exp of it below 1.05 to 1.1 in its own tests; half precision alone stays below 0.03",
     strong=0.5,
 )
-LOOKS = Threshold(3, "looks at samples that no update has used", "one may hold samples that were kept")
+MIN_LOOKS = Threshold(3, "looks at samples that no update has used", "one may hold samples that were kept")
 START = 0.25  # of the rows
 
 
 def judge(measured: Measured) -> Observation | None:
     """By log-probabilities of the same actions or tokens before any update on them."""
     for one in measured.latest(SamplerGap):
-        if not LOOKS.reached(one.looks):
+        if not MIN_LOOKS.reached(one.looks):
             continue
         first = one.typical - one.changes / 2
         text = f"Log-probabilities of the sampler and of the policy differ by {num(first)} on average at first"

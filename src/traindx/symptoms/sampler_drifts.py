@@ -11,7 +11,7 @@ from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.policy import NOT_RL, risen, span
 from traindx.symptoms.recipes import flat, ramp
-from traindx.symptoms.sampler_disagrees import APART, LOOKS, START, apart, mismatch
+from traindx.symptoms.sampler_disagrees import APART, MIN_LOOKS, START, apart, mismatch
 from traindx.thresholds import Threshold
 
 ID = "sampler-drifts"
@@ -23,7 +23,7 @@ FLOOR = 1e-3  # differences below this are rounding
 def judge(measured: Measured) -> Observation | None:
     """By log-probabilities of the same actions or tokens before any update on them."""
     for one in measured.latest(SamplerGap):
-        if not LOOKS.reached(one.looks):
+        if not MIN_LOOKS.reached(one.looks):
             continue
         first, now = max(0.0, one.typical - one.changes / 2), one.typical + one.changes / 2
         text = f"Log-probabilities of sampler and policy differ by {num(first)} at first and {num(now)} later"

@@ -13,7 +13,7 @@ from traindx.thresholds import Threshold
 ID = "samples-alike"
 MEASURED = "benchmarks/generative: in sound generators it is 0.3 or more after 300 updates, in collapsed ones below 0.1"
 SPREAD = Threshold(0.1, "of how far real samples differ", MEASURED, strong=0.03, side="below")
-LOOKS = Threshold(
+MIN_LOOKS = Threshold(
     4, "looks in a row", "an untrained generator gives samples that are alike too; a trained one recovers"
 )
 UPDATES = Threshold(300, "updates", "an untrained generator gives samples that are alike too")
@@ -23,9 +23,9 @@ NEVER_WIDE = Threshold(3000, "updates", "slow generators are still untrained aft
 
 def judge(measured: Measured) -> Observation | None:
     last = measured.last(GeneratedSamples)
-    if last is None or not (UPDATES.reached(last.step) and LOOKS.reached(len(last.spreads))):
+    if last is None or not (UPDATES.reached(last.step) and MIN_LOOKS.reached(len(last.spreads))):
         return None
-    recent = last.spreads[-int(LOOKS.value) :]
+    recent = last.spreads[-int(MIN_LOOKS.value) :]
     widest = max(recent)
     same = not any(last.inputs)
     collapsed = same or WIDE_ONCE.reached(last.widest) or NEVER_WIDE.reached(last.step)

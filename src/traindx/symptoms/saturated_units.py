@@ -19,7 +19,7 @@ from traindx.thresholds import fitted
 
 ID = "saturated-units"
 SATURATED = 0.5  # of the units of one layer
-PLAIN = 0.9
+STRONG_SATURATED = 0.9
 START = fitted(f"{ID}.start", 0.6, unit="of a hidden layer's outputs at the flat ends in the first looks", strong=0.8)
 START_LAYERS = fitted(f"{ID}.start-layers", 0.5, unit="of the hidden layers that start so")
 CLEAR = 0.7  # clarity of layers that start saturated, at the threshold: hardly any reason for it is innocent
@@ -68,7 +68,7 @@ def detect(signals: Signals) -> Observation:
     return Observation(
         ID, "present", f"{summary}: their derivative is close to zero.",
         (float(worst.steps[above[0] if len(above) else 0]), float(worst.steps[-1])), worst.meaning.where or worst.name,
-        clarity(share, SATURATED, PLAIN),
+        clarity(share, SATURATED, STRONG_SATURATED),
     )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ LARGEST = 1e300  # what overflows counts as this
 
 
 def judge(measured: Measured) -> Observation | None:
-    """Only growth is told: that there is none in the first pass says nothing of what training makes of it."""
+    """Only growth is reported: that there is none in the first pass says nothing of what training makes of it."""
     look = measured.last(FirstPass)
     sizes = [math.log10(min(one, LARGEST)) for one in look.spreads if one > 0] if look is not None else []
     if look is None or not OUTPUTS.reached(len(sizes)):

@@ -18,7 +18,7 @@ ID = "slow-input-pipeline"
 MIN_ROWS = 5
 LEAST_SECONDS = 0.003  # of a whole step: below, the loop itself takes the time
 SLOW = 0.3  # of the step time
-PLAIN = 0.6
+VERY_SLOW = 0.6
 FINE = 0.15
 ROWS_A_PIECE = 16  # with several workers the wait falls on every k-th step: a piece must hold some of each
 
@@ -34,8 +34,8 @@ def detect(signals: Signals) -> Observation:
     if len(steps) < MIN_ROWS or whole.sum() <= 0:
         return Observation(ID, "unknown", f"Data time and step time stand together in fewer than {MIN_ROWS} rows.")
     # pix2pix and its kin count the wait beside the step time, the others inside it
-    beside = signals.kind == "gan" or float(np.mean(waits > whole)) > 0.02 or waits.sum() > whole.sum()
-    total = whole + waits if beside else whole
+    separate = signals.kind == "gan" or float(np.mean(waits > whole)) > 0.02 or waits.sum() > whole.sum()
+    total = whole + waits if separate else whole
     share = _usual_share(waits, total)
     overall = float(waits.sum() / total.sum())
     seconds = f"on average {num(float(waits.mean()))} of {num(float(total.mean()))} s"
@@ -45,7 +45,7 @@ def detect(signals: Signals) -> Observation:
     if float(np.median(total)) < LEAST_SECONDS:
         return Observation(ID, "absent", f"{summary}; steps this short are not worth feeding faster.")
     share = max(share, _without_the_longest(waits, total))
-    slow = PLAIN if signals.run.config.get("device") == "cpu" else SLOW  # nothing idles while the CPU itself loads
+    slow = VERY_SLOW if signals.run.config.get("device") == "cpu" else SLOW  # nothing idles while the CPU itself loads
     if share >= slow and (why := crowded(signals)) is not None:
         return Observation(ID, "unknown", f"{summary}. {why}")
     if share < slow:
@@ -53,7 +53,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"{summary}{fine}.")
     return Observation(
         ID, "present", f"{summary} (healthy below {percent(FINE)}).", (float(steps[0]), float(steps[-1])), wait.name,
-        clarity(share, SLOW, PLAIN),
+        clarity(share, SLOW, VERY_SLOW),
     )  # fmt: skip
 
 

@@ -20,9 +20,9 @@ OPENING = 4  # values of the distance that give the length of a step
 STRAIGHT = 0.6  # of the way lies between its ends; noise alone leaves less than a tenth of it after a hundred steps
 LEFT = 0.2  # of the first loss,
 LEFT_BY_SGD = 0.3  # or of plain SGD, whose steps are only known as far as the gradient was looked at
-LOOKS = 8  # at the gradient, the last of them in the second half
-PLAIN = 0.9
-MOST = 100_000  # updates that are counted one by one
+MIN_LOOKS = 8  # at the gradient, the last of them in the second half
+STRONG_STRAIGHT = 0.9
+MAX_UPDATES = 100_000  # updates that are counted one by one
 NEAR = 0.7  # of the size of the weights: whoever goes farther has learnt much, or runs away
 SECOND = "lr/optimizer1"  # a rate of another optimiser
 
@@ -52,7 +52,7 @@ def detect(signals: Signals) -> Observation:
         f"{text}: the steps still agreed when the training stopped, with {percent(left)} of the loss left.",
         (float(curve.x[0]), float(curve.x[-1])),
         None,
-        clarity(share, STRAIGHT, PLAIN),
+        clarity(share, STRAIGHT, STRONG_STRAIGHT),
     )
 
 
@@ -71,7 +71,7 @@ def _steps(signals: Signals, rate: Series, count: int) -> Floats | None:
     """How long each update is, but for a factor: as long as its rate where steps are normalised, else as rate and
     gradient make it."""
     config = signals.run.config
-    if count > MOST or not len(rate) or not np.all(rate.values >= 0):
+    if count > MAX_UPDATES or not len(rate) or not np.all(rate.values >= 0):
         return None
     every = np.arange(count)
     rates: Floats = np.interp(every, rate.steps, rate.values)
@@ -81,7 +81,7 @@ def _steps(signals: Signals, rate: Series, count: int) -> Floats | None:
     if config.get("optimizer") != "SGD" or norm is None:
         return None
     known = np.isfinite(norm.values)
-    if known.sum() < LOOKS or norm.steps[known][-1] < count / 2:
+    if known.sum() < MIN_LOOKS or norm.steps[known][-1] < count / 2:
         return None
     forces: Floats = rates * np.interp(every, norm.steps[known], norm.values[known])
     momentum = config.get("momentum")

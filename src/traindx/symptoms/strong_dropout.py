@@ -50,6 +50,6 @@ More of the signal is dropped than is left to learn from.
     cases=(
         Case("far above", "present", lambda: {"loss": falling(50, 2.0, 1.0)}, {"dropout": 0.8}),
         Case("usual", "absent", lambda: {"loss": falling(50, 2.0, 1.0)}, {"dropout": 0.15}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

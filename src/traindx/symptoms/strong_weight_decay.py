@@ -53,6 +53,6 @@ A decay that pulls the weights to zero faster than the gradient moves them.
     cases=(
         Case("far above", "present", lambda: {"loss": falling(50, 2.0, 1.0)}, {"weight_decay": 1.0}),
         Case("usual", "absent", lambda: {"loss": falling(50, 2.0, 1.0)}, {"weight_decay": 0.01}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "target-network-still"
-LOOKS = Threshold(6, "looks", "a copy made just before a look is equal by chance")
+MIN_LOOKS = Threshold(6, "looks", "a copy made just before a look is equal by chance")
 UPDATES = Threshold(
     2500, "updates without a copy", "10 000 steps with an update at every fourth (Mnih et al. 2015)", strong=5000
 )
@@ -31,7 +31,7 @@ def judge(measured: Measured) -> Observation | None:
         if one.shared:
             return seen(ID, True, f"{one.where} and {one.online} are the same network: targets move with every update.",
                         at=one)  # fmt: skip
-        if not LOOKS.reached(one.looks):
+        if not MIN_LOOKS.reached(one.looks):
             continue
         if ALWAYS.reached(one.equal / one.looks) and DRIFT.reached(one.drift):
             return seen(

@@ -13,7 +13,7 @@ from traindx.thresholds import Threshold, fitted
 ID = "targets-beyond-output-range"
 OUTSIDE = fitted(f"{ID}.outside", 0.05, unit="of the targets outside the range of the output")
 TARGETS = Threshold(16, "targets", "with fewer, a single odd sample reaches the share that counts")
-LOOKS = Threshold(3, "looks at targets that all fit", "one batch may hold none of the targets outside")
+MIN_LOOKS = Threshold(3, "looks at targets that all fit", "one batch may hold none of the targets outside")
 BOUNDED_LOGITS = 0.9  # clarity: a classifier may learn with bounded logits, only not become certain
 
 
@@ -65,7 +65,7 @@ def fits(identifier: str, one: RegressionTargets, unbounded: str) -> Observation
         return None
     if one.low is None and one.high is None:
         return seen(identifier, False, unbounded, at=one)
-    return seen(identifier, False, f"The output fits: {span(one)}.", at=one) if LOOKS.reached(one.looks) else None
+    return seen(identifier, False, f"The output fits: {span(one)}.", at=one) if MIN_LOOKS.reached(one.looks) else None
 
 
 def span(one: RegressionTargets) -> str:

@@ -13,7 +13,7 @@ from traindx.symptoms.token_counts import counts_of, token_counts
 from traindx.thresholds import Threshold, fitted
 
 ID = "targets-not-next-token"
-LOOKS = Threshold(2, "looks that agree", "one batch may be a copy by chance, two are not")
+MIN_LOOKS = Threshold(2, "looks that agree", "one batch may be a copy by chance, two are not")
 SAME = fitted(f"{ID}.same", 0.99, unit="of the targets equal the tokens at one offset")
 REPEATING = fitted(f"{ID}.repeating", 0.5, unit="of the tokens equal the one before: more show no offset", side="below")
 COUNTED = fitted(f"{ID}.counted", 0.5, unit="of the targets count in the loss")
@@ -21,7 +21,7 @@ ROWS = fitted(f"{ID}.rows", 16, unit="samples of a batch of numbers")
 WIDTH = fitted(f"{ID}.width", 3, unit="numbers of one input")
 VARIED = fitted(f"{ID}.varied", 0.5, unit="of the targets are different numbers")
 ENOUGH = Threshold(64, "counted targets", "as many tokens as a batch must have elsewhere in this symptom")
-MOST = Threshold(
+ALMOST_ALL = Threshold(
     0.95, "of the counted targets equal the tokens at one offset", "the last target of a row that is shifted is padding"
 )
 CLARITY = 0.9  # a copy may be what is wanted, as in an autoencoder
@@ -44,7 +44,7 @@ def judge(measured: Measured) -> Observation | None:
             continue
         offsets[one.where].add(offset)
         looks[one.where] += 1
-        if not LOOKS.reached(looks[one.where]) or len(offsets[one.where]) > 1:
+        if not MIN_LOOKS.reached(looks[one.where]) or len(offsets[one.where]) > 1:
             continue
         if offset != 1:
             text = f"The targets of {one.criterion} {HOW[offset].format(percent(share))}."
@@ -60,7 +60,7 @@ def _counted(counts: TokenCounts | None) -> Observation | None:
     found = dict(enumerate((counts.same, counts.next, counts.second)))
     offset = max(found, key=lambda place: found[place])
     share = found[offset] / counts.counted
-    if not MOST.reached(share):
+    if not ALMOST_ALL.reached(share):
         return None
     if offset == 1:
         return seen(ID, False, "The targets that count in the loss are the next tokens of the input.", at=counts)
@@ -90,7 +90,7 @@ def _copied(looks: Iterable[NumbersAsTargets]) -> Observation | None:
             continue
         columns[one.where].append(one.column)
         found = columns[one.where]
-        if LOOKS.reached(len(found)) and len(set(found)) == 1 and one.column >= 0:
+        if MIN_LOOKS.reached(len(found)) and len(set(found)) == 1 and one.column >= 0:
             text = (
                 f"Each target of {one.criterion} is number {one.column + 1} of the {one.width} that the model is "
                 "given for it: it only has to copy."

@@ -12,7 +12,7 @@ from traindx.symptoms.token_counts import SAMPLES, counts_of, special_of, specia
 from traindx.thresholds import Threshold
 
 ID = "template-differs"
-MOST = Threshold(0.5, "of the samples", "a fault of the code that writes them hits all samples")
+MOST_SAMPLES = Threshold(0.5, "of the samples", "a fault of the code that writes them hits all samples")
 NONE = Threshold(0.1, "of the samples", "with a few of them the template is in use", side="below")
 PROMPTS = Threshold(2, "prompts given to generate", "one may be tried on purpose")
 CHAT_MARKER = re.compile(r"<\||\[/?INST\]|<(?:start|end)_of_turn>")  # of another model's chat template
@@ -33,12 +33,12 @@ def judge(measured: Measured) -> Observation | None:
             return seen(ID, True, text, at=calls, clarity=SEEN)
     if special is None or not SAMPLES.reached(special.samples):
         return None
-    return _beside_evaluation(measured, special) or _beside_template(special, generated=bool(asked))
+    return _against_evaluation(measured, special) or _against_template(special, generated=bool(asked))
 
 
-def _beside_template(special: SpecialTokens, *, generated: bool) -> Observation | None:
+def _against_template(special: SpecialTokens, *, generated: bool) -> Observation | None:
     split = special.split_markers / special.samples
-    if MOST.reached(split):
+    if MOST_SAMPLES.reached(split):
         text = (
             f"In {percent(split)} of the training samples the marker {special.split} is encoded as several tokens "
             "instead of one."
@@ -46,27 +46,27 @@ def _beside_template(special: SpecialTokens, *, generated: bool) -> Observation 
         return seen(ID, True, text, at=special, clarity=SEEN)
     other = special.other_markers / special.samples
     own = special.own_markers / special.samples
-    if special.has_template and MOST.reached(other) and NONE.reached(own) and not generated:
+    if special.has_template and MOST_SAMPLES.reached(other) and NONE.reached(own) and not generated:
         text = (
             f"{percent(other)} of the training samples are written with {special.other!r} before answers, and none "
             "with the tokenizer's own chat template."
         )
         known = CHAT_MARKER.search(special.other) is not None
         return seen(ID, True, text, at=special, clarity=OTHER_FORMAT if known else PLAIN_FORMAT)
-    if MOST.reached(own) and special.generation_prompt is False:
+    if MOST_SAMPLES.reached(own) and special.generation_prompt is False:
         text = "The tokenizer's template opens no answer with add_generation_prompt: generation begins differently."
         return seen(ID, True, text, at=special, clarity=SEEN)
-    if MOST.reached(own):
+    if MOST_SAMPLES.reached(own):
         return seen(ID, False, "Training samples are written with the tokenizer's own chat template.", at=special)
     return seen(ID, False, "No other template is in use.", at=special) if generated else None
 
 
-def _beside_evaluation(measured: Measured, special: SpecialTokens) -> Observation | None:
+def _against_evaluation(measured: Measured, special: SpecialTokens) -> Observation | None:
     evaluated = special_of(measured, counts_of(measured, evaluation=True))
     if evaluated is None or not SAMPLES.reached(evaluated.samples):
         return None
     here, there = ((one.own_markers + one.other_markers) / one.samples for one in (special, evaluated))
-    if MOST.reached(here) and NONE.reached(there):
+    if MOST_SAMPLES.reached(here) and NONE.reached(there):
         text = (
             f"{percent(here)} of the training samples have markers before answers, and {percent(there)} of the "
             "evaluated ones."

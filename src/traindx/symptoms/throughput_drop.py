@@ -12,7 +12,7 @@ from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 ID = "throughput-drop"
 LEFT = 0.6  # of the early pace
-PLAIN = 0.3
+STRONG_LEFT = 0.3
 BACK = 0.8  # of the early pace: a piece as fast as this ends the drop
 LASTS = 0.15  # of the run
 
@@ -41,7 +41,7 @@ def detect(signals: Signals) -> Observation:
     return Observation(
         ID, "present", f"{summary}, from step {num(float(run.x[since]))} on.", (float(run.x[since]), float(run.x[-1])),
         run.name,
-        clarity(-share, -LEFT, -PLAIN),
+        clarity(-share, -LEFT, -STRONG_LEFT),
     )  # fmt: skip
 
 

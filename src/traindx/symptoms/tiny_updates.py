@@ -16,7 +16,7 @@ from traindx.symptoms.recipes import cosine, falling, flat, ramp
 ID = "tiny-updates"
 MIN_POINTS = 5
 TINY = 1e-5  # a tenth of the lower end of the usual range, 1e-4
-PLAIN = 1e-7
+STRONG_TINY = 1e-7
 MOVES = 0.2  # of the first loss gone: small steps, but enough
 UPDATES = 50  # after so many the distance from the start speaks for itself
 NEAR = 0.01  # of the size of the weights; from-scratch training goes ten times as far and more
@@ -50,7 +50,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"{summary}.")
     if curve is not None and moving:
         return Observation(ID, "absent", f"{summary}, small, but {curve.name} came down.")
-    clear = clarity(-math.log10(max(size, 1e-30)), -math.log10(TINY), -math.log10(PLAIN))
+    clear = clarity(-math.log10(max(size, 1e-30)), -math.log10(TINY), -math.log10(STRONG_TINY))
     return Observation(
         ID, "present", f"{summary}{'' if curve is None else f', and {curve.name} hardly moves'}.",
         (float(middle.steps[0]), float(middle.steps[-1])), middle.meaning.where or middle.name,

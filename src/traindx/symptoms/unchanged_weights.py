@@ -33,7 +33,7 @@ JUDGES = (parameters_not_optimized.judge, frozen_weights.judge, no_gradient.judg
 
 def judge(measured: Measured) -> Observation | None:
     """What no optimiser holds, what is frozen and what receives no gradient does not change; the latest of them is
-    told. Without any of them the norms of the weights are asked."""
+    known. Without any of them the norms of the weights are asked."""
     found = [one for ask in JUDGES if (one := ask(measured)) is not None and one.state == "present"]
     return replace(max(reversed(found), key=lambda one: one.steps or (0.0, 0.0)), id=ID) if found else None
 

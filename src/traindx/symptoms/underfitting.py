@@ -23,10 +23,10 @@ LEARNT = Threshold(0.5, "of its first value lost", "a sum of terms that falls by
 GAP = 0.2  # validation may be this much above train
 LANGUAGE = Threshold(2000, "classes", "next-token losses of 40 % of ln(vocabulary) are ordinary")
 STALLED = 0.05  # of the progress, in the last third of the run
-MOST = 0.9  # of the progress, made before this share of the run
+MOST_PROGRESS = 0.9  # of the progress, made before this share of the run
 MIN_SCORES = 3
 FIRST_LOSS = (0.6, 7.0)  # of a fresh classifier: ln 2 to ln 1000
-TOLD_CLEAR, GUESSED_CLEAR = 1.0, 0.4  # how clear it can be with a known number of classes, and with a guessed one
+KNOWN_CLEAR, GUESSED_CLEAR = 1.0, 0.4  # how clear it can be with a known number of classes, and with a guessed one
 LEARNT_BEFORE = Threshold(0.85, "of chance level", "a first loss so far below it is no fresh model's", side="below")
 
 
@@ -49,11 +49,11 @@ def detect(signals: Signals) -> Observation:
     unfitted = HIGH.reached(level) and close and not skilled and not LANGUAGE.reached(classes)
     if unfitted and MOVED.reached(course.share) and _stalled(train):
         score = signals.score
-        beside = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
-        known = "" if clearest == TOLD_CLEAR else f", the loss of a guess among {classes:.0f} classes"
+        also = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
+        known = "" if clearest == KNOWN_CLEAR else f", the loss of a guess among {classes:.0f} classes"
         return Observation(
             ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level "
-                           f"{num(chance)}{known}{beside}, "
+                           f"{num(chance)}{known}{also}, "
             f"and {'validation is no better: neither is fitted' if signals.val is not None else 'it no longer falls'}.",
             (float(train.x[0]), float(train.x[-1])), train.name, min(HIGH.clarity(level), clearest),
         )  # fmt: skip
@@ -61,18 +61,18 @@ def detect(signals: Signals) -> Observation:
 
 
 def _classes(signals: Signals, train: Curve) -> tuple[float | None, float]:
-    """How many classes there are, and how clear a finding by them can be. Where nobody told, or the first loss lies
-    far below a guess among those told, an accuracy beside a first loss of ln K gives K."""
+    """How many classes there are, and how clear a finding by them can be. Where nobody gave it, or the first loss lies
+    far below a guess among those given, an accuracy beside a first loss of ln K gives K."""
     given = None if signals.classes is None else float(signals.classes[0])
     fresh = FIRST_LOSS[0] < train.initial < FIRST_LOSS[1]
     doubted = given is not None and LEARNT_BEFORE.reached(train.initial / float(np.log(given)))
     score = signals.score
     plain = signals.trainer is None or signals.trainer.task == "supervised"  # pairs of answers are no classes
     if (given is not None and not doubted) or not (fresh and plain) or score is None or len(score) < MIN_SCORES:
-        return given, TOLD_CLEAR
+        return given, KNOWN_CLEAR
     accuracy, guessed = "acc" in score.name.lower(), float(np.exp(train.initial))
     if not accuracy or Score(score).first > 2 / guessed or train.name.startswith(choose.SUM):
-        return given, TOLD_CLEAR
+        return given, KNOWN_CLEAR
     return round(guessed), GUESSED_CLEAR
 
 
@@ -83,7 +83,7 @@ def _skill(score: Curve | None, classes: float) -> float:
 def _stalled(train: Curve) -> bool:
     """Whether the descent has slowed."""
     slow = train.tail_trend(0.3)[0] > -STALLED * max(train.progress, 1e-12)
-    return slow or train.clock_share(train.reached(MOST)) < MOST
+    return slow or train.clock_share(train.reached(MOST_PROGRESS)) < MOST_PROGRESS
 
 
 SYMPTOM = Symptom(
@@ -100,7 +100,7 @@ Training and validation loss end close to each other and both far too high.
 ## How it is measured
 For classifiers with a known number of classes: the training loss ends above 55 % of ln(K), validation is not more than
 20 % above it, the accuracy has less than 45 % of what is above chance, and the descent has slowed. Where the number of
-classes is not known, or the first loss lies far below a guess among those that were told, an accuracy that begins near
+classes is not known, or the first loss lies far below a guess among those that were given, an accuracy that begins near
 exp(-first loss) gives it, and the finding weighs less. Without either, a high loss cannot be told from a hard task, and
 traindx says unknown; so it does of a loss that begins at three times chance level, loses half of that and is above
 chance still: it is added up over several terms.

@@ -71,19 +71,19 @@ def _never_improved(signals: Signals) -> Observation | None:
     gained = (float(val.y[0]) - float(val.y.min())) / max(abs(float(val.y[0])), 1e-300)
     if gained > STUCK or val.now < 2 * abs(train.now) or train.sign * val.sign < 0:
         return None
-    beside = ""
+    also = ""
     right = score is not None and len(score) >= MIN_POINTS and "acc" in score.name.lower()
     if right and score is not None and Score(score).now > MOSTLY_RIGHT:
         return None
     if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
         if float(score.y[0]) - float(score.y.min()) > STUCK * Score(score).top:
             return None
-        beside = f" and {score.name} stayed at {num(score.logged(score.now))}"
+        also = f" and {score.name} stayed at {num(score.logged(score.now))}"
     return Observation(
         ID, "present", f"{train.name} fell to {num(train.now)}, but {val.name} never got better than at its first "
                        f"evaluation "
-        f"({num(float(val.y[0]))}, now {num(val.now)}){beside}.",
-        (float(val.x[0]), float(val.x[-1])), val.name, 0.9 if beside else 0.5,
+        f"({num(float(val.y[0]))}, now {num(val.now)}){also}.",
+        (float(val.x[0]), float(val.x[-1])), val.name, 0.9 if also else 0.5,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ ID = "val-left-behind"
 MIN_POINTS = 4
 SOLVED = 0.9  # of the first training loss gone
 BEHIND = 0.3  # of the first validation loss gone at most; small data sets with ordinary overfitting lose half
-PLAIN = 0.1
+STRONG_BEHIND = 0.1
 # Ends far apart: in points of the scale of a score, or as a multiple of the training loss where validation kept more
 # than a fifth of its own first value. None of the 28 open logs labelled healthy (benchmarks/logs) is beyond either;
 # what people asked about were 30 points and 85-fold.
@@ -47,7 +47,7 @@ def detect(signals: Signals) -> Observation:
         return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}, but {carried}.")
     return Observation(
         ID, "present", f"{text}: what was learnt does not carry over.", (float(val.x[0]), float(val.x[-1])), val.name,
-        clarity(-gained, -BEHIND, -PLAIN),
+        clarity(-gained, -BEHIND, -STRONG_BEHIND),
     )  # fmt: skip
 
 

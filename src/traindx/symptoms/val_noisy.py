@@ -19,10 +19,10 @@ def detect(signals: Signals) -> Observation:
     if signals.kind != "supervised" or val is None or len(val) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few validation losses to judge their scatter.")
     scatter = val.noise / max(abs(val.now), 1e-300)
-    ordinary, beside = 0.0, ""
+    ordinary, also = 0.0, ""
     if train is not None and len(train) >= MIN_POINTS:
         ordinary = train.level_noise / max(abs(train.now), 1e-300)
-        beside = f"; the training loss by {percent(ordinary)}"
+        also = f"; the training loss by {percent(ordinary)}"
     text = f"{val.name} scatters by {percent(scatter)} of its level from one evaluation to the next"
     score = signals.score
     if scatter > SCATTER and score is not None and len(score) >= MIN_POINTS:
@@ -31,7 +31,7 @@ def detect(signals: Signals) -> Observation:
             return Observation(ID, "absent", f"{text}, but {score.name} by {percent(calm)} only.")
     if scatter > SCATTER and scatter > MORE_THAN_TRAIN * ordinary and val.noise > 0.1 * max(val.progress, 0.0):
         return Observation(
-            ID, "present", f"{text}{beside}.", (float(val.x[0]), float(val.x[-1])), val.name,
+            ID, "present", f"{text}{also}.", (float(val.x[0]), float(val.x[-1])), val.name,
             clarity(scatter, SCATTER, 1.0),
         )  # fmt: skip
     return Observation(ID, "absent", f"{text} (level {num(val.logged(val.now))}).")

@@ -10,7 +10,7 @@ from traindx.symptoms.recipes import falling, put
 
 ID = "val-spike"
 MIN_POINTS = 6
-FEW = 0.1  # of the evaluations
+FEW_SHARE = 0.1  # of the evaluations
 AT_ITS_BEST = 0.1  # of all that was gained: a run that ends this close to its best was not harmed by its jumps
 MILD = 1.5  # times the level beside it: less is nothing then,
 PASSING = 0.4  # and more is worth a line,
@@ -29,7 +29,7 @@ def detect(signals: Signals) -> Observation:
     worst = max(spikes, key=lambda spike: spike.height / max(abs(spike.base), 1e-300))
     ratio = worst.height / max(abs(worst.base), 1e-300)
     clear = clarity(ratio, 1.3, 4.0)
-    if len(spikes) <= FEW * len(val) and val.rise < AT_ITS_BEST * max(val.progress, 0.0):
+    if len(spikes) <= FEW_SHARE * len(val) and val.rise < AT_ITS_BEST * max(val.progress, 0.0):
         if ratio < MILD:
             return Observation(ID, "absent", f"{val.name} jumps to {num(worst.height)} once and is at its best since.")
         clear = min(clear, PASSING_ONCE if len(spikes) == 1 and val.best_at > worst.step else PASSING)

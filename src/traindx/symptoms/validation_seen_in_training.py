@@ -24,7 +24,7 @@ EXPECTED = Threshold(
     "none by chance then has probability e^-5",
 )
 EXPECTED_SOME = fitted(f"{ID}.expected-some", 20.0, unit=f"{EXPECTED.unit}, where some are shown")
-FEW = fitted(f"{ID}.few", 0.25, unit="of the training rows that a leak would have shown", side="below")
+FEW_SHOWN = fitted(f"{ID}.few", 0.25, unit="of the training rows that a leak would have shown", side="below")
 ALL = fitted(f"{ID}.all", 0.9, unit="of the rows of a call are training rows: it is a metric of the training")
 COVERED = fitted(f"{ID}.covered", 0.9, unit="of the training rows seen are evaluated: that is a metric of the training")
 BORDER = fitted(f"{ID}.border", 4, unit="training rows one behind the other at the border of a call")
@@ -141,7 +141,7 @@ def _by_rows(look: EvaluatedRows) -> Observation | None:
 
 def _hardly_any(found: int, expected: float) -> bool:
     """So few of the evaluated rows are training rows that there is no leak; a training metric would show many."""
-    return FEW.reached(found / expected) and (EXPECTED_SOME if found else EXPECTED).reached(expected)
+    return FEW_SHOWN.reached(found / expected) and (EXPECTED_SOME if found else EXPECTED).reached(expected)
 
 
 def _judged_calls(look: EvaluatedRows) -> tuple[Sequence[CallsAlike], bool]:
@@ -174,8 +174,8 @@ def _evenly(look: EvaluatedRows) -> bool:
         return False
     deviation = math.sqrt(2 * calls)  # of the chi-square, whose mean is the number of calls
     of_two_kinds = count * look.known * (1 - share) / (1 - rate)
-    told_apart = calls + SIGMAS.value * deviation <= of_two_kinds / 2
-    return told_apart and SIGMAS.reached((look.dispersion - calls) / deviation)
+    separable = calls + SIGMAS.value * deviation <= of_two_kinds / 2
+    return separable and SIGMAS.reached((look.dispersion - calls) / deviation)
 
 
 def _scatter(group: CallsAlike, known: float) -> float:

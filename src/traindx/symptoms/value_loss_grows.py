@@ -30,11 +30,11 @@ def detect(signals: Signals) -> Observation:
     if rewarded(signals):
         return Observation(ID, "absent", f"{text}, and the return rose: larger returns are harder to predict.")
     sentence = named(signals, "explained_variance")
-    beside = f"; {sentence.name} is {num(late(sentence))}" if sentence is not None and enough(sentence) else ""
+    also = f"; {sentence.name} is {num(late(sentence))}" if sentence is not None and enough(sentence) else ""
     return Observation(
         ID,
         "present",
-        f"{text}, {times:.0f} times as much, while the return did not rise{beside}.",
+        f"{text}, {times:.0f} times as much, while the return did not rise{also}.",
         span(series),
         series.name,
         GREW.clarity(times),

@@ -9,7 +9,7 @@ from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
 ID = "values-beyond-returns"
-LOOKS = Threshold(6, "looks", "an untrained network may begin anywhere")
+MIN_LOOKS = Threshold(6, "looks", "an untrained network may begin anywhere")
 TIMES = Threshold(
     3.0,
     "times the largest return there can be",
@@ -22,7 +22,7 @@ GREW = Threshold(2.0, "times their first size", "the first values may be large b
 def judge(measured: Measured) -> Observation | None:
     found: Observation | None = None
     for one in measured.latest(ValueScale):
-        if not LOOKS.reached(one.looks) or one.discount is None or not 0 <= one.discount < 1 or not one.reward:
+        if not MIN_LOOKS.reached(one.looks) or one.discount is None or not 0 <= one.discount < 1 or not one.reward:
             continue
         bound = one.reward / (1 - one.discount)
         if TIMES.reached(one.last / bound) and GREW.reached(one.last / max(one.first, bound)):

@@ -56,6 +56,6 @@ An early spike has another reason than a missing warm-up.
         Case("in the log", "present",
              lambda: {"loss": falling(100, 2.0, 1.0), "lr": then(ramp(10, 1e-6, 1e-3, 0), ramp(90, 1e-3, 1e-5, 0))}),
         Case("full rate at once", "absent", lambda: {"loss": falling(50, 2.0, 1.0), "lr": flat(50, 1e-3, 0)}),
-        Case("not told", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
+        Case("not stated", "unknown", lambda: {"loss": falling(50, 2.0, 1.0)}),
     ),
 )  # fmt: skip

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from traindx.casebook.beside import consult
 from traindx.casebook.case import YOURS
+from traindx.casebook.consulting import consult
 from traindx.casebook.places import book_path
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
@@ -283,7 +283,7 @@ def _recorded(session: Session, asked: Asked, recording: Path) -> Diagnosis:
 
 
 def _script(arguments: Sequence[str]) -> Path | None:
-    """The file that is run, where it can be told."""
+    """The file that is run, where it is known."""
     found = next((argument for argument in arguments if argument.endswith(".py")), None)
     if found is None and arguments[0] == "-m" and len(arguments) > 1:
         parts = Path(*arguments[1].split("."))

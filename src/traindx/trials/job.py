@@ -70,7 +70,7 @@ class Result:
 
 def perform(job: Job, started: Callable[[Child], None] | None = None, starter: Starter | None = None) -> Result:
     """Run one arm in a directory of its own, which is gone afterwards, held by the strongest sandbox of this machine.
-    `started` is told the process, to be able to end it."""
+    `started` gets the process, to be able to end it."""
     with tempfile.TemporaryDirectory(prefix="traindx-trial-", ignore_cleanup_errors=True) as place:
         copy = Copy(job.project, Path(place))
         try:

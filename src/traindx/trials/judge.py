@@ -21,9 +21,9 @@ import numpy as np
 Verdict = Literal["helped", "no-effect", "worse", "failed"]
 Basis = Literal["error", "fault"]
 
-MOST = math.log(100.0)  # an effect beyond this, or from NaN to a number, counts as this much
+MAX_EFFECT = math.log(100.0)  # an effect beyond this, or from NaN to a number, counts as this much
 LOST = 2.0
-LEAST = math.log(1.1)  # an error that is a tenth smaller: less is not worth a change
+MIN_EFFECT = math.log(1.1)  # an error that is a tenth smaller: less is not worth a change
 SCREEN = math.log(1.05)  # from which a fix is worth more seeds
 SCATTER = 0.05  # between pairs, at least: three pairs that agree by chance are not certainty
 STUDENT = {
@@ -77,13 +77,13 @@ def _size(before: float, after: float, floor: float, chance: float) -> float:
     if math.isfinite(chance):
         before, after = min(before, LOST * chance), min(after, LOST * chance)
     if not math.isfinite(after):
-        return 0.0 if not math.isfinite(before) else -MOST
+        return 0.0 if not math.isfinite(before) else -MAX_EFFECT
     if not math.isfinite(before):
-        return MOST
+        return MAX_EFFECT
     if min(before, after) < 0:  # a loss that has no zero: its distance, in units of its size
-        return float(np.clip((before - after) / (abs(before) + abs(after) + 1e-12), -MOST, MOST))
+        return float(np.clip((before - after) / (abs(before) + abs(after) + 1e-12), -MAX_EFFECT, MAX_EFFECT))
     tiny = max(floor, 1e-12)
-    return float(np.clip(math.log((before + tiny) / (after + tiny)), -MOST, MOST))
+    return float(np.clip(math.log((before + tiny) / (after + tiny)), -MAX_EFFECT, MAX_EFFECT))
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -108,7 +108,7 @@ def verdict_of(
         return "worse"
     if effect is None:
         return "helped" if wanted and set(cleared) == set(wanted) and pairs > 1 else "no-effect"
-    least = LEAST_SPEED if speed else LEAST
+    least = LEAST_SPEED if speed else MIN_EFFECT
     # a training that is lost with the change as without it has more wrong with it than the fault that is gone
     grown = effect.size <= -(TOLERATED if effect.pairs == 1 else GROWN) or effect.high < 0
     bearable = repaired and not grown and math.isfinite(effect.after)
@@ -121,7 +121,7 @@ def verdict_of(
 
 def smaller(effect: Effect, *, speed: bool = False) -> bool:
     """Beyond doubt, and by enough to be worth a change."""
-    return effect.pairs > 1 and effect.low > 0 and effect.size >= (LEAST_SPEED if speed else LEAST)
+    return effect.pairs > 1 and effect.low > 0 and effect.size >= (LEAST_SPEED if speed else MIN_EFFECT)
 
 
 def basis_of(verdict: Verdict, effect: Effect | None, *, speed: bool = False) -> Basis | None:
@@ -141,7 +141,7 @@ def promising(effect: Effect | None, wanted: Sequence[str], cleared: Sequence[st
 
 def undecided(effect: Effect) -> bool:
     """A change on average, but not a sure one: more seeds may tell."""
-    return abs(effect.size) >= LEAST and effect.low <= 0 <= effect.high
+    return abs(effect.size) >= MIN_EFFECT and effect.low <= 0 <= effect.high
 
 
 def doubtful(effect: Effect | None) -> bool:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from traindx.trials.judge import LEAST, Effect
+from traindx.trials.judge import MIN_EFFECT, Effect
 
 if TYPE_CHECKING:
     from traindx.trials.outcome import Trial
@@ -25,7 +25,7 @@ def written_instead(other: Candidate, candidate: Candidate) -> bool:
 def standing(trial: Trial) -> tuple[float, float, bool, bool, bool, int, float]:
     """Best first: the larger effect, and among like ones what removes a fault that was seen, what can be written down,
     the safer and the likelier."""
-    size = trial.effect.size if trial.effect is not None else LEAST
+    size = trial.effect.size if trial.effect is not None else MIN_EFFECT
     return (
         -round(size / ALIKE),
         _left(trial.effect),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from traindx.diagnosis import Diagnosis
 from traindx.symptoms import symptoms
-from traindx.trials.judge import LEAST, Basis, Effect, Verdict, basis_of, effect_of, verdict_of
+from traindx.trials.judge import MIN_EFFECT, Basis, Effect, Verdict, basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, metric_for
 from traindx.trials.plan import Candidate
 
@@ -52,7 +52,7 @@ class Trial:
             self.verdict == "no-effect"
             and self.effect is not None
             and self.effect.pairs == 1
-            and self.effect.size >= LEAST
+            and self.effect.size >= MIN_EFFECT
         )
 
     @property

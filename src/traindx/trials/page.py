@@ -78,12 +78,12 @@ def fragment_of(report: Report) -> str:
 def fragment_of_trial(trial: Trial) -> str:
     """One change and its verdict in a notebook."""
     candidate = trial.candidate
-    beside = f"{candidate.fix}, for {candidate.cause}" if candidate.cause else candidate.fix
+    aside = f"{candidate.fix}, for {candidate.cause}" if candidate.cause else candidate.fix
     parts: list[Html | None] = [
         tag("div", outcome_of(trial)), table(Table("", _COLUMNS, (_row(trial),))),
         tag("div", trial.note) if trial.note else None,
     ]  # fmt: skip
-    return fragment(f"{candidate.title}: {candidate.change}", parts, verdict=trial.verdict, beside=beside)
+    return fragment(f"{candidate.title}: {candidate.change}", parts, verdict=trial.verdict, aside=aside)
 
 
 def _row(trial: Trial) -> tuple[Cell, ...]:

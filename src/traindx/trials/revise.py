@@ -44,17 +44,17 @@ def revised(page: Diagnosis, tests: Sequence[Proof], later: Sequence[tuple[Hypot
     total = sum(weight for _, weight in weighed) or 1.0
     settled = [replace(hypothesis, confidence=weight / total) for hypothesis, weight in weighed]
     settled.sort(key=lambda hypothesis: (hypothesis.cause == OTHER, -hypothesis.confidence))
-    beside = {hypothesis.cause: (hypothesis, tests) for hypothesis in page.also}
+    secondary = {hypothesis.cause: (hypothesis, tests) for hypothesis in page.also}
     first = settled[0].cause if settled else ""
     for hypothesis, proof in later:
         if hypothesis.cause != first:
-            known, others = beside.get(hypothesis.cause, (hypothesis, ()))
-            beside[hypothesis.cause] = (known, (*others, proof))
-    also = tuple(_beside(one, [t for t in stated if t.cause == one.cause]) for one, stated in beside.values())
+            known, others = secondary.get(hypothesis.cause, (hypothesis, ()))
+            secondary[hypothesis.cause] = (known, (*others, proof))
+    also = tuple(_with_proofs(one, [t for t in stated if t.cause == one.cause]) for one, stated in secondary.values())
     return replace(page, hypotheses=tuple(settled), also=also)
 
 
-def _beside(hypothesis: Hypothesis, tests: Sequence[Proof]) -> Hypothesis:
+def _with_proofs(hypothesis: Hypothesis, tests: Sequence[Proof]) -> Hypothesis:
     """A cause at work beside the first: it is there or not, whatever the others are."""
     stated, weight = _weighed(hypothesis, tests)
     return replace(stated, confidence=weight / (weight + 1 - hypothesis.confidence) if weight else 0.0)

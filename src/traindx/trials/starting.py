@@ -133,7 +133,7 @@ class ForkServer:
 
 
 def _begun() -> subprocess.Popen[str]:
-    """The nursery itself: it must find traindx where this process did, and not be recorded."""
+    """The fork server itself: it must find traindx where this process did, and not be recorded."""
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != str(HOOK)]
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(paths)}
     # not by PYTHONPATH: an arm replaces that by its own, and what lies beside an installed traindx is everything else

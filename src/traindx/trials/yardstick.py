@@ -53,7 +53,7 @@ class Yardstick(Observer):
         self._began = 0.0
         self._updates: list[float] = []  # when each was done
         self._rows: dict[str, list[tuple[int, torch.Tensor]]] = {}  # by split and kind: step, [error, wrong, samples]
-        self._told: dict[str, list[list[float]]] = {}
+        self._recorded: dict[str, list[list[float]]] = {}
         self._probabilities: dict[str, bool] = {}  # of a loss function: it is given probabilities, whatever it wants
         self._targets: list[torch.Tensor] = []  # [count, sum, sum of squares]
         self._counts: dict[str, torch.Tensor] = {}
@@ -138,7 +138,7 @@ class Yardstick(Observer):
         )  # fmt: skip
         spread = squares / count - (total / count) ** 2 if count else 0.0
         document = {
-            "series": self._told,
+            "series": self._recorded,
             "spread": spread,
             "recalls": {name: _recalls(counts) for name, counts in self._counts.items()},
             "acted": {str(one.setting): one.acted for one in self._treatments},
@@ -162,7 +162,7 @@ class Yardstick(Observer):
     def _fetch(self, name: str) -> None:
         rows = self._rows.pop(name)
         table = torch.stack([row for _, row in rows]).tolist()
-        self._told.setdefault(name, []).extend([step, *row] for (step, _), row in zip(rows, table, strict=True))
+        self._recorded.setdefault(name, []).extend([step, *row] for (step, _), row in zip(rows, table, strict=True))
 
     def _measure(self, call: Criterion, training: bool) -> tuple[str, torch.Tensor, torch.Tensor, int] | None:
         output, target = call.input.detach().float(), call.target.detach()

@@ -6,7 +6,7 @@ import time
 from typing import Literal
 
 DEEP_SHARE = 0.3  # of the budget for deep steps,
-SAMPLE_SHARE = 0.1  # for glances,
+SAMPLE_SHARE = 0.1  # for sampled calls,
 LIGHT_SHARE = 0.25  # and for what is always on: beyond this, most steps are only counted
 FIRST_DEEP = 4  # the first steps are looked at closely whatever they cost: wiring shows there
 MOST_BEGINNINGS = 6  # optimisers whose first steps count as such: some trainings build one in every epoch
@@ -15,14 +15,14 @@ ALL = 1.0  # of the time: whoever allows this much wants every step looked at
 # steps, of which one is left alone however cheap looks are: only such a step's time is the training's own. It is odd,
 PLAIN_EVERY = 3
 # so that of two optimisers in turn both are seen
-FIRST_LIGHT = 100  # steps that are told to everybody,
+FIRST_LIGHT = 100  # steps that are reported to everybody,
 FEWEST_LIGHT = 20  # or as few, where telling them
 LIGHT_SECONDS = 0.15  # has taken so long: hundreds of parameters
 FIRST_SAMPLES = 6  # the first evaluations are looked at whatever the budget says,
 FIRST_LATE = 64  # the update after which training calls are sampled once at least, and again after half as many more
 FIRST_TRIES = 60  # and as many beginnings of what may be one
 REST_STEPS = 7  # for which a rest is decided: odd, so that of two optimisers in turn both are seen
-REST_GROWS = 700  # steps after which the losses told during a rest lie further apart,
+REST_GROWS = 700  # steps after which the losses reported during a rest lie further apart,
 REST_MOST = 7  # up to this many times two more
 FAR_OVER = 4.0  # times the share of what is always on: rests are broken off less often then,
 FAR_STEPS = 200  # after as many steps, or when there are twice as many
@@ -31,8 +31,8 @@ Kind = Literal["deep", "sample_calls", "light", "trace"]
 
 
 def until_next_loss(step: int) -> int:
-    """Steps from one loss that is told during a rest to the next: an odd number, wider apart the longer the training
-    is."""
+    """Steps from one loss that is reported during a rest to the next: an odd number, wider apart the longer the
+    training is."""
     return REST_STEPS * (1 + 2 * min(step // REST_GROWS, REST_MOST))
 
 
@@ -45,7 +45,7 @@ class Budget:
         self.spent = 0.0
         self._by_kind: dict[Kind, float] = {"deep": 0.0, "sample_calls": 0.0, "light": 0.0, "trace": 0.0}
         self._samples = {True: 0, False: 0}  # at evaluations, and at training steps
-        self._tries = 0  # glances that an evaluation was hoped for
+        self._tries = 0  # samples of calls that were to meet an evaluation
         self._beginnings = 0
         self._first_until = FIRST_DEEP
         self._next_late = FIRST_LATE
@@ -104,7 +104,7 @@ class Budget:
         return True
 
     def calls_sampled(self) -> int:
-        """A glance has met an evaluation; how many have."""
+        """A sample of calls has met an evaluation; how many have."""
         self._samples[True] += 1
         return self._samples[True]
 

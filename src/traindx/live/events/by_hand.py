@@ -2,8 +2,8 @@
 
 Looked for only while no optimiser of torch was ever built in the process. After each pass a few numbers of the
 parameters and of their gradients are kept. When the next pass begins and the parameters have moved along their
-gradients, or have changed several times, the loop is a training: from then on every change is told as an update, with
-an object that stands for the optimiser."""
+gradients, or have changed several times, the loop is a training: from then on every change is reported as an update,
+with an object that stands for the optimiser."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STALLED = 8  # times the passes that an update usually takes: other parameters a
 MOSTLY = 0.5  # of a model's numbers are held by tensors outside of it that are taken for its weights
 PROPORTIONAL = 0.01  # of an update: by how much one of plain SGD may differ from a multiple of the gradient
 NOTICEABLE = 10.0  # times the rounding of a weight: a smaller change does not tell the rate
-LEAST = 2  # weights that do: a straight line through data has no more
+MIN_WEIGHTS = 2  # weights that do: a straight line through data has no more
 Marks = list[tuple[int, int]]
 Gradients = Sequence[torch.Tensor | None]
 
@@ -117,7 +117,7 @@ class _Look:
         it."""
         rounding = torch.finfo(torch.float32).eps * torch.cat(self.weights).abs()
         sure = change.isfinite() & (change.abs() > NOTICEABLE * rounding)
-        if int(sure.sum()) < LEAST:
+        if int(sure.sum()) < MIN_WEIGHTS:
             return None
         gradient, change = torch.cat(self.gradients)[sure], change[sure]
         square, size = float(gradient @ gradient), float(change.norm())
@@ -139,7 +139,7 @@ class HandLoop:
         self.pending = False  # it is, and a pass was made since its last update
         self.optimizer: ByHand | None = None
         self.originals: set[int] = set()  # ids of parameters that aliases stand for, those replaced since among them
-        self._told = False  # observers know that an update is to come
+        self._announced = False  # observers know that an update is to come
         self._by_backward = False  # `backward` was called: `torch.autograd.grad` is a part of the loss then
         self._given = False  # the script is handed the gradients of this pass
         self._replaced = False  # by new tensors, in every update
@@ -178,16 +178,16 @@ class HandLoop:
         return self.pending and not self._replaced and self._guarded(self._changed, whole)
 
     def updated(self) -> None:
-        """The update was told."""
+        """The update was reported."""
         self._usual, self._passes = self._passes, 0
-        self.pending = self._told = False
+        self.pending = self._announced = False
         self._look = None
         if self.optimizer is not None:
             self.optimizer.carry([None] * len(self.optimizer.aliases))
 
     def end(self) -> None:
         """An optimiser of torch trains, or the recording is over."""
-        if self.alive and self._told and not self.found:
+        if self.alive and self._announced and not self.found:
             self._hub.observe("on_models_freed")  # what was made ready for an update that never came
         self.alive = self.pending = False
         self.optimizer = self._look = None
@@ -221,7 +221,7 @@ class HandLoop:
 
     def _forget(self) -> None:
         """Begin anew: other parameters are trained."""
-        self.found = self.pending = self._told = self._replaced = self._silent = False
+        self.found = self.pending = self._announced = self._replaced = self._silent = False
         self.optimizer = self._look = None
         self._passes = self._looked = self._changes = 0
         self._usual = 1
@@ -289,9 +289,9 @@ class HandLoop:
             self._look = _look_at(held, [leaf.grad for leaf in held]) if final and self._hub.deep else None
             return final
         self._look = _look_at(self._leaves, [leaf.grad for leaf in self._leaves] if gradients is None else gradients)
-        if self._look is None or self._told:
+        if self._look is None or self._announced:
             return False
-        self._told = True
+        self._announced = True
         self.optimizer = ByHand(self._leaves, self._given)
         if gradients is not None:
             self.optimizer.carry(gradients)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
 MANY_CALLS = 1000  # of layers in one step, after which only the
-FIRST_CALLS = 16  # first ones of each are told: a recurrent cell may be called thousands of times
-SAMPLE_CALLS = 64  # calls of whole models told by one glance at most: a long evaluation is not watched to its end
+FIRST_CALLS = 16  # first ones of each are reported: a recurrent cell may be called thousands of times
+SAMPLE_CALLS = 64  # calls of whole models in one sample at most: a long evaluation is not watched to its end
 HOOK_SECONDS = (
     6e-6  # what the hooks around a layer cost beyond the observers' own time (measured, CPython 3.11, torch 2.13)
 )
@@ -42,7 +42,7 @@ class Calls:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._depth = 0
-        self._told = 0  # calls told by this glance
+        self._reported = 0  # calls reported by this sample
         self._at = -1  # the step whose calls of layers are counted,
         self._count = 0  # all of them, and those of each
         self._of_each: dict[int, int] = {}
@@ -53,7 +53,7 @@ class Calls:
         Compiling(self._hub, self).attach()
 
     def watch(self) -> None:
-        self._depth = self._told = 0
+        self._depth = self._reported = 0
         self._watching = True
         self._install()
 
@@ -115,11 +115,11 @@ class Calls:
         kwargs, output = returned
         hub.spend(HOOK_SECONDS)
         if hub.sampling_calls:
-            # a glance may begin in the middle of a forward pass: only models known from a deep step are whole
+            # a sample may begin in the middle of a forward pass: only models known from a deep step are whole
             if self._depth == 0 and id(module) in hub.models:
                 hub.observe("on_sampled_call", module, args, kwargs, output)
-                self._told += 1
-                if self._told >= SAMPLE_CALLS:
+                self._reported += 1
+                if self._reported >= SAMPLE_CALLS:
                     hub.look_closely(hub.deep)
             return
         if (self._depth > 0 or not isinstance(module, _Loss)) and self._worth_telling(module):

@@ -10,7 +10,7 @@ from typing import Any
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
-def told_after_closure(
+def observe_after_closure(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     tell: Callable[[], None],

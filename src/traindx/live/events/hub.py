@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader
 from traindx.live.events.budget import REST_STEPS, Budget, until_next_loss
 from traindx.live.events.by_hand import HandLoop
 from traindx.live.events.calls import Calls
-from traindx.live.events.closures import Arguments, told_after_closure
+from traindx.live.events.closures import Arguments, observe_after_closure
 from traindx.live.events.criteria import CRITERIA as CRITERIA
 from traindx.live.events.criteria import Criteria
 from traindx.live.events.instrument import Criterion, Depth, Handlers, Observer, StepsAside, all_buffered, handlers_of
@@ -32,7 +32,7 @@ from traindx.live.events.scaling import around_scale, unscaled
 from traindx.live.events.step_buffer import StepBuffer
 from traindx.live.host.bootstrap import after_import
 from traindx.live.host.forks import leave_children_alone
-from traindx.live.host.modes import beside_fakes, outside_modes, profiled
+from traindx.live.host.modes import fake_tensors_active, outside_modes, profiled
 from traindx.live.host.patches import Patches, shielded
 from traindx.live.host.release import release
 from traindx.live.host.saying import say
@@ -54,7 +54,7 @@ class Hub(Records):
         super().__init__(open_store, self._give_up)
         self.deep = True
         self.resting = False  # this step is like those before, and too short to be looked at
-        self.grad = True  # gradients were on when the event that is being told happened
+        self.grad = True  # gradients were on when the event that is being reported happened
         self.budget = budget
         self.stop_after = steps
         self._deep_disabled = False
@@ -66,7 +66,7 @@ class Hub(Records):
         self.models = self.known.models  # whole models that are alive, by id
         self.patches = Patches(self.fault)
         self._faulty = False
-        self._buffering = False  # steps are noted, and told together
+        self._buffering = False  # steps are noted, and reported together
         self._step_buffer = StepBuffer()
         self._observers: list[Observer] = [kind(self) for kind in observers]
         self._know_handlers()
@@ -77,8 +77,8 @@ class Hub(Records):
         self._inside = False  # an observer is running: what it does itself is not observed
         self.sampling_calls = False  # whole models are reported, their layers are not
         self._losses_from: dict[int, int] = {}
-        self._loss_due = 0  # the step from which training losses are told while the hub rests
-        self._evaluated = False  # a loss without a gradient was told since the last `backward`
+        self._loss_due = 0  # the step from which training losses are reported while the hub rests
+        self._evaluated = False  # a loss without a gradient was reported since the last `backward`
         self._on_gpu: bool | None = None  # that is where the last loss was; None: there was none yet
         self.between = False  # after an update and before the next `backward`
         self.closures_again = 0  # runs of closures after the first one of an update
@@ -87,7 +87,7 @@ class Hub(Records):
         self._updated_by: dict[int, weakref.ref[torch.optim.Optimizer]] = {}  # optimisers that have made an update
         self.newest = 0  # the step at which the latest part of the training begins
         self.by_hand = HandLoop(self)
-        self._told_full = False  # that the disk has no room
+        self._reported_full = False  # that the disk has no room
         self.ended = False  # or this is a child that forked off the training
         leave_children_alone(self)
 
@@ -146,12 +146,12 @@ class Hub(Records):
         self.patches.add(after_import(module, call))
 
     def skip_losses(self, observer: Observer, until: int) -> None:
-        """While the hub rests, this observer needs to be told of no training loss before that step."""
+        """While the hub rests, this observer needs to be notified of no training loss before that step."""
         self._losses_from[id(observer)] = until
 
     def sample_calls(self, *, evaluation: bool) -> None:
-        """Have the calls of whole models told by `on_sampled_call` until the next `backward`, if the budget allows it.
-        Deep steps tell them by `on_forward` anyway."""
+        """Have the calls of whole models reported by `on_sampled_call` until the next `backward`, if the budget
+        allows it. Deep steps tell them by `on_forward` anyway."""
         if (
             not self.deep
             and not self.sampling_calls
@@ -168,7 +168,7 @@ class Hub(Records):
             self._calls.watch()
 
     def calls_sampled(self) -> int:
-        """An observer has met what it asked to see with `glance(evaluation=True)`; how often that was so."""
+        """An observer has met what it asked to see with `sample_calls(evaluation=True)`; how often that was so."""
         return self._clock.calls_sampled()
 
     def look_for_update(self, *, whole: bool = False) -> None:
@@ -195,7 +195,7 @@ class Hub(Records):
 
     def observe(self, handler: str, *arguments: Any) -> None:
         """Tell the observers that care; one that fails is dropped with one line, and the training goes on."""
-        handlers = self._told.get(handler)
+        handlers = self._active.get(handler)
         if handlers and not self._inside and not self.ended:
             self._tell(handlers, arguments)
 
@@ -206,7 +206,7 @@ class Hub(Records):
             self._tell(((observer, call),), arguments)
 
     def _tell(self, handlers: Handlers, arguments: tuple[Any, ...]) -> None:
-        if torch._C._get_tracing_state() or beside_fakes():
+        if torch._C._get_tracing_state() or fake_tensors_active():
             return  # whatever an observer computes would become part of a graph, or have no numbers
         began = time.perf_counter()
         self._inside = True
@@ -225,7 +225,7 @@ class Hub(Records):
         if self.grad:
             torch._C._set_grad_enabled(False)
         try:
-            if self.deep and self._beside_gpu():
+            if self.deep and self._uses_gpu():
                 with single_threaded():
                     self._hand(handlers, arguments)
             else:
@@ -241,7 +241,7 @@ class Hub(Records):
             except Exception as error:
                 self._drop(observer, error)
 
-    def _beside_gpu(self) -> bool:
+    def _uses_gpu(self) -> bool:
         """Whether the training runs on a GPU; before its first loss, whether anything does."""
         if self._on_gpu is None:
             return bool(torch.cuda.is_initialized())  # type: ignore[no-untyped-call]
@@ -283,8 +283,8 @@ class Hub(Records):
         self._choose_handlers()
 
     def _choose_handlers(self) -> None:
-        self._told = self._handlers["deep" if self.deep else "rest" if self.resting else "light"]
-        self._buffering = self.resting and not self.deep and self.stop_after is None and all_buffered(self._told)
+        self._active = self._handlers["deep" if self.deep else "rest" if self.resting else "light"]
+        self._buffering = self.resting and not self.deep and self.stop_after is None and all_buffered(self._active)
 
     def wake(self) -> None:
         """Something that is not like the steps before: tell everybody until the next update."""
@@ -294,7 +294,7 @@ class Hub(Records):
             self._choose_handlers()
 
     def _flush_buffer(self) -> None:
-        """Tell of the steps that were only noted so far, before anything else is told."""
+        """Tell of the steps that were only noted so far, before anything else is reported."""
         if self._step_buffer.steps or self._step_buffer.losses:
             brief, self._step_buffer = self._step_buffer, StepBuffer(self._step_buffer.optimizer)
             self.observe("on_steps", brief.steps, brief.losses)
@@ -374,7 +374,7 @@ class Hub(Records):
         return grad
 
     def _pass_begins(self, tensors: Any, inputs: Any = None) -> Sequence[torch.Tensor]:
-        """`backward` is about to run; the losses to be told of when it has. `inputs` are those of
+        """`backward` is about to run; the losses to be notified of when it has. `inputs` are those of
         `torch.autograd.grad`."""
         if self.by_hand.alive and self.by_hand.begins(tensors, inputs):
             self._updated_by_hand()
@@ -428,7 +428,7 @@ class Hub(Records):
         return noted
 
     def hears_loss(self, output: Any) -> bool:
-        """Whether anybody is to be told of this result of a loss function."""
+        """Whether anybody is to be notified of this result of a loss function."""
         if self._inside or self.ended or not isinstance(output, torch.Tensor) or torch._C._get_tracing_state():
             return False
         if self.by_hand.pending:
@@ -440,13 +440,13 @@ class Hub(Records):
             self.wake()
         elif self.resting and self.step < self._loss_due:
             return False
-        return bool(self._told["on_criterion" if training else "on_evaluation"])
+        return bool(self._active["on_criterion" if training else "on_evaluation"])
 
     def loss_made(self, call: Criterion) -> None:
         self._flush_buffer()
         with outside_modes():
             training = call.output.requires_grad
-        self._tell(self._told["on_criterion" if training else "on_evaluation"], (call,))
+        self._tell(self._active["on_criterion" if training else "on_evaluation"], (call,))
         if self.resting:
             due = min(self._losses_from.values(), default=0)
             self._loss_due = max(due, self.step + until_next_loss(self.step))
@@ -478,7 +478,7 @@ class Hub(Records):
             self.look_for_update()
             self.by_hand.end()
         if len(args) + len(kwargs) > 1 and self.working and not self._inside:
-            later = told_after_closure(args, kwargs, partial(self.observe, "on_step", optimizer), self._unwatched)
+            later = observe_after_closure(args, kwargs, partial(self.observe, "on_step", optimizer), self._unwatched)
             if later is not None:
                 return later
         self.observe("on_step", optimizer)
@@ -566,6 +566,6 @@ class Hub(Records):
             return
         if self._store.broken:
             self._give_up(f"stopped recording: {self._store.broken}")
-        elif self._store.full and not self._told_full:
-            self._told_full = True
+        elif self._store.full and not self._reported_full:
+            self._reported_full = True
             self.warn(f"no room left for {self._store.path}: recording goes on as soon as there is")

@@ -18,8 +18,8 @@ Handler = TypeVar("Handler", bound=Callable[..., None])
 
 
 def on_every_step(handler: Handler) -> Handler:
-    """Mark a handler that misses nothing. Others are not told of steps like those before while what is always on costs
-    more than its share of the budget: where steps take a few milliseconds or less, most are like that."""
+    """Mark a handler that misses nothing. Others are not notified of steps like those before while what is always on
+    costs more than its share of the budget: where steps take a few milliseconds or less, most are like that."""
     handler.level = "every"  # type: ignore[attr-defined]
     return handler
 
@@ -31,8 +31,8 @@ def on_deep_steps(handler: Handler) -> Handler:
 
 
 def on_deep_steps_and_evaluation(handler: Handler) -> Handler:
-    """The same for `on_criterion`, which is still told of losses that no gradient flows through, and for `on_backward`,
-    which is still told of the first one after such a loss or a glance."""
+    """The same for `on_criterion`, which is still notified of losses that no gradient flows through, and for
+    `on_backward`, which is still notified of the first one after such a loss or sample of calls."""
     handler.level = "evaluation"  # type: ignore[attr-defined]
     return handler
 
@@ -79,7 +79,7 @@ class Observer:
 
     @property
     def buffered(self) -> bool:
-        """What it hears at every step may be told by `on_steps` instead."""
+        """What it hears at every step may be reported by `on_steps` instead."""
         return False
 
     def attach(self) -> None:
@@ -117,11 +117,11 @@ class Observer:
 
     def on_steps(self, steps: Sequence[BufferedStep], losses: Sequence[Number]) -> None:
         """Several updates like those before, with finite losses as far as they are known yet, of one optimiser, and the
-        losses since the last of them. Told instead of `on_backward` and `on_updated` where all who hear those at every
-        step are told `briefly`."""
+        losses since the last of them. Called instead of `on_backward` and `on_updated` where all that hear those every
+        step are reported `briefly`."""
 
     def on_depth(self, deep: bool) -> None:
-        """A stretch of deep steps begins or ends. The first one begins before the training does and is not told."""
+        """A stretch of deep steps begins or ends. The first one begins before the training does and is not reported."""
 
     def on_call(self, model: torch.nn.Module) -> None:
         """A whole model is about to be called (deep steps only)."""
@@ -149,7 +149,7 @@ _REPEATED = (
 
 
 def all_buffered(level: Mapping[str, Handlers]) -> bool:
-    """Whether none of those who are told of steps needs to be told at once."""
+    """Whether none of those who hear of steps needs to hear of them at once."""
     return all(
         one.buffered for event in ("on_step", "on_backward", "on_gradients", "on_updated") for one, _ in level[event]
     )

@@ -83,7 +83,7 @@ def place(path: str, line: int) -> str:
 
 
 def absolute(path: str) -> str:
-    """The path from the root, where that can be told: the working directory may be gone."""
+    """The path from the root, where that can be known: the working directory may be gone."""
     try:
         return os.path.abspath(path)
     except OSError:

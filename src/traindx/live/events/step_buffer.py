@@ -1,8 +1,8 @@
-"""Steps like those before, noted in a microsecond or two each and told together.
+"""Steps like those before, noted in a microsecond or two each and reported together.
 
 Where steps take a few milliseconds, calling each observer at every one of them costs more than the budget allows: after
 the training's own work Python's code and data have left the processor's caches. So the hub itself notes the loss, the
-learning rate and the time of such a step, and observers that can are told of several with `on_steps`."""
+learning rate and the time of such a step, and observers that can are notified of several with `on_steps`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def rates_of(optimizer: torch.optim.Optimizer) -> Sequence[Any]:
 
 
 class StepBuffer:
-    """What was noted since it was last told."""
+    """What was noted since it was last reported."""
 
     def __init__(self, optimizer: int = 0) -> None:
         self.optimizer = optimizer  # the id of the one that made the latest update; others are not noted
@@ -39,8 +39,8 @@ class StepBuffer:
         self.losses: list[Number] = []  # since the last update
 
     def takes(self, tensors: Any, values: Values) -> bool:
-        """Note the loss that `backward` is about to run on; False where it must be told at once: it is not one number
-        that can be known, is known not to be finite, or was scaled."""
+        """Note the loss that `backward` is about to run on; False where it must be reported at once: it is not one
+        number that can be known, is known not to be finite, or was scaled."""
         if type(tensors) is not torch.Tensor or tensors.numel() != 1 or unscaled(tensors) is not tensors:
             return False
         loss = values.fetch(tensors)

@@ -1,4 +1,4 @@
-"""Which lines make the host wait for the GPU, told by torch's own sync debug mode for as long as one asks.
+"""Which lines make the host wait for the GPU, reported by torch's own sync debug mode for as long as one asks.
 
 In that mode torch warns of every operation that waits. Those warnings are taken out of the way before anybody sees
 them, and they must never become an exception in the user's code: where warnings are errors the mode stays off, and it

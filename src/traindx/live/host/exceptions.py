@@ -6,12 +6,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-MOST = 300  # characters of its message
+MAX_CHARACTERS = 300  # characters of its message
 
 
 def described(error: BaseException) -> tuple[str, str]:
     """The kind of event and one line of text."""
-    text = f"{type(error).__name__}: {error}".splitlines()[0][:MOST]
+    text = f"{type(error).__name__}: {error}".splitlines()[0][:MAX_CHARACTERS]
     if isinstance(error, KeyboardInterrupt):
         return "killed", text
     return "oom" if "out of memory" in text.lower() else "traceback", text

@@ -21,7 +21,7 @@ def profiled() -> bool:
     return bool(_profiled())
 
 
-def beside_fakes() -> bool:
+def fake_tensors_active() -> bool:
     """Whether the script works on tensors without numbers (`FakeTensorMode`), to trace or to count."""
     return bool(_dispatch()) and any(isinstance(one, FakeTensorMode) for one in _get_current_dispatch_mode_stack())
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-Fault = Callable[[Exception], None]  # is told of what failed
+Fault = Callable[[Exception], None]  # is notified of what failed
 
 # `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in
 # their file name. A wrapper that has them too does not shift the line that a warning of the wrapped function is

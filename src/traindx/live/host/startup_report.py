@@ -1,4 +1,4 @@
-"""How far a command came with the recorder in it, told by its processes to the one that launched it: through a file,
+"""How far a command came with the recorder in it, as its processes report to the one that launched it: through a file,
 because they may end in any way. No torch here: this also speaks for scripts that never import it."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from traindx.secrets import hidden
 
 SEEN = "TRAINDX_SEEN"  # the file: lines 'python' and 'torch' for what the recorder has met, 'wall' if it cannot write
 _DIED = "died "  # begins the line of an exception that nobody caught; the rest is JSON
-MOST = 160  # characters of its message: it was shown in full just before
+MAX_CHARACTERS = 160  # characters of its message: it was shown in full just before
 _OWN = os.path.dirname(os.path.abspath(version.__file__)) + os.sep  # of the package
 
 
@@ -48,7 +48,7 @@ def read(text: str) -> Reached:
 def _sentence(error: BaseException) -> str:
     """`ValueError at train.py:3: what it says`."""
     at, says = _place(error), error.msg if isinstance(error, SyntaxError) else described(error)[1].partition(": ")[2]
-    says = says if len(says) <= MOST else f"{says[:MOST]}…"
+    says = says if len(says) <= MAX_CHARACTERS else f"{says[:MAX_CHARACTERS]}…"
     return f"{type(error).__name__}{f' at {at}' if at else ''}{f': {says}' if says else ''}"
 
 

@@ -23,7 +23,7 @@ from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import FlatOutputs, NetworkGraph, UnitsOn
 
 WINDOW = 5  # looks over which units are counted together
-LOOKS = 3  # after which the start of the training has been seen
+FIRST_LOOKS = 3  # after which the start of the training has been seen
 MIN_LAYERS = 2  # with weights: there is nothing between fewer
 MIN_ROWS = 96  # samples (and positions) in the window, before a share of units is recorded
 MAX_LAYERS = 16  # listed in one measurement
@@ -66,7 +66,7 @@ class Activations(Observer):
         if not self._packing.seen:
             self._look_at_units(graph)
         # the graphs of later losses are much the same
-        if (self._looks, self._whole) != before and (before[0] < LOOKS or before[1] < LOOKS):
+        if (self._looks, self._whole) != before and (before[0] < FIRST_LOOKS or before[1] < FIRST_LOOKS):
             self._measure_graph()
 
     @on_deep_steps
@@ -85,7 +85,7 @@ class Activations(Observer):
     # --- the whole network --------------------------------------------------------------------------------------------
 
     def _read(self, graph: Graph) -> None:
-        if graph.in_series < MIN_LAYERS or not graph.whole or self._whole >= LOOKS:
+        if graph.in_series < MIN_LAYERS or not graph.whole or self._whole >= FIRST_LOOKS:
             return
         if graph.linear and self._partly_frozen(graph):
             return
@@ -109,7 +109,7 @@ class Activations(Observer):
     def _measure_graph(self) -> None:
         self.hub.measure(
             NetworkGraph(
-                looks=min(self._looks, LOOKS),
+                looks=min(self._looks, FIRST_LOOKS),
                 functions=tuple(sorted(self._functions)),
                 whole=self._whole,
                 linear=self._linear,
@@ -131,17 +131,17 @@ class Activations(Observer):
         for name, shares in flat.items():
             share = torch.stack(shares).mean()
             self.hub.record(f"saturated/{name}", share)
-            if self._looks < LOOKS:
+            if self._looks < FIRST_LOOKS:
                 self._flat.setdefault(name, []).append(share)
-        if self._looks < LOOKS:
+        if self._looks < FIRST_LOOKS:
             self._functions |= {activation.kind for activation in graph.activations}
         if graph.layers < MIN_LAYERS:
             return
         self._looks += 1
-        if self._looks == LOOKS:
+        if self._looks == FIRST_LOOKS:
             self._ask_flat()
             self._ask_units(list(self._alive))
-        elif self._looks > LOOKS:
+        elif self._looks > FIRST_LOOKS:
             self._ask_units([name for name, (on, _) in self._units.items() if not on and name in alive])
 
     def _take(self, activation: Activation, alive: dict[str, _On], flat: dict[str, list[torch.Tensor]]) -> None:
@@ -167,7 +167,7 @@ class Activations(Observer):
         if window and window[-1][1].shape != look[1].shape:
             window.clear()
         window.append(look)
-        if len(window) >= LOOKS and sum(rows for rows, _ in window) >= MIN_ROWS:
+        if len(window) >= FIRST_LOOKS and sum(rows for rows, _ in window) >= MIN_ROWS:
             ever = torch.stack([on for _, on in window]).any(0)
             self.hub.record(f"dead/{name}", 1 - ever.float().mean())
 
@@ -187,7 +187,7 @@ class Activations(Observer):
         self.hub.measure(UnitsOn(layers=tuple(fewest), on=counts, rows=looked))
 
     def _ask_flat(self) -> None:
-        names = [name for name, shares in self._flat.items() if len(shares) == LOOKS]
+        names = [name for name, shares in self._flat.items() if len(shares) == FIRST_LOOKS]
         if names:
             least = torch.stack([torch.stack(self._flat[name]).min() for name in names])
             self._copies.ask(least, partial(self._measure_flat, names))

@@ -35,7 +35,7 @@ from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import first_input, tensors_in
 from traindx.measurements import FreshSamples, LabelRelation
 
-MOST = 512  # samples of each side
+MAX_ROWS = 512  # samples of each side
 MIN_SAMPLES = 96  # of a side that is measured: neighbours of fewer are far
 SIZE_LOOKS = 3  # updates before which the table is looked for that batches are cut from
 EVALUATIONS = 3  # after which the two sides are compared for the first time
@@ -52,7 +52,7 @@ class _Side:
     count: int = 0
 
     def add(self, data: torch.Tensor, labels: torch.Tensor) -> None:
-        room = MOST - self.count
+        room = MAX_ROWS - self.count
         labels = _labels_of(labels[:room])
         if self.rows and (
             self.rows[0].shape[1:] != features_of(data[:1]).shape[1:]
@@ -94,7 +94,7 @@ class Alignment(Observer):
 
     @property
     def _full(self) -> bool:
-        return self._trained.count >= MOST and self._held.count >= MOST
+        return self._trained.count >= MAX_ROWS and self._held.count >= MAX_ROWS
 
     # --- samples come in ----------------------------------------------------------------------------------------------
 
@@ -138,8 +138,8 @@ class Alignment(Observer):
         if _classified(call):
             self._right += float((call.input.argmax(1) == call.target).sum())
             self._asked += len(call.target)
-        elif has_several(call) and watchable(call.input) and sum(len(one) for one, _ in self._answers) < MOST:
-            self._answers.append((call.input.detach()[:MOST].clone(), call.target.detach()[:MOST].clone()))
+        elif has_several(call) and watchable(call.input) and sum(len(one) for one, _ in self._answers) < MAX_ROWS:
+            self._answers.append((call.input.detach()[:MAX_ROWS].clone(), call.target.detach()[:MAX_ROWS].clone()))
 
     def on_backward(self, loss: torch.Tensor) -> None:
         self._calls = 0
@@ -174,10 +174,10 @@ class Alignment(Observer):
         if (
             side is self._trained
             and not self._pass.over
-            and (side.count < MOST or self.hub.deep or self.hub.sampling_calls)
+            and (side.count < MAX_ROWS or self.hub.deep or self.hub.sampling_calls)
         ):
-            self._pass.samples(features_of(data[:MOST]))
-        if side.count < MOST:
+            self._pass.samples(features_of(data[:MAX_ROWS]))
+        if side.count < MAX_ROWS:
             self._tokens = self._tokens or not data.is_floating_point()
             side.add(data, labels)
 

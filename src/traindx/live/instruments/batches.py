@@ -188,7 +188,7 @@ class Batches(Observer):
     # --- by the update ------------------------------------------------------------------------------------------------
 
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self._backwards_at != self.hub.step:  # updates in between were not told of
+        if self._backwards_at != self.hub.step:  # updates in between were not notified of
             self._backwards, self._backwards_at = 0, self.hub.step
         self._backwards += 1
         number = self.hub.number_of(loss) if self._small and loss.numel() == 1 else None

@@ -25,7 +25,7 @@ MAX_MODELS = 8
 MAX_CLASSES = 200
 MAX_LABELS = 20  # that are written down, of all classes
 MIN_LABELS = 40  # from which on it makes sense to calculate with their entropy
-LOOKS = 100  # at the labels of one evaluation
+MAX_LOOKS = 100  # at the labels of one evaluation
 EVERY = 20  # updates between two looks at training labels at least, beside deep steps
 GROWTH = 0.1  # of the updates so far
 KEEP = 0.8  # of what older training batches count, at each new one
@@ -191,7 +191,7 @@ class Comparison(Observer):
             self._shares.train(call, classes)
         else:
             self._shares.evaluation.asked += 1
-        if self._looks > LOOKS:
+        if self._looks > MAX_LOOKS:
             return
         self._plain = self._plain and not any(call.options.get(name) is not None for name in WEIGHTED)
         # padding is a label that does not count

@@ -23,7 +23,7 @@ MAX_COMPARED = 512  # used rows whose numbers are kept
 MAX_COLUMNS = 256
 MAX_FRAMES = 40  # of the call that adds tokens
 MIN_ROWS = 16  # a smaller table is no vocabulary
-MAX_BESIDE = 6  # parameters of an embedding with its adapter
+MAX_PARAMETERS = 6  # parameters of an embedding with its adapter
 EVERY = 5  # deep updates between two measurements
 ALIKE = 1e-2  # distance of two rows by the usual one, of rows that are made from a mean and a little noise
 
@@ -185,8 +185,8 @@ class EmbeddingRowsObserver(Observer):
         for model in self.hub.models.values():
             for layer in model.modules():
                 if any(getattr(child, "weight", None) is weight for child in layer.children()):
-                    beside = list(layer.parameters())
-                    if len(beside) <= MAX_BESIDE and any(p.requires_grad and p is not weight for p in beside):
+                    members = list(layer.parameters())
+                    if len(members) <= MAX_PARAMETERS and any(p.requires_grad and p is not weight for p in members):
                         return True
         return False
 

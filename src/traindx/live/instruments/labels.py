@@ -147,7 +147,7 @@ class Labels(Observer):
         if not texts:
             self._measure_tags(call)
             return
-        pairs = [pair for pair in (_beside(ids, call.target) for ids in texts) if pair is not None]
+        pairs = [pair for pair in (_aligned(ids, call.target) for ids in texts) if pair is not None]
         if not pairs:
             return
         ignored = _ignored(call)
@@ -202,7 +202,7 @@ def _ignored(call: Criterion) -> int:
     return int(call.options.get("ignore_index", -100))
 
 
-def _beside(ids: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
+def _aligned(ids: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor] | None:
     """Some rows of tokens with the targets of each, where there is one for every token, or every one but the last."""
     rows, length = ids.shape
     wide = target.numel() // rows

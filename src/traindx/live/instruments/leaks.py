@@ -350,8 +350,8 @@ def _border(calls: Sequence[list[bool]]) -> int:
     """Rows that are marked, one behind the other, at the border of a call with no other marked rows beside one that is
     all marked: those rows begin or end within a call, as in one set. The most of any two calls."""
     longest = 0
-    for here, beside in pairwise(calls):
-        for mixed, full in ((here[::-1], beside), (beside, here)):  # from the border on
+    for here, following in pairwise(calls):
+        for mixed, full in ((here[::-1], following), (following, here)):  # from the border on
             count = sum(mixed)
             if longest < count < len(mixed) and all(mixed[:count]) and all(full):
                 longest = count

@@ -85,7 +85,7 @@ class NonFinite(Observer):
     @on_every_step
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         if not self._done and sum(t.nbytes for t in tensors_in(batch)) < MAX_BYTES // 2:
-            if self._steps[-1].number < self.hub.step:  # its end was told briefly, or will be
+            if self._steps[-1].number < self.hub.step:  # its end was reported briefly, or will be
                 self._turn(self.hub.step)
             self._steps[-1].batch = batch
             self._steps[-1].indices = drawn.last

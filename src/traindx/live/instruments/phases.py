@@ -1,7 +1,7 @@
 """Measures the mode of each model at its updates and in evaluation, and how much it drops.
 
 The mode during training is read at every update (an attribute, no hook). Evaluation is noticed by what begins it:
-gradients switched off or `model.eval()`; a glance then shows the model's calls until training goes on.
+gradients switched off or `model.eval()`; a sample of calls then shows the model's calls until training goes on.
 """
 
 from __future__ import annotations

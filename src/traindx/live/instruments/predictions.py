@@ -83,8 +83,8 @@ class Predictions(Observer):
         if training and self.hub.deep:
             self._losses.add(call.name)
             self._last_loss = weakref.ref(call.output)
-            told = call.name in (*CLASSIFICATION, *BINARY) and call.output.numel() == 1
-            self._last_value = call.output.detach().reshape(()).float().clone() if told else None
+            scalar = call.name in (*CLASSIFICATION, *BINARY) and call.output.numel() == 1
+            self._last_value = call.output.detach().reshape(()).float().clone() if scalar else None
         if call.name in REGRESSION:
             if training and (self.hub.deep or self.hub.step >= self._next_spread) and watchable(call.input):
                 self._next_spread = self.hub.step + max(EVERY, int(GROWTH * self.hub.step))

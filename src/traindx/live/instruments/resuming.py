@@ -45,7 +45,7 @@ MAX_COUNT = 10**12
 class Resuming(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._told: tuple[int, str] = (0, "step")  # how far the checkpoint was, by its own count
+        self._progress: tuple[int, str] = (0, "step")  # how far the checkpoint was, by its own count
         self._trainer = False
         self._offered: set[str] = set()
         self._from = ""  # the directory that was loaded from
@@ -81,7 +81,7 @@ class Resuming(Observer):
         def on_train_begin(handler: Any, args: Any, state: Any, *rest: Any, **kwargs: Any) -> Any:
             made = getattr(state, "global_step", 0)
             if isinstance(made, int) and made > 0 and not self.hub.step:
-                self._told, self._trainer, self._weights = (made, "step"), True, True
+                self._progress, self._trainer, self._weights = (made, "step"), True, True
             return original(handler, args, state, *rest, **kwargs)
 
         return on_train_begin
@@ -92,7 +92,7 @@ class Resuming(Observer):
                 result = original(*args, **kwargs)
                 if not self.hub.inside and not self.hub.step:
                     setattr(self, flag, True)
-                    if line and self._told[0] and not self._where:
+                    if line and self._progress[0] and not self._where:
                         self._where = user_line()
                 return result
 
@@ -158,13 +158,13 @@ class Resuming(Observer):
         for names, counts in ((STEPS, "step"), (EPOCHS, "epoch")):
             made = next((value for name in names if _is_count(value := keys.get(name))), 0)
             if made:
-                self._told, self._from = (int(made), counts), _folder(file)
+                self._progress, self._from = (int(made), counts), _folder(file)
                 return
 
     # --- until the first update ---------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if self.hub.step or not self._told[0]:
+        if self.hub.step or not self._progress[0]:
             return
         self._batches += 1
         if not self._loader:
@@ -173,11 +173,11 @@ class Resuming(Observer):
     @property
     def buffered(self) -> bool:
         """Losses are needed one by one only after a checkpoint was loaded, and only the first ones."""
-        return not (self._told[0] and self._weights and len(self._losses) < MAX_LOSSES)
+        return not (self._progress[0] and self._weights and len(self._losses) < MAX_LOSSES)
 
     @on_every_step
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self._told[0] and self._weights and len(self._losses) < MAX_LOSSES and loss.numel() == 1:
+        if self._progress[0] and self._weights and len(self._losses) < MAX_LOSSES and loss.numel() == 1:
             number = self.hub.number_of(loss)
             if number is not None:
                 self._losses.append(number)
@@ -185,7 +185,7 @@ class Resuming(Observer):
             self._found["passes"] = self._batches  # those before the first loss were passed over
 
     def on_step(self, optimizer: Optimizer) -> None:
-        if not self.hub.step and self._told[0] and self._weights and "stateful" not in self._found:
+        if not self.hub.step and self._progress[0] and self._weights and "stateful" not in self._found:
             self._look(optimizer)
 
     def _look(self, optimizer: Optimizer) -> None:
@@ -208,8 +208,8 @@ class Resuming(Observer):
         losses = [one.value for one in self._losses if one.value is not None]
         self.hub.measure(
             ResumedTraining(
-                steps_before=self._told[0],
-                counts=self._told[1],
+                steps_before=self._progress[0],
+                counts=self._progress[1],
                 own=bool(self._from) and self._from in self._saved,
                 trainer=self._trainer,
                 offered=tuple(sorted(self._offered)),

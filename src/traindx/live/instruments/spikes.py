@@ -24,7 +24,7 @@ from traindx.live.recording.values import Number
 from traindx.measurements import LossJump
 
 WINDOW = 64  # losses that tell what is usual
-LEAST = 32
+MIN_LOSSES = 32
 EVERY = 16  # steps between two looks at what is usual
 # Which batches are worth keeping has to be decided while they are there.
 TIMES = 3.0  # the usual loss, and
@@ -98,7 +98,7 @@ class Spikes(Observer):
         self._high = False
         self._usual.append(value)
         self._count += 1
-        if self._count % EVERY == 0 and len(self._usual) >= LEAST:
+        if self._count % EVERY == 0 and len(self._usual) >= MIN_LOSSES:
             usual = median(self._usual)
             scatter = median(abs(one - usual) for one in self._usual)
             self._limit = max(TIMES * usual, usual + DEVIATIONS * scatter) if usual > 0 else math.inf

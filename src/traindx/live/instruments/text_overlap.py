@@ -26,7 +26,7 @@ MAX_RUNS = 400_000  # on each side
 MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes are no text
 MAX_LENGTHS = 512  # batches whose lengths are noted
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
-MIN_BATCHES = 8  # of which an order is told
+MIN_BATCHES = 8  # of which an order is reported
 MOST_OF = 0.9  # of a sample's runs
 MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 

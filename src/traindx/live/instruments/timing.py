@@ -80,7 +80,7 @@ class Timing(Observer):
 
     def _mark(self, number: int) -> None:
         """The moment of this number, where those before it were noted and it was not: of several `backward` calls the
-        first is timed, and such a step is not told."""
+        first is timed, and such a step is not reported."""
         if len(self._moments) != number or self._cuda is None:
             if self._moments and number:
                 self._moments.clear()

@@ -29,7 +29,7 @@ from traindx.measurements import AttendedPadding
 FIRST_LOOKS = 24  # batches of each loss that are looked at on deep steps, and after that
 LATER = 8  # every so many
 MAX_EVALUATED = 8  # batches of an evaluation
-MAX_SITES = 4  # losses that are told apart
+MAX_SITES = 4  # losses that are kept apart
 FIND_TRIES = 3  # looks at which a tokenizer is looked for
 TRIAL_SECONDS = 0.5  # that calling a model again may take on a GPU, as in `Causality`
 MIN_PADDING = 2  # tokens before a sample that is tried, and of the sample

@@ -36,7 +36,7 @@ class TraindxCallback(Callback):
     """Records `fit` and prints the diagnosis at its end, or at the end of the script where an exception came first.
     `diagnosis` holds the page; the recording is NAME.traindx."""
 
-    async_safe = True  # Keras may tell the ends of batches from another thread: those only keep what they are told
+    async_safe = True  # Keras may tell the ends of batches from another thread: those only keep what they are reported
 
     def __init__(self, to: str | Path | None = None, *, budget: float = 0.01, report: bool = True) -> None:
         """`to`: where to record, keras.traindx by default; `budget`: the share of time it may take."""
@@ -46,7 +46,7 @@ class TraindxCallback(Callback):
         self._sums: dict[str, float] = {}  # what the means of this epoch add up to
         self._base = 0  # updates before this epoch
         self._batch = -1  # the last one of this epoch that is recorded
-        self._last = -1  # the last one that was told
+        self._last = -1  # the last one that was reported
         self._look: tuple[int, Look] | None = None
         self._looked: dict[int, dict[str, float]] = {}  # what was measured here, by update
         self._began = 0.0  # the step under way
@@ -130,7 +130,7 @@ class TraindxCallback(Callback):
         return True
 
     def _drain(self) -> None:
-        """Record what was told of batches. One told may stand for several, those that one execution ran or that another
+        """Record what came of batches. One report may stand for several, those that one execution ran or that another
         thread is yet to tell: its loss is their mean."""
         reported = list(self._logs)  # in one go: another thread may be adding to it
         for batch in sorted(reported):

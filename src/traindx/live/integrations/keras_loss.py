@@ -30,7 +30,7 @@ def declared_loss(model: Any) -> DeclaredLoss | None:
 
 
 def _activation(layer: Any) -> str | None:
-    """Of a layer with weights, or of one that is nothing else; None where it cannot be told."""
+    """Of a layer with weights, or of one that is nothing else; None where it cannot be known."""
     if type(layer).__name__ == "Softmax":
         return "softmax"
     name = getattr(getattr(layer, "activation", None), "__name__", None)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 else:
     import keras
 
-MOST = 60  # variables with series of their own
+MAX_VARIABLES = 60  # variables with series of their own
 SNAPSHOT = 16 << 20  # numbers copied at most to see an update
 _ADAM = ("Adam", "AdamW")
 # with any of these the optimiser does not see the raw gradient
@@ -25,8 +25,8 @@ Numbers = NDArray[np.floating[Any]]
 def chosen(model: Any) -> list[tuple[str, Any]]:
     """The trainable variables with series of their own, spread over the model where there are many."""
     variables = list(model.trainable_variables)
-    if len(variables) > MOST:
-        variables = [variables[round(i * (len(variables) - 1) / (MOST - 1))] for i in range(MOST)]
+    if len(variables) > MAX_VARIABLES:
+        variables = [variables[round(i * (len(variables) - 1) / (MAX_VARIABLES - 1))] for i in range(MAX_VARIABLES)]
     room = SNAPSHOT
     fitting = []
     for variable in variables:

@@ -37,7 +37,7 @@ else:
     _Transformation = optax.GradientTransformationExtraArgs
 
 KEEP = 50  # steps whose numbers wait in the state to be collected
-MOST = 60  # parameters with series of their own
+MAX_PARAMETERS = 60  # parameters with series of their own
 PENDING = 4  # copies under way; the device is that many tables behind before anything waits for it
 _WHOLE = ("train_loss", "lr", "grad_norm")
 _EACH = ("grad_norm", "weight_norm", "update_ratio")
@@ -230,8 +230,8 @@ def _chosen(tree: Any) -> list[tuple[str, Any]]:
     leaves = [
         (_name(path), leaf) for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0] if _is_real(leaf)
     ]  # fmt: skip
-    if len(leaves) > MOST:
-        leaves = [leaves[round(i * (len(leaves) - 1) / (MOST - 1))] for i in range(MOST)]
+    if len(leaves) > MAX_PARAMETERS:
+        leaves = [leaves[round(i * (len(leaves) - 1) / (MAX_PARAMETERS - 1))] for i in range(MAX_PARAMETERS)]
     return leaves
 
 

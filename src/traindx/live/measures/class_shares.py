@@ -12,7 +12,7 @@ import torch
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion
 from traindx.live.measures.rows import SAMPLE, watchable
-from traindx.live.measures.shares import beside, is_even
+from traindx.live.measures.shares import is_even, rare_in
 from traindx.live.measures.tensors import tensors_in
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import RareClasses
@@ -146,6 +146,6 @@ class ClassShares:
         if not batches.sum() or not rows.sum():
             return None
         self._even = len(batches) >= MIN_BATCHES and is_even(batches.sum(0), rows[:, 0].sum(0))
-        found = beside(batches, rows, evaluation.complete, self._worse)
+        found = rare_in(batches, rows, evaluation.complete, self._worse)
         self._worse = found.worse[-EVALUATIONS:]
         return found

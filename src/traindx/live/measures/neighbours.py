@@ -122,9 +122,9 @@ def correlations(reported: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
 
 
 def _by_columns(reported: torch.Tensor, wanted: torch.Tensor, mutual: float) -> Agreement:
-    """The mean correlation over several labels of a sample. What is told is a sum over the labels of other samples;
-    where those are told by this one in turn, every pair counts twice. For labels in random order the correlations of
-    two columns then go together by the square of how the columns do."""
+    """The mean correlation over several labels of a sample. What is reported is a sum over the labels of other samples;
+    where those are reported by this one in turn, every pair counts twice. For labels in random order the correlations
+    of two columns then go together by the square of how the columns do."""
     count, several = wanted.shape
     found = correlations(reported, wanted)
     each = math.sqrt((1 + mutual) / (count - 1))

@@ -49,7 +49,7 @@ class Rerun:
             self._model, self._place = weakref.ref(model), place
 
     def origin(self, batch: Any) -> Operation | None:
-        """Where the model begins to make NaN; None where that cannot be told."""
+        """Where the model begins to make NaN; None where that cannot be known."""
         eager = self._eager
         given = self._given(batch)
         # ranks that talk to each other in the forward pass would wait for those that do not run it again

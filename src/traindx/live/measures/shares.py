@@ -20,7 +20,7 @@ def is_even(counts: torch.Tensor, held: torch.Tensor) -> bool:
     return enough and bool(0.5 * RARE * _occurring(counts, held).min() >= counts.max())
 
 
-def beside(batches: torch.Tensor, rows: torch.Tensor, complete: bool, worse: Sequence[float] = ()) -> RareClasses:
+def rare_in(batches: torch.Tensor, rows: torch.Tensor, complete: bool, worse: Sequence[float] = ()) -> RareClasses:
     """Labels by batch and class in training, beside one evaluation: its labels and the recognised ones by batch and
     class. `worse` are the standard errors of the evaluations before."""
     labels = rows[:, 0]

@@ -35,7 +35,7 @@ class Monitor:
     verdict: str = ""  # of the last whole diagnosis
     began: float = field(default_factory=time.monotonic)
     _offset: int = 0
-    _told: set[str] = field(default_factory=set)
+    _alerted: set[str] = field(default_factory=set)
     _pending: list[str] = field(default_factory=list)
     _first_step: float = 0.0  # when the training was first seen to move
     _next_look: float = 0.0
@@ -87,15 +87,15 @@ class Monitor:
             self._tell(entry["id"], f"step {entry.get('step', 0)}: {entry['evidence']}")
 
     def _tell(self, identifier: str, text: str) -> None:
-        if identifier not in self._told:
-            self._told.add(identifier)
+        if identifier not in self._alerted:
+            self._alerted.add(identifier)
             self._pending.append(f"{text} ({identifier})")
 
     @property
     def health(self) -> str:
         """How the training looks so far, in a few words."""
-        if self._told:
-            return f"{len(self._told)} problem{'s' if len(self._told) > 1 else ''} found"
+        if self._alerted:
+            return f"{len(self._alerted)} problem{'s' if len(self._alerted) > 1 else ''} found"
         return {"healthy": "healthy so far", "unhealthy": "a problem is likely"}.get(self.verdict, "no problem seen")
 
     def line(self) -> str:
@@ -127,7 +127,7 @@ class Monitor:
 
         self._news = False
         for symptom in symptoms().values():
-            if symptom.id in self._told or not isinstance(symptom.detect, FromMeasurements):
+            if symptom.id in self._alerted or not isinstance(symptom.detect, FromMeasurements):
                 continue
             if symptom.detect.excuse is not None or not judged_live(self._measured, symptom.id):
                 continue  # the page knows whether it does any harm

@@ -111,7 +111,7 @@ def post(address: Address, run: str, lines: Sequence[str]) -> str | None:
 
 @dataclass
 class Alerter:
-    """Sends what it is told, never more often than the cool-down, never in the caller's time."""
+    """Sends what it is reported, never more often than the cool-down, never in the caller's time."""
 
     addresses: Sequence[Address]
     run: str

@@ -1,4 +1,4 @@
-"""What a tracker is, and what it is told."""
+"""What a tracker is, and what it is reported."""
 
 from __future__ import annotations
 

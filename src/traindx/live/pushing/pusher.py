@@ -16,7 +16,7 @@ from traindx.live.outside.page import diagnosis_of
 from traindx.live.pushing import trackers
 from traindx.live.pushing.base import Note, Tracker, note_of
 
-MOST = 16  # runs or writers that are told: a script that opens thousands does not mean them all
+MAX_TARGETS = 16  # runs or writers that are reported: a script that opens thousands does not mean them all
 
 
 class Pusher:
@@ -25,7 +25,7 @@ class Pusher:
     def __init__(self, hub: Hub, folder: Path) -> None:
         self.hub = hub
         self.folder = folder
-        self._told: list[Any] = []  # kept alive, so that no other object gets the identity of one that was told
+        self._targets: list[Any] = []  # kept alive, so that no other object gets the identity of one that was reported
         self._note: tuple[int, Note] | None = None  # by the step it was made at
         self._last_chances: set[str] = set()
 
@@ -71,8 +71,8 @@ class Pusher:
         if not self.hub.working or not self.hub.step or place()[0] != 0:
             return
         for target in tracker.open(given):
-            if len(self._told) < MOST and not any(target is reported or target == reported for reported in self._told):
-                self._told.append(target)
+            if len(self._targets) < MAX_TARGETS and not any(target is old or target == old for old in self._targets):
+                self._targets.append(target)
                 tracker.write(target, self._current())
 
     def _current(self) -> Note:

@@ -21,7 +21,7 @@ class Records:
     """`step` counts optimiser updates."""
 
     def __init__(self, open_store: Callable[[], Store], give_up: Callable[[str], None]) -> None:
-        """`give_up` is told why nothing can be recorded any more."""
+        """`give_up` is reported why nothing can be recorded any more."""
         self.step = 0
         self.values = Values()
         self._thinning = Thinning()

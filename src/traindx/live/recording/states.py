@@ -1,7 +1,7 @@
 """The whole state of a training after one of its updates: weights, buffers, gradients, optimisers, schedules, loss
 scalers and random numbers, kept in a file that is read without executing anything in it.
 
-What there is is found among the objects that are alive, so that nothing has to be told: an average of the weights that
+What there is is found among the objects that are alive, so that nothing has to be given: an average of the weights that
 a script keeps in a second model is a model like any other. What a script keeps in variables of its own is not found.
 """
 
@@ -27,7 +27,7 @@ from traindx.live.events.instrument import Observer, on_every_step
 SCHEMA = "traindx.state/1"
 Kind = TypeVar("Kind")
 State = dict[str, Any]
-_PLAIN = (bool, int, float, str, type(None), torch.Tensor)
+_LEAVES = (bool, int, float, str, type(None), torch.Tensor)
 
 
 class Met:
@@ -212,7 +212,7 @@ def _plain(value: Any) -> Any:
 def _is_plain(value: Any) -> bool:
     if type(value) in (list, tuple):
         return all(map(_is_plain, value))
-    return type(value) is dict or isinstance(value, _PLAIN)
+    return type(value) is dict or isinstance(value, _LEAVES)
 
 
 def _random() -> State:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 WHOLE = 20_000  # values of a family of series ('lr', 'lr/group1'; 'grad_norm/…') that are all kept
-LEAST = 128  # of each series, however large the family
+MIN_KEPT = 128  # of each series, however large the family
 SPIKY = ("train_loss", "grad_norm")  # series in which a single value can tell a story
 FAR = 8.0  # mean deviations from the moving mean
 MEMORY = 0.01  # weight of a new value in those
@@ -62,7 +62,7 @@ class Thinning:
         """One more series: its family shares the room."""
         family = self._families.setdefault(name.partition("/")[0], [])
         family.append(name)
-        whole = max(LEAST, WHOLE // len(family))
+        whole = max(MIN_KEPT, WHOLE // len(family))
         if len(family) == 1 or whole != self._whole[family[0]]:
             self._whole.update(dict.fromkeys(family, whole))
         else:

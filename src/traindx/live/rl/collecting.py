@@ -75,7 +75,7 @@ class Collecting:
 
     def _wants(self, code: CodeType) -> bool:
         """Whether the variables of this function are still to be noted: asked at every reduction, so before anything
-        is told."""
+        is reported."""
         times, before = self._noted.get(code, (0, None))
         if times >= MOST_TIMES or (before is None and len(self._noted) >= MOST_NOTED):
             return False

@@ -8,7 +8,7 @@ import torch
 
 FITS = 1e-3  # of the mean size of what is explained: rounding of sums over an episode stays below this
 DIFFERS = 0.02  # the same: from here on it makes a difference whether the next value is counted
-MIN_ROWS = 8  # steps that go on, from which a discount can be told
+MIN_ROWS = 8  # steps that go on, from which a discount can be known
 MAX_DISCOUNT = 1.5  # a number beyond this is no discount
 
 

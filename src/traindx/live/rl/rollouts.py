@@ -1,4 +1,4 @@
-"""Whether the data of an update were used by an update before: told by the numbers of rewards, returns and
+"""Whether the data of an update were used by an update before: reported by the numbers of rewards, returns and
 advantages, since tensors are built anew and memory is used again."""
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-MOST_MARKS = 4096  # different observations that are told apart
+MOST_MARKS = 4096  # different observations that are kept apart
 
 
 @dataclass(slots=True)

@@ -164,8 +164,8 @@ def batch_of(targets: Targets, kwargs: Mapping[str, Any]) -> TokenBatch:
         shift = 1  # of texts that repeat themselves
     if not counted.any():
         shift = 1
-    beside = max(shift, 0)
-    covered = min(length - beside, values.shape[1])
+    first = max(shift, 0)
+    covered = min(length - first, values.shape[1])
     batch = TokenBatch(
         ids=ids,
         target=torch.full((rows, length), -1, dtype=torch.int64),
@@ -178,14 +178,14 @@ def batch_of(targets: Targets, kwargs: Mapping[str, Any]) -> TokenBatch:
         ignored=targets.ignored,
         where=targets.where,
     )
-    place = slice(beside, beside + covered)
+    place = slice(first, first + covered)
     batch.target[:, place] = values[:, :covered]
     batch.has_target[:, place] = True
     batch.counted[:, place] = counted[:, :covered]
     if targets.losses is not None:
         batch.losses = torch.full((len(targets.losses), length), float("nan"))
         wide = min(covered, targets.losses.shape[1])
-        batch.losses[:, beside : beside + wide] = targets.losses[:, :wide]
+        batch.losses[:, first : first + wide] = targets.losses[:, :wide]
     _add_given(batch, kwargs, targets.rows)
     return batch
 

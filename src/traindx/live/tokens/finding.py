@@ -22,7 +22,7 @@ MAX_OBJECTS = 3000  # that are looked at in all
 DEPTH = 2  # attributes of attributes
 NAMES = ("processing_class", "tokenizer", "processor", "data_collator", "collate_fn", "train_dataset", "dataset", "enc")
 VOCABULARIES = ("itos", "stoi", "id2token", "idx2word", "ix_to_char", "vocab", "chars", "decoder", "idx_to_token")
-PLAIN = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.nn.Module, ModuleType, type)
+LEAF_TYPES = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.nn.Module, ModuleType, type)
 
 
 def find_vocabulary(size: int) -> Vocabulary | None:
@@ -50,7 +50,7 @@ def _look(found: list[Any], tables: list[Any], size: int) -> None:
     waiting: list[tuple[str, Any, int]] = [(name, value, DEPTH) for name, value in _variables()]
     while waiting and len(seen) < MAX_OBJECTS:
         name, value, depth = waiting.pop(0)
-        if id(value) in seen or issubclass(type(value), PLAIN):
+        if id(value) in seen or issubclass(type(value), LEAF_TYPES):
             continue
         seen.add(id(value))
         if _is_tokenizer(value):

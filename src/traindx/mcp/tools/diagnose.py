@@ -25,7 +25,7 @@ from traindx.mcp.session_state import SessionState, page_of, place_of
 URGENCY = {"unhealthy": 0, "inconclusive": 1, "healthy": 2}
 PAGE = 5
 Goal = Literal["min", "max"]
-Told = tuple[int | None, str | None, Goal | None]  # classes, metric, goal
+Stated = tuple[int | None, str | None, Goal | None]  # classes, metric, goal
 
 
 class DiagnoseAnswer(TypedDict):
@@ -78,7 +78,7 @@ def make(state: SessionState) -> Function:
 
 
 def examined(
-    roots: Roots, path: str, config: str | None, reported: Told,
+    roots: Roots, path: str, config: str | None, reported: Stated,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Diagnosis]:  # fmt: skip
     """Every run at this path diagnosed, the sickest first."""
@@ -110,7 +110,7 @@ def _remembered(page: Diagnosis, real: str, again: Callable[..., Diagnosis]) -> 
     """The diagnosis with what past cases add to it, written down under the run's whole path."""
     if book_path() is None:
         return page
-    from traindx.casebook.beside import consult
+    from traindx.casebook.consulting import consult
 
     shown = page.run.source
     page = consult(_at(real, page), "diagnose", lambda hints: _at(real, again(hinted=hints)))

@@ -26,7 +26,7 @@ from traindx.symptoms.base import clarity, num
 
 ID = "gradients"
 FADED = 1e-4  # of the gradient left at the first layer: stricter than the 1e-3 that is asked of a whole recording
-PLAIN = 1e-8
+STRONG_FADED = 1e-8
 SURE = 5.0  # standard errors a rate must be away from 1
 MOST_UNREACHED = 0.5  # of all trained numbers without a gradient: not an unused head but a broken graph
 
@@ -140,7 +140,7 @@ def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
         facts.append(
             Fact("vanishing-gradients", True, f"The gradient fades towards the input: {sentence}; {num(left)} of it is "
                                               f"left at {first}.", first,
-                 clarity=clarity(-math.log10(left), -math.log10(FADED), -math.log10(PLAIN)))
+                 clarity=clarity(-math.log10(left), -math.log10(FADED), -math.log10(STRONG_FADED)))
         )  # fmt: skip
     elif not fades:
         facts.append(Fact("vanishing-gradients", False, f"The gradient keeps its size along the depth: {sentence}."))
@@ -151,7 +151,7 @@ def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
                 True,
                 f"The gradient grows towards the input: {sentence}, {num(left)} times in all.",
                 first,
-                clarity=clarity(math.log10(left), -math.log10(FADED), -math.log10(PLAIN)),
+                clarity=clarity(math.log10(left), -math.log10(FADED), -math.log10(STRONG_FADED)),
             )
         )
     elif not grows:

@@ -35,7 +35,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     builder = RunBuilder(source.name, READER.name, one_run=True)
-    config = source.beside("config.json", up=0)
+    config = source.nearby("config.json", up=0)
     if config is not None:
         builder.config.update(load_settings(config))
     series = {

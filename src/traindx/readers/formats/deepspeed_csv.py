@@ -30,7 +30,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     builder = RunBuilder(source.name, READER.name, one_run=True)
-    settings = source.beside(*_SETTINGS, up=2)
+    settings = source.nearby(*_SETTINGS, up=2)
     if settings is not None:
         builder.config.update(load_settings(settings))
     for path in sorted({source.path, *source.path.parent.glob("*_*.csv")}):

@@ -23,7 +23,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     sink = Sink(source, READER.name)
-    config = source.beside("config.yaml", "config.yml", up=0)
+    config = source.nearby("config.yaml", "config.yml", up=0)
     if config is not None:
         sink.main.config.update(load_settings(config))
     read_json_rows(source, sink)

@@ -58,7 +58,7 @@ def read(source: Source) -> list[Run]:
     if lost:
         builder.lost.append(lost)
     for name in _SETTINGS:
-        path = source.beside(name)
+        path = source.nearby(name)
         if path is not None:
             builder.config.update(load_settings(path))
     builder.config.update(flatten({key: item for key, item in state.items() if key not in _NOT_SETTINGS}))

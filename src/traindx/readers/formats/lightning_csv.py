@@ -26,7 +26,7 @@ def read(source: Source) -> list[Run]:
     layout = layout_of(source)
     # a version folder holds one training; what only looks alike may hold several
     sink = Sink(source, READER.name, one_run=layout is not None and _is_own(source, layout))
-    settings = source.beside(_SETTINGS, up=0)
+    settings = source.nearby(_SETTINGS, up=0)
     if settings is not None:
         sink.main.config.update(load_settings(settings))
     read_table(source, sink)
@@ -35,7 +35,7 @@ def read(source: Source) -> list[Run]:
 
 def _is_own(source: Source, layout: Layout) -> bool:
     """The logger sorts its columns, and leaves the hyper-parameters beside its file."""
-    return list(layout.names) == sorted(layout.names) or source.beside(_SETTINGS, up=0) is not None
+    return list(layout.names) == sorted(layout.names) or source.nearby(_SETTINGS, up=0) is not None
 
 
 def _is_sparse(source: Source, layout: Layout) -> bool:

@@ -23,7 +23,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     builder = RunBuilder(source.name, READER.name)
-    builder.config.update(load_python_settings(source.beside("config.py", up=0)))
+    builder.config.update(load_python_settings(source.nearby("config.py", up=0)))
     last_step, last_epoch = 0.0, 0.0
     for row in json_objects(source, builder.lost):
         numbers, _ = flat_row(row)

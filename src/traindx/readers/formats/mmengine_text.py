@@ -37,7 +37,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     """The log, with the settings that mmengine dumps into a folder beside it."""
-    settings = load_python_settings(source.beside("vis_data/config.py", up=0))
+    settings = load_python_settings(source.nearby("vis_data/config.py", up=0))
     runs = read_text(source, format=NAME)
     for run in runs:
         run.config = {**settings, **run.config}

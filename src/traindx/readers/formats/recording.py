@@ -65,7 +65,7 @@ def read(source: Source) -> list[Run]:
     damaged, ended = _take_lines(source, first, measured[0], builder, rows)
     if not ended and not any(event.kind in CRASHES for event in builder.events):
         builder.events.extend(_without_end(first.meta, source.path))
-    for rank, path in [] if number is None else _beside(source.path):
+    for rank, path in [] if number is None else _other_ranks(source.path):
         measured.append(Measured(rank=rank))
         _add(_other(path, rank, measured[-1]), builder, facts)
     world = first.meta.get("world") or 1
@@ -191,7 +191,7 @@ def _rank(path: Path) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _beside(main: Path) -> list[tuple[int, Path]]:
+def _other_ranks(main: Path) -> list[tuple[int, Path]]:
     """The files of the other ranks, where this one is the first."""
     near = filter(may_read, main.parent.glob("rank-*.jsonl"))
     ranks = sorted((rank, path) for path in near if (rank := _rank(path)) is not None)

@@ -59,7 +59,7 @@ def files_of_run(main: Path) -> tuple[Path, list[EventFile]]:
     """The directory of the run this file belongs to, and all its files in the order they were written."""
     if _NAME not in main.name:  # renamed: whatever lies beside it need not belong to it
         return main.parent, [EventFile(main)]
-    near = {folder: _listed(folder) for folder in (main.parent, *_folders_beside(main.parent))}
+    near = {folder: _listed(folder) for folder in (main.parent, *_neighbour_folders(main.parent))}
     near = {folder: paths for folder, paths in near.items() if paths}
     root = _root(main.parent, near)
     by_folder = {folder: paths for folder in (root, *_folders_in(root)) if (paths := _listed(folder))}
@@ -78,11 +78,11 @@ def files_of_run(main: Path) -> tuple[Path, list[EventFile]]:
 def _root(folder: Path, by_folder: Mapping[Path, list[Path]]) -> Path:
     """The directory of the run that the event files in `folder` are part of."""
     parent = folder.parent
-    beside = by_folder.get(parent)
+    events = by_folder.get(parent)
     if folder.name.lower() in _SPLIT_FOLDERS:
         others = {spelt for name in _SPLIT_FOLDERS for spelt in (name, name.capitalize(), name.upper())} - {folder.name}
-        return parent if beside or any(parent / other in by_folder for other in others) else folder
-    if beside and (_HPARAMS_FOLDER.fullmatch(folder.name) or _curve(folder, by_folder[folder])):
+        return parent if events or any(parent / other in by_folder for other in others) else folder
+    if events and (_HPARAMS_FOLDER.fullmatch(folder.name) or _curve(folder, by_folder[folder])):
         return parent
     return folder
 
@@ -137,7 +137,7 @@ def _folders_in(folder: Path) -> list[Path]:
         return []
 
 
-def _folders_beside(folder: Path) -> list[Path]:
+def _neighbour_folders(folder: Path) -> list[Path]:
     """The directory above and those of its directories that are named after a split."""
     above = folder.parent
     return [above, *(other for other in _folders_in(above) if other.name.lower() in _SPLIT_FOLDERS and other != folder)]

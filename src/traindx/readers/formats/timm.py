@@ -20,7 +20,7 @@ def sniff(source: Source) -> float:
 
 def read(source: Source) -> list[Run]:
     sink = Sink(source, READER.name)
-    settings = source.beside("args.yaml", up=0)
+    settings = source.nearby("args.yaml", up=0)
     if settings is not None:
         sink.main.config.update(load_settings(settings))
     read_table(source, sink)

@@ -33,7 +33,7 @@ def sniff(source: Source) -> float:
 def read(source: Source) -> list[Run]:
     sink = Sink(source, READER.name, one_run=True, elapsed=["time"])
     for name in _SETTINGS:
-        path = source.beside(name, up=0)
+        path = source.nearby(name, up=0)
         if path is not None:
             sink.main.config.update(load_settings(path))
     classes = _classes(source, sink.main.config)
@@ -51,7 +51,7 @@ def _classes(source: Source, config: dict[str, Any]) -> int | None:
     """The number of classes, from the data file the settings name if it lies within reach."""
     data = config.get("data")
     names = [Path(data).name] if isinstance(data, str) and data.endswith((".yaml", ".yml")) else []
-    path = source.beside(*names, "data.yaml", up=3)
+    path = source.nearby(*names, "data.yaml", up=3)
     settings = load_settings(path) if path is not None else {}
     count = settings.get("nc")
     if isinstance(count, int | float) and count > 0:

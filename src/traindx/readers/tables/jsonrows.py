@@ -160,7 +160,7 @@ class _RowReader:
         for row in rows:
             if _is_config(row):
                 self._sink.main.config.update(flatten(_config_of(row)))
-                row = _beside_config(row)
+                row = _without_config(row)
             if row:
                 measured.append(row)
         for frame in frames_of(measured):
@@ -265,7 +265,7 @@ def _config_of(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return inner[0] if inner else row
 
 
-def _beside_config(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _without_config(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """What is measured in a row that also tells all settings, as RLlib's result.json does; empty where nothing is."""
     rest = {key: value for key, value in row.items() if key not in _CONFIG_KEYS}
     kinds = {meaning_of(name).kind for name in flat_row(rest)[0]}

@@ -248,7 +248,7 @@ def _settings(
             builder.config.setdefault(name, value)
     for each in rows:
         if not each.plan.stated and not each.progress and (each in accepted or each.plan.header):
-            _planned_beside(each, builder)
+            _planned_totals(each, builder)
     builder.config.update(scanner.planned)
     for key, names in (("planned_epochs", _EPOCH_SETTINGS), ("planned_steps", _STEP_SETTINGS)):
         stated = [value for name, value in scanner.settings.items() if name.lower() in names]
@@ -259,7 +259,7 @@ def _settings(
         _plan_from_eta(accepted, builder)
 
 
-def _planned_beside(rows: Rows, builder: RunBuilder) -> None:
+def _planned_totals(rows: Rows, builder: RunBuilder) -> None:
     """The totals that stand beside counters: 'Epoch 1/10', 'step 100/5000'."""
     epochs, steps, batches = (_last(total) for total in (rows.epoch_total, rows.step_total, rows.batch_total))
     if epochs is not None:
@@ -276,7 +276,7 @@ def _planned_beside(rows: Rows, builder: RunBuilder) -> None:
 
 def _epoch_first(rows: Rows) -> bool:
     """'Epoch [1/3], Step [1/600]' counts steps within an epoch, 'Step 100/5000 | Epoch 1/10' all of them; once an epoch
-    has passed the steps themselves have told."""
+    has passed the steps themselves have shown."""
     epoch, step = rows.plan.epoch, rows.plan.step
     return epoch is not None and step is not None and epoch.index < step.index and distinct(rows.epoch) < 2
 

@@ -24,7 +24,7 @@ _KNOB_WORDS = """
 _KNOBS = frozenset(_KNOB_WORDS.split())
 _LIMITS = frozenset({"max", "min", "num", "n", "nb", "target", "default"})
 # a line that tells about another line: the best value so far, a file that was saved or loaded
-_TOLD = re.compile(
+_OTHER_LINE = re.compile(
     r"\b(?:best|saving(?! "
     r"dict)|saved?|improved?|improvement|checkpoint|resum\w*|restor\w*|load(?:ed|ing)?|lowest|highest|previous|"
     r"early\s?stopp\w*|patience|did not|threshold)\b|保存|最佳|最好|加载",
@@ -107,4 +107,4 @@ def split_of(text: str) -> Split:
 
 def tells_of_another(text: str) -> bool:
     """Whether a line speaks about another one ('saved the best model, val loss 0.3') rather than measuring itself."""
-    return _TOLD.search(text) is not None
+    return _OTHER_LINE.search(text) is not None

@@ -42,8 +42,8 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How to read every line of one template. `item` names what the line is about where it is one of many ('class 3');
-    `told` marks lines that repeat what another line measured ('saved best model, loss 0.3'); `header` marks lines that
-    only count ('Epoch 3/50') and so say where the lines after them belong; `prose` counts the words that are no
+    `reported` marks lines that repeat what another line measured ('saved best model, loss 0.3'); `header` marks lines
+    that only count ('Epoch 3/50') and so say where the lines after them belong; `prose` counts the words that are no
     name."""
 
     columns: tuple[Column, ...]
@@ -135,10 +135,10 @@ def _paired(columns: list[Column]) -> list[Column]:
 def _in_context(columns: list[Column]) -> list[Column]:
     """Short names that the rest of the line explains: beside a KL term 'Rec' is a reconstruction loss, not a recall,
     and 'Total' beside a loss is the whole of it."""
-    beside_kl = any(column.meaning.kind == "kl" or "kl" in column.name.lower().split() for column in columns)
+    has_kl = any(column.meaning.kind == "kl" or "kl" in column.name.lower().split() for column in columns)
     explained: list[Column] = []
     for column in columns:
-        if beside_kl and column.name.lower() in ("rec", "recon", "rc"):
+        if has_kl and column.name.lower() in ("rec", "recon", "rc"):
             column = replace(column, meaning=Meaning("loss", column.meaning.split, "min", "rec"))
         explained.append(column)
     if any(column.meaning.kind == "loss" for column in explained):

@@ -71,8 +71,8 @@ def _company(others: list[Rows], chosen: list[Rows], rows: list[Rows]) -> list[R
         elif plan.counters and any(_is_short_for(plan, other.plan) for other in longest):
             belongs = True
         else:
-            beside = plan.companion or (plan.header and each.own_epoch)
-            belongs = beside and not plan.objective and _goes_along(each, epochs)
+            secondary = plan.companion or (plan.header and each.own_epoch)
+            belongs = secondary and not plan.objective and _goes_along(each, epochs)
         if belongs:
             found.append(each)
     return found

@@ -21,7 +21,7 @@ from traindx.reporters.html.plots import Plots
 from traindx.reporters.wording import amount
 from traindx.run import Axis, Series
 
-FEW = 4
+MAX_NAMED = 4
 PAIR = 2  # runs that stand against each other: what changed is said at the top, and no setting can be told from another
 MOST_CURVES = COLORS  # as many as there are colours to tell them apart
 MOST_UNREADABLE = 50
@@ -82,7 +82,7 @@ def _lines(texts: Sequence[str]) -> Html:
 
 def _folded(noun: str, texts: Sequence[str]) -> Html | None:
     """The texts, folded away where they are many."""
-    if len(texts) <= FEW:
+    if len(texts) <= MAX_NAMED:
         return _lines(texts) if texts else None
     return tag("details", tag("summary", amount(len(texts), noun), " that differ"), _lines(texts))
 

@@ -72,7 +72,7 @@ def _draw(on: Axes, panel: Panel, clock: Clock, tell: bool) -> None:
         x, y = envelope(place, series.values)
         drawn.append(y)
         calm = smoothed(place, series.values) if panel.title != "learning rate" else None
-        name = style.label(series.name) + (_told(series) if tell else "")
+        name = style.label(series.name) + (_key_values(series) if tell else "")
         if calm is None:
             on.plot(
                 x, y, color=color, linewidth=1.6, label=name, marker="o", markersize=3.2 if len(series) <= 60 else 0
@@ -90,7 +90,7 @@ def _draw(on: Axes, panel: Panel, clock: Clock, tell: bool) -> None:
         on.legend(loc="best")
 
 
-def _told(series: Series) -> str:
+def _key_values(series: Series) -> str:
     best = _best(series)
     if best is None:
         return " (no finite value)"

@@ -35,7 +35,7 @@ def curves(plots: Plots, diagnosis: Diagnosis | None = None) -> Html | None:
                 tag("div", chart_svg(still(panel, plots.clock), width=1100, height=290 if place == 0 else 170),
                     class_="plot"),
                 tag("p", words, class_="unseen"),
-                class_="panel main" if place == 0 else "panel", data_panel=place, data_told=f"{words}.",
+                class_="panel main" if place == 0 else "panel", data_panel=place, data_summary=f"{words}.",
             )
         )  # fmt: skip
     longest = max(len(series) for panel in plots.panels for series in panel.series)
@@ -71,7 +71,7 @@ def _tools(smooth: int) -> Html:
     return tag(
         "div",
         tag("label", "smoothing", tag("input", type="range", min=0, max=99, value=smooth, data_smooth=True),
-            tag("output", f"{smooth / 100:.2f}", data_smooth_told=True)),
+            tag("output", f"{smooth / 100:.2f}", data_smooth_value=True)),
         button("left", "←", "earlier"), button("in", "+", "zoom in"), button("out", "−", "zoom out"),
         button("right", "→", "later"), button("reset", "all", "show the whole run"),
         tag("span", "drag to zoom · shift-drag to pan · Ctrl-wheel · double-click for all", class_="soft small hint"),
@@ -119,7 +119,7 @@ def _picker(plots: Plots) -> Html | None:
         "figure",
         tag("figcaption", tag("b", "", data_name=True), tag("span", class_="spring"), _log_button(False)),
         tag("div", class_="plot"),
-        class_="panel", data_picked=True, data_told="", hidden=True,
+        class_="panel", data_picked=True, data_summary="", hidden=True,
     )  # fmt: skip
     left = f" {count(plots.left_out)} more series of the log are not in this file." if plots.left_out else ""
     return inner(
@@ -215,12 +215,12 @@ def symptoms_table(diagnosis: Diagnosis) -> Html:
     )
 
 
-def _folded(title: str, listed: list[Observation], axis: str, beside: str = "") -> Html | None:
+def _folded(title: str, listed: list[Observation], axis: str, aside: str = "") -> Html | None:
     if not listed:
         return None
     return tag(
         "details",
-        tag("summary", title, " ", tag("span", beside, class_="soft") if beside else None),
+        tag("summary", title, " ", tag("span", aside, class_="soft") if aside else None),
         _table(listed, axis),
     )
 

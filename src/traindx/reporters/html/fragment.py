@@ -36,7 +36,7 @@ TONES = {
     "healthy": "#146C3C",
     "helped": "#146C3C",
 }
-PLAIN = "#525C68"
+UNKNOWN_TONE = "#525C68"
 MOST_SYMPTOMS, MOST_OTHERS, MOST_SERIES, MOST_SETTINGS = 8, 5, 40, 60
 _FRAME = "font:14px/1.5 system-ui,sans-serif;border:1px solid #8884;border-radius:8px;padding:12px 16px;max-width:860px"
 _PILL = (
@@ -46,11 +46,11 @@ _MONO = "font-family:ui-monospace,Menlo,Consolas,monospace;font-size:12px"
 _SOFT = "opacity:.75;font-size:12.5px"
 
 
-def fragment(title: str, parts: Sequence[Html | None], *, verdict: str = "", beside: str = "") -> str:
+def fragment(title: str, parts: Sequence[Html | None], *, verdict: str = "", aside: str = "") -> str:
     """A framed piece of a notebook: a title with a coloured word before it, then the parts."""
-    tone = TONES.get(verdict, PLAIN)
+    tone = TONES.get(verdict, UNKNOWN_TONE)
     pill = tag("span", VERDICT_WORD.get(verdict, verdict.upper()), style=_PILL.format(tone)) if verdict else None  # type: ignore[call-overload]
-    head = tag("div", pill, " ", tag("b", title), " ", tag("span", beside, style=_SOFT), style="margin-bottom:6px")
+    head = tag("div", pill, " ", tag("b", title), " ", tag("span", aside, style=_SOFT), style="margin-bottom:6px")
     return str(tag("div", head, list(parts), style=_FRAME))
 
 
@@ -107,7 +107,7 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
     parts.append(
         tag("div", tag("b", "next: "), in_code(diagnosis.next), style="margin-top:6px") if diagnosis.next else None
     )
-    return fragment(run_name(diagnosis), parts, verdict=diagnosis.verdict, beside=length_of(diagnosis))
+    return fragment(run_name(diagnosis), parts, verdict=diagnosis.verdict, aside=length_of(diagnosis))
 
 
 def of_run(run: Run) -> str:
@@ -130,8 +130,8 @@ def of_run(run: Run) -> str:
     if settings:
         lines = tag("div", [tag("div", f"{key} = {value}") for key, value in settings[:MOST_SETTINGS]], style=_MONO)
         parts.append(tag("details", tag("summary", amount(len(settings), "setting")), lines))
-    beside = f"{amount(run.steps, run.axis)} · {run.format}"
-    return fragment(f"{run.source} ({run.name})" if run.name else run.source, parts, beside=beside)
+    aside = f"{amount(run.steps, run.axis)} · {run.format}"
+    return fragment(f"{run.source} ({run.name})" if run.name else run.source, parts, aside=aside)
 
 
 def _pictures(plots: Plots) -> list[Html]:

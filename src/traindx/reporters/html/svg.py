@@ -165,10 +165,10 @@ def _mark(
     ink = {"fill": RED if urgent else GREY, "class_": "urgent" if urgent else None}
     if axis == "x":
         anchor = "end" if place > width * 0.7 else "start"
-        beside = place - 4 if anchor == "end" else place + 4
+        label_x = place - 4 if anchor == "end" else place + 4
         return [
             tag("line", x1=str(place), x2=str(place), y1=TOP, y2=height - BOTTOM, **look),
-            tag("text", label, x=str(beside), y=TOP + 9, text_anchor=anchor, **ink),
+            tag("text", label, x=str(label_x), y=TOP + 9, text_anchor=anchor, **ink),
         ]
     return [
         tag("line", x1=LEFT, x2=width - RIGHT, y1=str(place), y2=str(place), **look),

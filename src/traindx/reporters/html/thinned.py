@@ -17,7 +17,7 @@ MOST_MARKS = 200  # NaN and Inf are marked in as many places of the axis at most
 def thinned(
     steps: Floats, values: Floats, columns: int, first: float | None = None, last: float | None = None
 ) -> dict[str, Any]:
-    """At most `columns` stretches of equal length between `first` and `last` (the whole series unless told). No spike
+    """At most `columns` stretches of equal length between `first` and `last` (the whole series unless given). No spike
     is lost: a stretch tells its lowest and highest value, and `bad` tells where the log has NaN or Inf."""
     if first is not None and last is not None:
         low = max(int(np.searchsorted(steps, first)) - 1, 0)

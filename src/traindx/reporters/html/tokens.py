@@ -30,10 +30,10 @@ def batches(given: Sequence[TokenSamples]) -> Html | None:
 
 
 def _batch(batch: TokenSamples) -> Html:
-    beside = " · ".join(part for part in (batch.tokenizer, batch.where) if part)
+    aside = " · ".join(part for part in (batch.tokenizer, batch.where) if part)
     return tag(
         "div",
-        tag("h3", title(batch), tag("span", f" {beside}", class_="soft small")),
+        tag("h3", title(batch), tag("span", f" {aside}", class_="soft small")),
         [_sample(sample, place) for place, sample in enumerate(batch.samples, 1)],
         class_="map",
     )

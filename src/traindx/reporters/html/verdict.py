@@ -85,19 +85,19 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
     if unmeasured(diagnosis):
         return inner()
     first = leading(diagnosis)
-    beside = tag(
+    aside = tag(
         "section", tag("h2", "All explanations"), _bars(diagnosis, first), class_="card", aria_label="All explanations"
     )
     found = checks(diagnosis)
     if found:
-        return tag("div", _unclear(found), beside, class_="two")
+        return tag("div", _unclear(found), aside, class_="two")
     if first is None:
         return (
-            inner(tag("section", tag("h2", "What was looked at"), _calm(diagnosis), class_="card"), beside)
+            inner(tag("section", tag("h2", "What was looked at"), _calm(diagnosis), class_="card"), aside)
             if diagnosis.verdict == "healthy"
-            else beside
+            else aside
         )
-    return tag("div", _likeliest(diagnosis, first, run_id), beside, class_="two")
+    return tag("div", _likeliest(diagnosis, first, run_id), aside, class_="two")
 
 
 def _unclear(found: list[tuple[Hypothesis, str]]) -> Html:

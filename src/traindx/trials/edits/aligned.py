@@ -27,13 +27,13 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     if len(here) != 1:
         return None
     node, kept = here[0]
-    order = _order_beside(module, node) if isinstance(node, cst.Subscript) else None
+    order = _order_nearby(module, node) if isinstance(node, cst.Subscript) else None
     if order is not None and isinstance(node, cst.Subscript):
         kept = node.with_changes(slice=[cst.SubscriptElement(cst.Index(cst.Name(order)))])
     return syntax.replaced(module, node, kept)
 
 
-def _order_beside(module: cst.Module, node: cst.Subscript) -> str | None:
+def _order_nearby(module: cst.Module, node: cst.Subscript) -> str | None:
     """The drawn order that the statement gives something else: 'rows' of `x[rows], y[torch.randperm(n)]`."""
     drawn = {
         syntax.dotted(one.targets[0].target)
@@ -41,9 +41,9 @@ def _order_beside(module: cst.Module, node: cst.Subscript) -> str | None:
         if isinstance(one, cst.Assign) and syntax.called(one.value) in _DRAWN
     }
     for line in m.findall(module, m.SimpleStatementLine()):
-        beside = m.findall(line, m.Subscript(slice=[m.SubscriptElement(m.Index(m.Name()))]))
+        subscripts = m.findall(line, m.Subscript(slice=[m.SubscriptElement(m.Index(m.Name()))]))
         if any(inner is node for inner in m.findall(line, m.Subscript())):
-            names = {name.value for one in beside for index in one.children for name in m.findall(index, m.Name())}  # type: ignore[attr-defined]
+            names = {name.value for one in subscripts for index in one.children for name in m.findall(index, m.Name())}  # type: ignore[attr-defined]
             orders = names & drawn
             return orders.pop() if len(orders) == 1 else None
     return None

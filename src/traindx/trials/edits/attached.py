@@ -68,8 +68,8 @@ def _inside(node: cst.BaseExpression) -> cst.BaseExpression | None:
         return node.args[0].value if node.args and not isinstance(node.args[0].value, cst.List) else None
     if name in _LEAVING and not node.args:
         return owner
-    beside = name == "requires_grad_" and _inside(owner) is not None
-    return owner if beside else None
+    elsewhere = name == "requires_grad_" and _inside(owner) is not None
+    return owner if elsewhere else None
 
 
 def _bare(node: cst.BaseExpression) -> cst.BaseExpression:

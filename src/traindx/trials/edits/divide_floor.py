@@ -9,7 +9,7 @@ from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
-LEAST = 1e-5
+DEFAULT_FLOOR = 1e-5
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
@@ -24,7 +24,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     here = [node for node in divisions if at is not None and lines.get(node) == at[1]]
     if len(here) != 1:
         return None
-    least = syntax.number(setting.number_or(LEAST))
+    least = syntax.number(setting.number_or(DEFAULT_FLOOR))
     inside = [cst.LeftParen()], [cst.RightParen()]
     divisor = cst.BinaryOperation(here[0].right, cst.Add(), least, lpar=inside[0], rpar=inside[1])
     changed = module.deep_replace(here[0], here[0].with_changes(right=divisor))

@@ -8,7 +8,7 @@ from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
-LEAST = 1e-7
+DEFAULT_FLOOR = 1e-7
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
@@ -19,7 +19,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     here = [call for call in logs if at is None or lines.get(call) == at[1]]
     if not here or len({lines.get(call) for call in here}) != 1:
         return None
-    least = syntax.number(setting.number_or(LEAST))
+    least = syntax.number(setting.number_or(DEFAULT_FLOOR))
 
     def change(call: cst.Call) -> cst.Call | None:
         value = syntax.logarithm_of(call)

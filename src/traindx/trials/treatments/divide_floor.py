@@ -1,4 +1,4 @@
-"""Add this much (1e-5 unless told) to a divisor that is zero."""
+"""Add this much (1e-5 unless given) to a divisor that is zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from traindx.trials.setting import Setting
 from traindx.trials.treatment import Treatment
 
-LEAST = 1e-5  # what normalisation layers add
+DEFAULT_FLOOR = 1e-5  # what normalisation layers add
 
 
 class DivideFloor(Treatment):
@@ -18,7 +18,7 @@ class DivideFloor(Treatment):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._least = setting.number_or(LEAST)
+        self._least = setting.number_or(DEFAULT_FLOOR)
 
     def attach(self) -> None:
         self.hub.patch(torch, "div", self._around)

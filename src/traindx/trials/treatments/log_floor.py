@@ -1,4 +1,4 @@
-"""Keep what a logarithm is given above this value (1e-7 unless told), so that no zero reaches it."""
+"""Keep what a logarithm is given above this value (1e-7 unless given), so that no zero reaches it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from traindx.trials.setting import Setting
 from traindx.trials.treatment import Treatment
 
-LEAST = 1e-7  # about the precision of float32, and the smallest that half precision still tells from zero
+DEFAULT_FLOOR = 1e-7  # about the precision of float32, and the smallest that half precision still tells from zero
 
 
 class LogFloor(Treatment):
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        self._least = setting.number_or(LEAST)
+        self._least = setting.number_or(DEFAULT_FLOOR)
 
     def attach(self) -> None:
         self.hub.patch(torch, "log", self._around)

@@ -90,7 +90,7 @@ class View {
     if (slider) {
       const take = () => {
         this.weight = Number(slider.value) / 100;
-        const output = this.root.querySelector('[data-smooth-told]');
+        const output = this.root.querySelector('[data-smooth-value]');
         if (output) output.textContent = this.weight.toFixed(2);
         for (const panel of this.panels) panel.smoothed();
         this.draw();
@@ -121,7 +121,7 @@ class Panel {
     this.canvas = document.createElement('canvas');
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute('role', 'img');
-    this.canvas.setAttribute('aria-label', `${figure.dataset.told} Keys: arrows move the cursor, shift and arrows pan, plus and minus zoom, 0 shows all, L changes the scale.`);
+    this.canvas.setAttribute('aria-label', `${figure.dataset.summary} Keys: arrows move the cursor, shift and arrows pan, plus and minus zoom, 0 shows all, L changes the scale.`);
     this.box.replaceChildren(this.canvas);
     this.take(panel);
     this.keys = [...figure.querySelectorAll('.key')];
@@ -219,7 +219,7 @@ class Panel {
       pen.moveTo(this.left, y);
       pen.lineTo(this.left + this.width, y);
       pen.stroke();
-      pen.fillText(told(tick), this.left - 7, y);
+      pen.fillText(shortened(tick), this.left - 7, y);
     }
     pen.textAlign = 'center';
     pen.textBaseline = 'top';
@@ -340,9 +340,9 @@ class Panel {
       const swatch = document.createElement('i');
       swatch.className = `c${series.color}`;
       const spans = series.lo && series.lo[place] !== null && series.hi[place] > series.lo[place];
-      const range = spans ? ` (${told(series.lo[place])} … ${told(series.hi[place])})` : '';
-      const calm = this.lines[i] !== series.y && series.y[place] !== null ? `, smoothed ${told(this.lines[i][place])}` : '';
-      div.append(swatch, `${series.name}: ${told(series.y[place])}${range}${calm} at ${counted(series.x[place])}`);
+      const range = spans ? ` (${shortened(series.lo[place])} … ${shortened(series.hi[place])})` : '';
+      const calm = this.lines[i] !== series.y && series.y[place] !== null ? `, smoothed ${shortened(this.lines[i][place])}` : '';
+      div.append(swatch, `${series.name}: ${shortened(series.y[place])}${range}${calm} at ${counted(series.x[place])}`);
       rows.push(div);
     });
     const here = data.symptoms.filter(symptom => !symptom.whole && symptom.first <= x && x <= symptom.last).map(symptom => symptom.id);

@@ -93,7 +93,7 @@ class Heat {
     if (code === 1) return 'NaN or Inf';
     if (code === 2) return '0';
     const share = (code - 3) / 65532, {low, high, log} = this.data;
-    return told(log ? 10 ** (low + share * (high - low)) : low + share * (high - low));
+    return shortened(log ? 10 ** (low + share * (high - low)) : low + share * (high - low));
   }
 
   show(row, column, at) {
@@ -183,7 +183,7 @@ function more(root, view) { // any other series in a panel of its own
     const series = view.data.others[Number(pick.value)];
     figure.hidden = !series;
     if (!series) return;
-    figure.dataset.told = `${series.name} over the run.`;
+    figure.dataset.summary = `${series.name} over the run.`;
     figure.querySelector('[data-name]').textContent = series.name;
     const content = {title: series.name, log: series.log, series: [series]};
     if (!panel) view.panels.push(panel = new Panel(view, figure, content));

@@ -7,7 +7,7 @@ function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function told(value) {
+function shortened(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? 'Inf' : '-Inf';
   if (value === 0) return '0';
@@ -17,7 +17,7 @@ function told(value) {
 }
 
 function counted(step) {
-  return Math.abs(step - Math.round(step)) < 1e-9 ? Math.round(step).toLocaleString('en-US') : told(step);
+  return Math.abs(step - Math.round(step)) < 1e-9 ? Math.round(step).toLocaleString('en-US') : shortened(step);
 }
 
 function firstAt(xs, x) { // the place of the first of `xs` that is not below x
