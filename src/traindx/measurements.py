@@ -1151,6 +1151,7 @@ class RewardGroups(Measurement, frozen=True, kw_only=True):
     length: float | None = None  # correlation of a reward with the length of its answer; None where not known
     advantage: float | None = None  # correlation of a reward with its advantage within groups
     constant: int = 0  # looks at which every reward of the batch was one and the same number
+    crossed: int = 0  # looks at which advantages were centred over answers to different prompts, and not within a group
 
 
 class AnswerLengths(Measurement, frozen=True, kw_only=True):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
 SAME = 1e-8  # spread of a group whose rewards are one number
+CENTRED = 1e-3  # of their spread: a mean that was subtracted, but for rounding and an epsilon
+OFF = 0.05  # of their spread: a mean that was not
 
 
 class Earned(Part):
@@ -27,7 +29,7 @@ class Earned(Part):
         self._zero = self._one_sign = 0
         self._reward, self._within = Track(), Track()
         self._length, self._advantage = Track(), Track()  # correlations with a reward
-        self._groups = self._same = self._constant = 0
+        self._groups = self._same = self._constant = self._crossed = 0
         self._lengths, self._at_longest = Track(), Track()
         self._longest = 0
         self._entropy = Track()
@@ -108,6 +110,7 @@ class Earned(Part):
             follows = correlation(centred, here(advantage))
             if follows is not None:
                 self._advantage.add(follows)
+            self._crossed += _is_crossed(here(advantage).reshape(groups.shape))
         self.hub.record("reward", self._reward.values[-1])
         self.hub.measure(
             RewardGroups(
@@ -115,7 +118,7 @@ class Earned(Part):
                 first_mean=self._reward.early, std=self._within.mean,
                 length=self._length.mean if self._length.count else None,
                 advantage=self._advantage.mean if self._advantage.count else None, constant=self._constant,
-                where=pair[0],
+                crossed=self._crossed, where=pair[0],
             )
         )  # fmt: skip
 
@@ -143,6 +146,15 @@ def _weighing(found: Variables) -> tuple[str, torch.Tensor] | None:
     sizes = {acted[1].numel(), len(acted[1]) if acted[1].dim() else 1} if acted is not None else set()
     fitting = [(name, one) for name, one in found.all("advantage") if one.numel() > 1 and one.numel() in sizes]
     return min(fitting, key=lambda pair: float(here(pair[1]).std()), default=None)
+
+
+def _is_crossed(advantages: torch.Tensor) -> bool:
+    """Whether the mean that was subtracted is that of answers to different prompts at one place of their groups."""
+    spread = float(advantages.std())
+    if len(advantages) < 2 or not spread:
+        return False
+    across, within = (float(advantages.mean(axis).abs().max()) / spread for axis in (0, 1))
+    return across <= CENTRED and within >= OFF
 
 
 def _group_size(rewards: torch.Tensor, found: Variables) -> int:
