@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from live_scripts import facts_of, present, run
 
-from traindx.measurements import EpisodeEnds, PolicyObjective, RewardGroups
+from traindx.diagnosis import Diagnosis
+from traindx.measurements import EpisodeEnds, PolicyObjective, RewardedAnswers, RewardGroups
 from traindx.opening import diagnose
 from traindx.readers.find import find_runs
+from traindx.reporters.html.report import Case, run_section
 from traindx.signals import Signals
 
 GRPO = """
@@ -171,6 +173,22 @@ for step in range(6):
     opt.zero_grad(); loss.backward(); opt.step()
 print(loss.item())
 """
+# a policy that writes letters, known to the script by a table
+WRITTEN = """
+itos = dict(enumerate("abcdefgh"))
+net = nn.Sequential(nn.Embedding(8, 16), nn.Linear(16, 8))
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for step in range(6):
+    with torch.no_grad():
+        texts = torch.distributions.Categorical(logits=torch.zeros(8, 9, 8)).sample()
+    rewards = (texts == 0).sum(1).float()
+    advantages = rewards - rewards.mean()
+    logps = net(texts[:, :-1]).log_softmax(-1).gather(2, texts[:, 1:, None]).squeeze(2).sum(1)
+    old_logps = logps.detach()
+    loss = -(torch.exp(logps - old_logps) * advantages).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
 NAMED = {
     "reward-reversed", "advantages-off-rewards", "advantages-unscaled", "ratio-pinned", "reward-spread-zero",
     "chosen-pushed-down", "reference-is-policy", "equal-pairs", "terminals-bootstrapped", "discount-off",
@@ -288,3 +306,19 @@ def test_an_ordinary_loss_stays_ordinary(tmp_path: Path) -> None:
         tmp_path,
     )
     assert Signals(find_runs([tmp_path / "run.traindx"])[0]).ordinary
+
+
+def test_what_was_written_stands_beside_what_it_earned(tmp_path: Path) -> None:
+    facts_of(WRITTEN, tmp_path)
+    measured = find_runs([tmp_path / "run.traindx"])[0].measured[0]
+    shown = measured.all(RewardedAnswers)[0]
+    assert shown.total == 8
+    assert len(shown.answers) == 6
+    assert [one.reward for one in shown.answers] == sorted((one.reward for one in shown.answers), reverse=True)
+    assert all(one.text.count("a") == one.reward for one in shown.answers)
+    page = diagnose(tmp_path / "run.traindx")
+    assert Diagnosis.from_json(page.to_json(texts=True)).answers == page.answers
+    assert not any(one["text"] for batch in page.to_json()["answers"] for one in batch["answers"])
+    report = run_section(Case(page), "run", "h1")
+    assert "What the policy wrote" in str(report.parts[0])
+    assert shown.answers[0].text in str(report.parts[0])

@@ -71,9 +71,7 @@ def main() -> None:
         )
     )  # fmt: skip
     optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
-    ids = torch.tensor(
-        [one for text in texts for one in tok(text)["input_ids"]]
-    )  # no ends: those are to be learnt
+    ids = torch.tensor([one for text in texts for one in tok(text)["input_ids"]])  # no ends: those are to be learnt
     for _ in range(200):
         starts = torch.randint(len(ids) - 48, (16,))
         rows = torch.stack([ids[start : start + 48] for start in starts])

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from traindx.live.rl import stepping
+from traindx.live.rl.answers import Answers
 from traindx.live.rl.frames import Variables
-from traindx.live.rl.part import Part, counted, graded, here
+from traindx.live.rl.part import Part, counted, graded, here, plain
 from traindx.live.rl.relations import correlation
 from traindx.live.rl.rollouts import Use
 from traindx.live.rl.tracking import Track
@@ -17,6 +18,7 @@ from traindx.measurements import AdvantageSpread, AnswerLengths, PolicyEntropy, 
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
+MIN_VALUES = 8  # from which a share of a variance can be told
 SAME = 1e-8  # spread of a group whose rewards are one number
 CENTRED = 1e-3  # of their spread: a mean that was subtracted, but for rounding and an epsilon
 OFF = 0.05  # of their spread: a mean that was not
@@ -33,6 +35,7 @@ class Earned(Part):
         self._lengths, self._at_longest = Track(), Track()
         self._longest = 0
         self._entropy = Track()
+        self._answers = Answers(hub)
 
     def look(self, loss: torch.Tensor, found: Variables, where: str, use: Use) -> str:
         advantage = _weighing(found)
@@ -42,7 +45,19 @@ class Earned(Part):
         if found.first("done") is None and not stepping.steps():  # of whole answers, not of steps in an episode
             self._take_rewards(found, lengths)
         self._take_entropy(found)
+        self._take_values(found)
         return ""
+
+    def _take_values(self, found: Variables) -> None:
+        """How much of the returns the values explain, where both stand beside each other."""
+        value = graded(found, "value")
+        returns = plain(found, value[1], "return") if value is not None else None
+        if value is None or returns is None or value[1].numel() < MIN_VALUES:
+            return
+        given, earned = here(value[1]).reshape(-1), here(returns[1]).reshape(-1)
+        spread = float(earned.var())
+        if spread > 0:
+            self.hub.record("explained_variance", 1 - float((earned - given).var()) / spread)
 
     def _take_advantages(self, name: str, advantage: torch.Tensor) -> None:
         values = here(advantage).reshape(-1)
@@ -104,6 +119,7 @@ class Earned(Part):
             follows = correlation(flat, lengths)
             if follows is not None:
                 self._length.add(follows)
+        self._answers.look(flat, found, pair[0])
         advantage = next((one for _, one in found.all("advantage") if one.numel() == flat.numel()), None)
         if advantage is not None:
             centred = groups - groups.mean(1, keepdim=True)
@@ -112,6 +128,7 @@ class Earned(Part):
                 self._advantage.add(follows)
             self._crossed += _is_crossed(here(advantage).reshape(groups.shape))
         self.hub.record("reward", self._reward.values[-1])
+        self.hub.record("reward_std", self._within.values[-1])
         self.hub.measure(
             RewardGroups(
                 looks=self._reward.count, groups=self._groups, same=self._same, size=size, mean=self._reward.late,

@@ -45,6 +45,7 @@ class Variables:
     modules: dict[str, torch.nn.Module] = field(default_factory=dict)
     others: list[tuple[str, torch.Tensor]] = field(default_factory=list)  # tensors of other names
     parts: dict[str, list[torch.Tensor]] = field(default_factory=dict)  # lists of single numbers with a graph, by role
+    ids: list[torch.Tensor] = field(default_factory=list)  # tables of whole numbers: tokens
     margin: Margin | None = None  # a pair that the graph shows and no name
 
     def first(self, role: str) -> torch.Tensor | None:
@@ -77,6 +78,7 @@ class Variables:
         for role, parts in other.parts.items():
             self.parts.setdefault(role, parts)
         self.others += other.others
+        self.ids += other.ids
 
 
 _interesting: dict[CodeType, bool] = {}  # whether a function names anything that tells of a policy
@@ -178,6 +180,8 @@ def _take_tensor(found: Variables, name: str, value: Any) -> None:
         found.tensors.setdefault(role, []).append((name, tensor))
     elif tensor.is_floating_point() and len(found.others) < MOST_MEMBERS:
         found.others.append((name, tensor))
+    elif tensor.dtype is torch.long and tensor.dim() == 2 and len(found.ids) < MOST_MEMBERS:
+        found.ids.append(tensor)
 
 
 def _are_graded(value: list[Any]) -> bool:

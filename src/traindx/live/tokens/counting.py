@@ -206,6 +206,7 @@ class Totals:
             other=self.other[:MAX_PIECE],
             split_markers=numbers["split_markers"],
             split=self.split,
+            opening=self.frame,
             where=self.where,
             **{name: numbers[name] for name in plain},
         )
