@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,12 +68,20 @@ FAMILIES = (
 )  # fmt: skip
 
 
-def planned(seeds: int, only: str = "") -> tuple[list[Planned], list[str]]:
+def families(zoo: str) -> tuple[Family, ...]:
+    """Of another zoo beside this one: what its plan says."""
+    if zoo == HERE.name:
+        return FAMILIES
+    told = runpy.run_path(str(HERE.parent / zoo / "plan.py"))["FAMILIES"]
+    return tuple(Family(program, faults, needs) for program, (needs, faults) in told.items())
+
+
+def planned(seeds: int, only: str = "", zoo: str = HERE.name) -> tuple[list[Planned], list[str]]:
     """All runs whose packages are there, and a line for each family that is left out. A sound twin stands beside each
     fault and severity: with another seed, so that there are as many sound runs as faulty ones."""
     runs: list[Planned] = []
     skipped: list[str] = []
-    for family in FAMILIES:
+    for family in families(zoo):
         if only and only not in family.program:
             continue
         if family.missing:

@@ -1,5 +1,5 @@
-"""Scores the zoo: `python benchmarks/rl_zoo/score.py --work DIR [--seeds 5] [--list]`. Every recording is
-diagnosed again by the version at hand."""
+"""Scores the zoo: `python benchmarks/rl_zoo/score.py --work DIR [--seeds 5] [--list] [--zoo lm_zoo]`. Every
+recording is diagnosed again by the version at hand."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from collections import Counter, defaultdict
 from pathlib import Path
 
-from plan import Planned, planned
+from plan import HERE, Planned, planned
 
 import traindx
 from traindx.engine.rank import HEALTHY, OTHER
@@ -24,10 +24,11 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--zoo", default=HERE.name)
     parser.add_argument("--list", action="store_true")
     asked = parser.parse_args()
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for run in planned(asked.seeds, asked.only)[0]:
+    for run in planned(asked.seeds, asked.only, asked.zoo)[0]:
         recording = asked.work / f"{run.name}.traindx"
         if (asked.work / f"{run.name}.json").exists() and recording.exists():
             _count(counts, run, *ranked(recording), listed=asked.list)

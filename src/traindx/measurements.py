@@ -1151,6 +1151,24 @@ class RewardGroups(Measurement, frozen=True, kw_only=True):
     length: float | None = None  # correlation of a reward with the length of its answer; None where not known
     advantage: float | None = None  # correlation of a reward with its advantage within groups
     constant: int = 0  # looks at which every reward of the batch was one and the same number
+    crossed: int = 0  # looks at which advantages were centred over answers to different prompts, and not within a group
+
+
+class RewardedAnswer(NamedTuple):
+    """One text that a policy wrote."""
+
+    text: str  # prompt and answer as far as they stand in one row, without padding; empty in a private recording
+    tokens: int
+    reward: float
+
+
+class RewardedAnswers(Measurement, frozen=True, kw_only=True):
+    """A few of the texts of one batch with what they earned, the best, the worst and some between. `where` is the
+    variable of the rewards."""
+
+    answers: tuple[RewardedAnswer, ...]
+    total: int  # texts of the batch
+    private: bool = False
 
 
 class AnswerLengths(Measurement, frozen=True, kw_only=True):
@@ -1440,6 +1458,7 @@ class SpecialTokens(Measurement, frozen=True, kw_only=True):
     other: str = ""  # that format's marker
     split_markers: int = 0  # samples in which a control marker such as <|im_start|> is encoded as several tokens
     split: str = ""  # the first such marker
+    opening: tuple[int, ...] = ()  # tokens before every answer, of eight different prompts or more
 
 
 class PackedRows(Measurement, frozen=True, kw_only=True):
@@ -1479,6 +1498,8 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     fresh_seen: int  # of these, those in training samples before
     samples: int  # evaluated samples
     samples_seen: int  # of these, those of whose runs nine of ten are in training samples
+    long: int = 0  # evaluated samples with about forty tokens or more beside what many training samples share
+    copied: int = 0  # of these, those of which nine tenths stand in one and the same training sample
 
 
 class BatchLengths(Measurement, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from traindx.measurements import Measured, TokenSample, TokenSamples
+from traindx.measurements import Measured, RewardedAnswer, RewardedAnswers, TokenSample, TokenSamples
 
 CLASSES = {"p": "prompt", "a": "answer", "t": "text", "s": "special", "-": "padding"}  # by the letter of a token
 COUNTED = "1"
@@ -38,6 +38,12 @@ def batches_of(measured: Iterable[Measured]) -> tuple[TokenSamples, ...]:
     found = [one for rank in measured for one in rank.all(TokenSamples) if one.samples]
     first = (next((one for one in found if one.evaluation is wanted), None) for wanted in (False, True))
     return tuple(one for one in first if one is not None)
+
+
+def answers_of(measured: Iterable[Measured]) -> tuple[RewardedAnswers, ...]:
+    """The first texts of a policy that were kept and the last ones."""
+    found = [one for rank in measured for one in rank.all(RewardedAnswers)]
+    return tuple(found[:1] + found[1:][-1:])
 
 
 def tallies(sample: TokenSample) -> list[Tally]:
@@ -75,3 +81,15 @@ def from_json(data: Mapping[str, Any]) -> TokenSamples:
 
 def _without_texts(sample: TokenSample) -> TokenSample:
     return sample._replace(ids=(), pieces=(), labels=())
+
+
+def answers_to_json(given: RewardedAnswers, texts: bool) -> dict[str, Any]:
+    """`texts`: with what was written. Without, only how long it is and what it earned."""
+    kept = [(one if texts else one._replace(text=""))._asdict() for one in given.answers]
+    return {"step": given.step, "where": given.where, "total": given.total, "private": given.private or not texts,
+            "answers": kept}  # fmt: skip
+
+
+def answers_from_json(data: Mapping[str, Any]) -> RewardedAnswers:
+    kept = tuple(RewardedAnswer(**one) for one in data["answers"])
+    return RewardedAnswers(**{**data, "answers": kept})

@@ -45,6 +45,10 @@ net.requires_grad_(False)
 SOUND = {
     "pairs in every block": "for b in net.blocks: b.mix = Pair(b.mix)\ntrain(net)",
     "pairs beside the head too": "net.head = Pair(net.head)\nfor b in net.blocks: b.mix = Pair(b.mix)\ntrain(net)",
+    "frozen layers whose heads share keys and values": "for b in net.blocks:\n"
+    "    b.mix = nn.Sequential(nn.Linear(16, 16), nn.Linear(16, 16)).requires_grad_(False)\n"
+    "    b.keys, b.values = (nn.Linear(16, 8).requires_grad_(False) for _ in range(2))\n"
+    "net.head.requires_grad_(True)\ntrain(net)",
     "pairs and a head that learns": "for b in net.blocks: b.out = Pair(b.out)\nnet.head.requires_grad_(True)\n"
     "train(net)",
 }

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from live_scripts import facts_of, present, run
 
-from traindx.measurements import EpisodeEnds, PolicyObjective, RewardGroups
+from traindx.diagnosis import Diagnosis
+from traindx.measurements import EpisodeEnds, PolicyObjective, RewardedAnswers, RewardGroups
 from traindx.opening import diagnose
 from traindx.readers.find import find_runs
+from traindx.reporters.html.report import Case, run_section
 from traindx.signals import Signals
 
 GRPO = """
@@ -149,6 +151,44 @@ for step in range(6):
     opt.zero_grad(); loss.backward(); opt.step()
 print(loss.item())
 """
+# a preference between two texts under names that say nothing, in a function that has returned before `backward`
+PLAIN_PAIRS = """
+import copy
+net = nn.Sequential(nn.Embedding(6, 16), nn.Linear(16, 6))
+other = REFERENCE
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+def total(model, texts):
+    return model(texts[:, :-1]).log_softmax(-1).gather(2, texts[:, 1:, None]).squeeze(2).sum(1)
+def objective(a, b, c, d):
+    return -F.logsigmoid(0.1 * ((a - c) - (b - d))).mean()
+def both(x, y):
+    u, v = total(net, x), total(net, y)
+    with torch.no_grad():
+        s, t = total(other, x), total(other, y)
+    return objective(u, v, s, t)
+for step in range(6):
+    x, y = torch.randint(0, 3, (8, 5)), torch.randint(2, 6, (8, 5))
+    PAIRS
+    loss = both(x, y)
+    opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
+# a policy that writes letters, known to the script by a table
+WRITTEN = """
+itos = dict(enumerate("abcdefgh"))
+net = nn.Sequential(nn.Embedding(8, 16), nn.Linear(16, 8))
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for step in range(6):
+    with torch.no_grad():
+        texts = torch.distributions.Categorical(logits=torch.zeros(8, 9, 8)).sample()
+    rewards = (texts == 0).sum(1).float()
+    advantages = rewards - rewards.mean()
+    logps = net(texts[:, :-1]).log_softmax(-1).gather(2, texts[:, 1:, None]).squeeze(2).sum(1)
+    old_logps = logps.detach()
+    loss = -(torch.exp(logps - old_logps) * advantages).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
 NAMED = {
     "reward-reversed", "advantages-off-rewards", "advantages-unscaled", "ratio-pinned", "reward-spread-zero",
     "chosen-pushed-down", "reference-is-policy", "equal-pairs", "terminals-bootstrapped", "discount-off",
@@ -167,7 +207,9 @@ def filled(script: str, **parts: str) -> str:
     return script
 
 
-@pytest.mark.parametrize(("script", "family"), [(GRPO, "ratio"), (DPO, "preference"), (DQN, "td")])
+@pytest.mark.parametrize(
+    ("script", "family"), [(GRPO, "ratio"), (DPO, "preference"), (DQN, "td"), (PLAIN_PAIRS, "preference")]
+)
 def test_sound_objectives_are_recognised_and_not_blamed(script: str, family: str, tmp_path: Path) -> None:
     found = facts_of(filled(script), tmp_path)
     assert not present(found) & NAMED
@@ -185,6 +227,13 @@ def test_sound_objectives_are_recognised_and_not_blamed(script: str, family: str
         (GRPO, {"FAULT": "advantages = rewards * 100"}, "advantages-unscaled"),
         (GRPO, {"FAULT": "rewards = rewards * 0; advantages = rewards"}, "reward-spread-zero"),
         (GRPO, {"OLD": "old_logps = logps.detach()"}, "ratio-pinned"),
+        (
+            GRPO,
+            {"FAULT": "advantages = ((groups - groups.mean(0)) / (groups.std(0) + 1e-4)).reshape(-1)"},
+            "advantages-unscaled",
+        ),
+        (PLAIN_PAIRS, {"REFERENCE": "net"}, "reference-is-policy"),
+        (PLAIN_PAIRS, {"PAIRS": "y = x"}, "equal-pairs"),
         (DPO, {"SIGN": "-"}, "chosen-pushed-down"),
         (DPO, {"REFERENCE": "net"}, "reference-is-policy"),
         (DPO, {"PAIRS": "rejected = chosen"}, "equal-pairs"),
@@ -197,7 +246,7 @@ def test_a_fault_is_seen(script: str, parts: dict[str, str], symptom: str, tmp_p
     assert symptom in present(facts_of(filled(script, **parts), tmp_path)) & NAMED
 
 
-@pytest.mark.parametrize("script", [GRPO, DPO, DQN])
+@pytest.mark.parametrize("script", [GRPO, DPO, DQN, PLAIN_PAIRS])
 def test_watching_changes_no_number(script: str, tmp_path: Path) -> None:
     assert run(filled(script), tmp_path / "watched.traindx") == run(filled(script), None)
 
@@ -257,3 +306,19 @@ def test_an_ordinary_loss_stays_ordinary(tmp_path: Path) -> None:
         tmp_path,
     )
     assert Signals(find_runs([tmp_path / "run.traindx"])[0]).ordinary
+
+
+def test_what_was_written_stands_beside_what_it_earned(tmp_path: Path) -> None:
+    facts_of(WRITTEN, tmp_path)
+    measured = find_runs([tmp_path / "run.traindx"])[0].measured[0]
+    shown = measured.all(RewardedAnswers)[0]
+    assert shown.total == 8
+    assert len(shown.answers) == 6
+    assert [one.reward for one in shown.answers] == sorted((one.reward for one in shown.answers), reverse=True)
+    assert all(one.text.count("a") == one.reward for one in shown.answers)
+    page = diagnose(tmp_path / "run.traindx")
+    assert Diagnosis.from_json(page.to_json(texts=True)).answers == page.answers
+    assert not any(one["text"] for batch in page.to_json()["answers"] for one in batch["answers"])
+    report = run_section(Case(page), "run", "h1")
+    assert "What the policy wrote" in str(report.parts[0])
+    assert shown.answers[0].text in str(report.parts[0])

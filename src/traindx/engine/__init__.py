@@ -25,7 +25,7 @@ from traindx.run import Run, Series
 from traindx.signals import Settings, Signals
 from traindx.signals.disguise import unmasked
 from traindx.symptoms import symptoms
-from traindx.token_samples import batches_of
+from traindx.token_samples import answers_of, batches_of
 from traindx.version import __version__
 
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
@@ -100,6 +100,7 @@ def diagnose(
             for one in others
         ),
         known_issues=matching(run, observations), figures=figures(signals), batches=batches_of(run.measured),
+        answers=answers_of(run.measured),
     )  # fmt: skip
 
 

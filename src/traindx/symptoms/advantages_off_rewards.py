@@ -27,8 +27,8 @@ def judge(measured: Measured) -> Observation | None:
     one = measured.last(RewardGroups)
     if one is None or one.advantage is None or not MIN_LOOKS.reached(one.looks) or not SPREAD.reached(one.std):
         return None
-    if REVERSED.reached(one.advantage):
-        return None  # another fault: reward-reversed
+    if REVERSED.reached(one.advantage) or one.crossed:
+        return None  # other faults: reward-reversed, advantages-unscaled
     if UNRELATED.reached(one.advantage):
         return seen(
             ID, True, f"Advantages hardly follow rewards of the same answers: correlation {num(one.advantage)} within "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import AdvantageSpread, Measured, PolicyObjective
+from traindx.measurements import AdvantageSpread, Measured, PolicyObjective, RewardGroups
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
@@ -24,8 +24,16 @@ OFFSET = Threshold(
 )
 ONE_SIGN = Threshold(0.9, "of the looks", "every action is pushed the same way, whatever it earned")
 
+CROSSED = Threshold(0.9, "of the looks", "the mean of each place over the prompts is zero to the last digit: no chance")
+
 
 def judge(measured: Measured) -> Observation | None:
+    groups = measured.last(RewardGroups)
+    if groups is not None and LOOKS.reached(groups.looks) and CROSSED.reached(groups.crossed / groups.looks):
+        return seen(
+            ID, True, f"Advantages have mean zero over the prompts, at each place of their groups of {groups.size}, "
+                      f"and not within a prompt: they are normalised over the wrong axis.", at=groups,
+        )  # fmt: skip
     if not any(one.family == "ratio" for one in measured.all(PolicyObjective)):
         return None
     one = measured.last(AdvantageSpread)
@@ -47,14 +55,15 @@ def judge(measured: Measured) -> Observation | None:
 
 SYMPTOM = Symptom(
     id=ID,
-    title="advantages are not of unit size",
+    title="advantages are not of unit size about the mean of their group",
     severity="problem",
     family="reward",
     background=0.003,
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The advantages that weigh a ratio objective are tens in size, or lie all on one side of zero.
+The advantages that weigh a ratio objective are tens in size, lie all on one side of zero, or are centred over answers
+to different prompts.
 
 ## How it is measured
 Mean and standard deviation of the advantages that have one number for each row of the loss, at each look; of several
@@ -68,6 +77,8 @@ Rewards of tens or hundreds without normalisation, no baseline, or a normalisati
 """,
     detect=from_measurements(ID, judge),
     cases=(
+        Case("over the wrong axis", "present", measured=(
+            RewardGroups(looks=8, groups=32, same=0, size=8, mean=2, first_mean=2, std=0.3, crossed=8),)),
         Case("rewards of hundreds", "present", measured=(
             PolicyObjective(family="ratio", losses=8),
             AdvantageSpread(looks=8, mean=3, std=120, largest_std=200, zero=0, where="advantages"),)),

@@ -15,6 +15,7 @@ ID = "template-differs"
 MOST_SAMPLES = Threshold(0.5, "of the samples", "a fault of the code that writes them hits all samples")
 NONE = Threshold(0.1, "of the samples", "with a few of them the template is in use", side="below")
 PROMPTS = Threshold(2, "prompts given to generate", "one may be tried on purpose")
+OPENING = Threshold(2, "tokens before answers", "one may end any text")
 CHAT_MARKER = re.compile(r"<\||\[/?INST\]|<(?:start|end)_of_turn>")  # of another model's chat template
 # clarity: what cannot be meant, another model's chat template, and a plain text format, which is right wherever the
 # model is asked in it
@@ -72,7 +73,25 @@ def _against_evaluation(measured: Measured, special: SpecialTokens) -> Observati
             "evaluated ones."
         )
         return seen(ID, True, text, at=evaluated, clarity=OTHER_FORMAT)
+    marked = _marker(special), _marker(evaluated)
+    if all(marked) and marked[0] != marked[1]:
+        text = f"Answers follow {marked[0]} in training and {marked[1]} in evaluation."
+        return seen(ID, True, text, at=evaluated, clarity=OTHER_FORMAT)
+    count = min(len(special.opening), len(evaluated.opening))
+    if OPENING.reached(count) and special.opening[-count:] != evaluated.opening[-count:]:
+        text = (
+            f"The last {count} tokens before every answer are others in evaluation than in training: prompts are "
+            "written in two ways."
+        )
+        return seen(ID, True, text, at=evaluated, clarity=OTHER_FORMAT)
     return None
+
+
+def _marker(special: SpecialTokens) -> str:
+    """What stands before most answers; '' where that does not show."""
+    if MOST.reached(special.own_markers / special.samples):
+        return "the tokenizer's own template"
+    return repr(special.other) if MOST.reached(special.other_markers / special.samples) else ""
 
 
 def _asked(compared: int, opened: int) -> GenerationCalls:
@@ -91,8 +110,8 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 Samples are written in another way than the tokenizer's own chat template does, markers such as `<|im_start|>` are
-broken into pieces, evaluated samples lack the markers of training ones, or what is given to `generate` does not end as
-prompts do in training.
+broken into pieces, evaluated samples lack the markers of training ones or have others, or what is given to `generate`
+does not end as prompts do in training.
 
 ## How it is measured
 A recording has the tokenizer write a short conversation, and looks for what it puts before answers in the training
@@ -145,6 +164,26 @@ were never added to the tokenizer.
                 special_tokens(has_template=True, own_markers=32, generation_prompt=True),
                 token_counts(evaluation=True),
                 special_tokens(evaluation=True, has_template=True),
+            ),
+        ),
+        Case(
+            "evaluated in another format",
+            "present",
+            measured=(
+                token_counts(),
+                special_tokens(has_template=True, own_markers=32, generation_prompt=True),
+                token_counts(evaluation=True),
+                special_tokens(evaluation=True, has_template=True, other_markers=32, other="### Response:"),
+            ),
+        ),
+        Case(
+            "evaluated with other words before answers",
+            "present",
+            measured=(
+                token_counts(),
+                special_tokens(opening=(5, 6, 7)),
+                token_counts(evaluation=True),
+                special_tokens(evaluation=True, opening=(8, 9)),
             ),
         ),
         Case("running text", "unknown", measured=(token_counts(), special_tokens(has_template=True))),

@@ -52,6 +52,7 @@ def special_tokens(
     end_counted: int = 28, eos_counted: int = 28, bos_single: int = 32, bos_doubled: int = 0,
     has_template: bool = False, own_markers: int = 0, other_markers: int = 0, other: str = "", split_markers: int = 0,
     split: str = "", template_ends: bool | None = None, generation_prompt: bool | None = None, evaluation: bool = False,
+    opening: tuple[int, ...] = (),
 ) -> SpecialTokens:  # fmt: skip
     """Special tokens of a fine-tuning, for cases."""
     return SpecialTokens(
@@ -59,6 +60,6 @@ def special_tokens(
         eos_tokens=ended, eos_counted=eos_counted, complete=complete, ended=ended, end_counted=end_counted,
         bos_single=bos_single, bos_doubled=bos_doubled, has_template=has_template, template_ends=template_ends,
         generation_prompt=generation_prompt, own_markers=own_markers, other_markers=other_markers, other=other,
-        split_markers=split_markers, split=split,
+        split_markers=split_markers, split=split, opening=opening,
         where="train.py:30 in evaluation" if evaluation else "train.py:30",
     )  # fmt: skip

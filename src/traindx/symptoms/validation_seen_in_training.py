@@ -64,6 +64,11 @@ def _by_text(look: TextOverlap | None) -> Observation | None:
     if look is None or not EVALUATED.reached(look.samples) or not RUNS.reached(min(look.evaluated, look.fresh)):
         return None
     seen_share, usual = look.seen / look.evaluated, look.fresh_seen / look.fresh
+    if EVALUATED.reached(look.long) and LEAK.reached(look.copied / look.long):
+        return seen(
+            ID, True, f"{look.copied} of {look.long} evaluated samples stand nearly whole in a training sample, beside "
+                      f"what many training samples share.", at=look, clarity=PERHAPS_MEANT,
+        )  # fmt: skip
     beyond = (seen_share - usual) / max(1 - usual, 1e-9)
     said = (
         f"{percent(seen_share)} of the runs of {look.length} tokens in evaluated samples occur in training samples; "
@@ -223,10 +228,10 @@ def _repeating() -> EvaluatedRows:
     return msgspec.structs.replace(look, table_distinct=3600)
 
 
-def _texts(seen: int, fresh_seen: int) -> TextOverlap:
+def _texts(seen: int, fresh_seen: int, copied: int = 0) -> TextOverlap:
     return TextOverlap(
         length=13, training=5000, evaluated=1000, seen=seen, fresh=1000, fresh_seen=fresh_seen, samples=60,
-        samples_seen=50,
+        samples_seen=50, long=60, copied=copied,
     )  # fmt: skip
 
 
@@ -312,6 +317,7 @@ anew at every start. """,
         ),
         Case("texts of the training set", "present", measured=(_texts(900, 100),)),
         Case("texts from one template", "absent", measured=(_texts(900, 880),)),
+        Case("copies in a set that repeats itself", "present", measured=(_texts(900, 880, copied=40),)),
         Case("other texts", "absent", measured=(_texts(20, 15),)),
         Case("a log alone", "unknown"),
     ),

@@ -2,7 +2,7 @@
 distances from a reference, pairs of answers, and which way the loss pulls on them.
 
 They are found by the names of variables in the functions that are running (or have just computed the loss) and count
-only where they fit in shape and the loss depends on them."""
+only where they fit in shape and the loss depends on them. Pairs of answers are found by the graph as well."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from traindx.live.events.places import user_line
 from traindx.live.rl.collecting import Collecting
 from traindx.live.rl.earned import Earned
 from traindx.live.rl.frames import Variables, running
+from traindx.live.rl.margins import name_pair
 from traindx.live.rl.pairs import Pairs
 from traindx.live.rl.pulls import Pulls
 from traindx.live.rl.ratios import Ratios
@@ -49,6 +50,7 @@ class Policy(Observer):
         found = running()  # first: a function may have been given its arguments in the wrong order
         for noted in self._collecting.noted():
             found.merge(noted)
+        name_pair(loss, found)
         where = user_line()
         family = ""
         use = self._rollouts.use(found, self.hub.step)

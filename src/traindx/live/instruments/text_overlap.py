@@ -6,6 +6,7 @@ ones is measured with them: templates and shared prompts make all samples alike,
 
 from __future__ import annotations
 
+from collections import Counter, OrderedDict, deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,6 +29,10 @@ MAX_LENGTHS = 512  # batches whose lengths are noted
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
 MIN_BATCHES = 8  # of which an order is reported
 MOST_OF = 0.9  # of a sample's runs
+MIN_RUNS = 8  # kept runs, about forty tokens: a shorter sample may be written twice
+RARE = 8  # training samples that a run may stand in and be a sample's own
+MOST_AHEAD = 64  # batches that are fetched before the first of them is trained on
+MOST_LOADERS = 64
 MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 
 Runs = np.ndarray[Any, np.dtype[np.int64]]
@@ -49,57 +54,73 @@ class _Side:
                 self.count += len(runs)
 
 
+class _Loader:
+    """The batches of one loader that are not known yet to be trained on, oldest first: loaders read ahead, and several
+    batches are accumulated."""
+
+    def __init__(self) -> None:
+        self.waiting: deque[tuple[list[tuple[int, Runs]], float]] = deque(maxlen=MOST_AHEAD)
+        self.evaluated = _Side()  # as long as nothing of this loader is trained on
+        self.trains = False
+
+
 class TextOverlaps(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._trained, self._evaluated = _Side(), _Side()
-        self._waiting: torch.Tensor | None = None  # a batch; it is not known yet what it is for
-        self._length = 0.0
+        self._trained = _Side()
+        self._loaders: OrderedDict[int, _Loader] = OrderedDict()
+        self._last: _Loader | None = None
         self._looked = 0
         self._lengths: list[float] = []
         self._between = False
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        self._was_evaluated()
-        if self._trained.count >= MAX_RUNS and self._evaluated.count >= MAX_RUNS:
+        known = self._loaders.setdefault(id(loader), _Loader())
+        if len(self._loaders) > MOST_LOADERS:
+            self._loaders.popitem(last=False)
+        self._last = known
+        if (self._trained if known.trains else known.evaluated).count >= MAX_RUNS:
             return
         if self._looked >= FREE and not self.hub.deep and self.hub.cost >= self.hub.budget:
             return
         named = batch.get("input_ids") if isinstance(batch, Mapping) else None
         ids = named if named is not None else next(tensors_in(batch), None)
-        if isinstance(ids, torch.Tensor) and is_text(ids) and ids.is_cpu and ids.shape[1] > RUN:
-            self._waiting = ids
-            self._looked += 1
-            mask = batch.get("attention_mask") if isinstance(batch, Mapping) else None
-            whole = isinstance(mask, torch.Tensor) and mask.shape == ids.shape and mask.is_cpu
-            self._length = float(mask.sum() / len(ids)) if mask is not None and whole else float(ids.shape[1])
+        if not (isinstance(ids, torch.Tensor) and is_text(ids) and ids.is_cpu and ids.shape[1] > RUN):
+            return
+        self._looked += 1
+        mask = batch.get("attention_mask") if isinstance(batch, Mapping) else None
+        whole = isinstance(mask, torch.Tensor) and mask.shape == ids.shape and mask.is_cpu
+        length = float(mask.sum() / len(ids)) if mask is not None and whole else float(ids.shape[1])
+        rows = _runs(ids)
+        known.waiting.append((rows, length))
+        if self._between and not known.trains:
+            known.evaluated.add(rows)
 
     def on_backward(self, loss: torch.Tensor) -> None:
-        if self._waiting is not None:
-            self._trained.add(_runs(self._waiting))
+        loader = self._last
+        if loader is not None and loader.waiting:
+            if not loader.trains:
+                loader.trains, loader.evaluated = True, _Side()
+            rows, length = loader.waiting.popleft()
+            self._trained.add(rows)
             if len(self._lengths) < MAX_LENGTHS:
-                self._lengths.append(self._length)
-            self._waiting = None
+                self._lengths.append(length)
         self._between = False
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._between = True
 
-    def _was_evaluated(self) -> None:
-        if self._waiting is not None and self._between:
-            self._evaluated.add(_runs(self._waiting))
-        self._waiting = None
-
     def on_end(self) -> None:
-        self._was_evaluated()
         self._measure_lengths()
-        trained, evaluated = self._trained.rows, self._evaluated.rows
+        trained = self._trained.rows
+        evaluated = [row for one in self._loaders.values() if not one.trains for row in one.evaluated.rows]
         if len(trained) < 2 or not evaluated:
             return
         known, asked = np.unique(np.concatenate(trained)), np.unique(np.concatenate(evaluated))
         half = len(trained) // 2
         earlier, later = np.unique(np.concatenate(trained[:half])), np.unique(np.concatenate(trained[half:]))
         shares = [float(np.isin(row, known).mean()) for row in evaluated]
+        long, copied = _copied(evaluated, trained)
         self.hub.measure(
             TextOverlap(
                 length=RUN,
@@ -110,6 +131,8 @@ class TextOverlaps(Observer):
                 fresh_seen=int(np.isin(later, earlier).sum()),
                 samples=len(evaluated),
                 samples_seen=sum(share >= MOST_OF for share in shares),
+                long=long,
+                copied=copied,
             )
         )
 
@@ -121,6 +144,25 @@ class TextOverlaps(Observer):
         correlation = float(np.corrcoef(np.arange(len(lengths)), ranks)[0, 1])
         spread = float(lengths.std() / lengths.mean())
         self.hub.measure(BatchLengths(batches=len(lengths), correlation=correlation, spread=spread))
+
+
+def _copied(evaluated: list[Runs], trained: list[Runs]) -> tuple[int, int]:
+    """Samples that have runs enough of their own, and of these those that stand nearly whole in one training sample.
+    What many training samples share is a template or a preamble, and no sample's own."""
+    wanted = np.unique(np.concatenate(evaluated))
+    at: dict[int, list[int]] = {}
+    for number, row in enumerate(trained):
+        for run in np.unique(row[np.isin(row, wanted)]).tolist():
+            at.setdefault(run, []).append(number)
+    long = found = 0
+    for row in evaluated:
+        holders = [at.get(run, []) for run in row.tolist()]
+        own = [one for one in holders if len(one) <= RARE]
+        if len(own) >= MIN_RUNS:
+            shared = Counter(number for one in own for number in one)
+            long += 1
+            found += max(shared.values(), default=0) >= MOST_OF * len(own)
+    return long, found
 
 
 def _runs(ids: torch.Tensor) -> list[tuple[int, Runs]]:

@@ -81,8 +81,8 @@ class TokenBatches(Observer):
     def _generated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         trained = [one for (evaluation, _), one in self._totals.items() if not evaluation]
         opening = max(trained, key=lambda one: one.numbers["structured"], default=None)
-        before = opening.opening if opening is not None else None
-        if self._generation.add(args, kwargs, self._vocabulary, before or ()):
+        before = opening.frame if opening is not None else ()
+        if self._generation.add(args, kwargs, self._vocabulary, before):
             self.hub.measure(self._generation.measurement(user_line()))
 
     # --- what the model and its loss are given ------------------------------------------------------------------------

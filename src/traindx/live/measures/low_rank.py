@@ -52,9 +52,9 @@ def _pairs_of(name: str, module: torch.nn.Module) -> Iterator[Pair]:
         return
     base = max(bases, key=lambda p: p.numel())
     thin = [(path, p) for path, p in matrices if p is not base]
-    for (_, one), (path, other) in itertools.pairwise(thin):
+    for (before, one), (path, other) in itertools.pairwise(thin):
         ends = _ends(one, other, base)
-        if ends is not None:
+        if ends is not None and _multiply(before, one, path, other):
             yield Pair(name, base, *ends, _scale(module, path), _off(module))
 
 
@@ -71,6 +71,12 @@ def _ends(
     if widths != sorted((out, inner)):
         return None
     return (one, other) if max(one.shape) == inner else (other, one)
+
+
+def _multiply(before: str, one: torch.nn.Parameter, path: str, other: torch.nn.Parameter) -> bool:
+    """Whether two matrices may be factors of one product. Two layers of one shape lie beside each other, as keys and
+    values that several heads share do; only bare matrices are kept either way up."""
+    return one.shape != other.shape or "." not in before or "." not in path
 
 
 def _near(module: torch.nn.Module, depth: int, prefix: str = "") -> list[tuple[str, torch.nn.Parameter]] | None:

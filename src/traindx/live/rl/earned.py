@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import torch
 
 from traindx.live.rl import stepping
+from traindx.live.rl.answers import Answers
 from traindx.live.rl.frames import Variables
-from traindx.live.rl.part import Part, counted, graded, here
+from traindx.live.rl.part import Part, counted, graded, here, plain
 from traindx.live.rl.relations import correlation
 from traindx.live.rl.rollouts import Use
 from traindx.live.rl.tracking import Track
@@ -17,7 +18,10 @@ from traindx.measurements import AdvantageSpread, AnswerLengths, PolicyEntropy, 
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
+MIN_VALUES = 8  # from which a share of a variance can be told
 SAME = 1e-8  # spread of a group whose rewards are one number
+CENTRED = 1e-3  # of their spread: a mean that was subtracted, but for rounding and an epsilon
+OFF = 0.05  # of their spread: a mean that was not
 
 
 class Earned(Part):
@@ -27,10 +31,11 @@ class Earned(Part):
         self._zero = self._one_sign = 0
         self._reward, self._within = Track(), Track()
         self._length, self._advantage = Track(), Track()  # correlations with a reward
-        self._groups = self._same = self._constant = 0
+        self._groups = self._same = self._constant = self._crossed = 0
         self._lengths, self._at_longest = Track(), Track()
         self._longest = 0
         self._entropy = Track()
+        self._answers = Answers(hub)
 
     def look(self, loss: torch.Tensor, found: Variables, where: str, use: Use) -> str:
         advantage = _weighing(found)
@@ -40,7 +45,19 @@ class Earned(Part):
         if found.first("done") is None and not stepping.steps():  # of whole answers, not of steps in an episode
             self._take_rewards(found, lengths)
         self._take_entropy(found)
+        self._take_values(found)
         return ""
+
+    def _take_values(self, found: Variables) -> None:
+        """How much of the returns the values explain, where both stand beside each other."""
+        value = graded(found, "value")
+        returns = plain(found, value[1], "return") if value is not None else None
+        if value is None or returns is None or value[1].numel() < MIN_VALUES:
+            return
+        given, earned = here(value[1]).reshape(-1), here(returns[1]).reshape(-1)
+        spread = float(earned.var())
+        if spread > 0:
+            self.hub.record("explained_variance", 1 - float((earned - given).var()) / spread)
 
     def _take_advantages(self, name: str, advantage: torch.Tensor) -> None:
         values = here(advantage).reshape(-1)
@@ -102,20 +119,23 @@ class Earned(Part):
             follows = correlation(flat, lengths)
             if follows is not None:
                 self._length.add(follows)
+        self._answers.look(flat, found, pair[0])
         advantage = next((one for _, one in found.all("advantage") if one.numel() == flat.numel()), None)
         if advantage is not None:
             centred = groups - groups.mean(1, keepdim=True)
             follows = correlation(centred, here(advantage))
             if follows is not None:
                 self._advantage.add(follows)
+            self._crossed += _is_crossed(here(advantage).reshape(groups.shape))
         self.hub.record("reward", self._reward.values[-1])
+        self.hub.record("reward_std", self._within.values[-1])
         self.hub.measure(
             RewardGroups(
                 looks=self._reward.count, groups=self._groups, same=self._same, size=size, mean=self._reward.late,
                 first_mean=self._reward.early, std=self._within.mean,
                 length=self._length.mean if self._length.count else None,
                 advantage=self._advantage.mean if self._advantage.count else None, constant=self._constant,
-                where=pair[0],
+                crossed=self._crossed, where=pair[0],
             )
         )  # fmt: skip
 
@@ -143,6 +163,15 @@ def _weighing(found: Variables) -> tuple[str, torch.Tensor] | None:
     sizes = {acted[1].numel(), len(acted[1]) if acted[1].dim() else 1} if acted is not None else set()
     fitting = [(name, one) for name, one in found.all("advantage") if one.numel() > 1 and one.numel() in sizes]
     return min(fitting, key=lambda pair: float(here(pair[1]).std()), default=None)
+
+
+def _is_crossed(advantages: torch.Tensor) -> bool:
+    """Whether the mean that was subtracted is that of answers to different prompts at one place of their groups."""
+    spread = float(advantages.std())
+    if len(advantages) < 2 or not spread:
+        return False
+    across, within = (float(advantages.mean(axis).abs().max()) / spread for axis in (0, 1))
+    return across <= CENTRED and within >= OFF
 
 
 def _group_size(rewards: torch.Tensor, found: Variables) -> int:

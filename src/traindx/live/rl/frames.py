@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -16,11 +16,15 @@ from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import entries
 from traindx.live.rl.roles import TELLING, role_of, scalar_of
 
+if TYPE_CHECKING:
+    from traindx.live.rl.margins import Margin
+
 MOST_FRAMES = 8  # functions that wait for each other, from the call of `backward` outwards
 MOST_NAMES = 400  # variables of one of them
 MOST_MEMBERS = 64  # of a container
 MOST_NUMBERS = 1 << 18  # of a tensor; a larger one is a model's, or too dear to look at
 MOST_LISTED = 4096  # numbers in a list
+PREFERRING = frozenset(("logsigmoid", "LogSigmoid"))  # functions that a margin goes through
 _OPTIMIZED = 0x1  # of a code object: its variables are no dictionary, so that reading them makes one
 _OWN_DICT = sys.version_info < (3, 13)  # that dictionary lives as long as the function and holds what it was given
 _HOLDERS = frozenset((
@@ -41,6 +45,8 @@ class Variables:
     modules: dict[str, torch.nn.Module] = field(default_factory=dict)
     others: list[tuple[str, torch.Tensor]] = field(default_factory=list)  # tensors of other names
     parts: dict[str, list[torch.Tensor]] = field(default_factory=dict)  # lists of single numbers with a graph, by role
+    ids: list[torch.Tensor] = field(default_factory=list)  # tables of whole numbers: tokens
+    margin: Margin | None = None  # a pair that the graph shows and no name
 
     def first(self, role: str) -> torch.Tensor | None:
         found = self.tensors.get(role)
@@ -72,17 +78,19 @@ class Variables:
         for role, parts in other.parts.items():
             self.parts.setdefault(role, parts)
         self.others += other.others
+        self.ids += other.ids
 
 
 _interesting: dict[CodeType, bool] = {}  # whether a function names anything that tells of a policy
 
 
 def is_interesting(code: CodeType) -> bool:
-    """Whether a function has two variables that only an objective of this kind has."""
+    """Whether a function has two variables that only an objective of this kind has, or calls what pairs go through."""
     known = _interesting.get(code)
     if known is None:
         names = (*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars)[:MOST_NAMES]
-        known = _interesting[code] = len({role_of(name) for name in names} & TELLING) >= 2
+        telling = len({role_of(name) for name in names} & TELLING) >= 2
+        known = _interesting[code] = telling or not PREFERRING.isdisjoint(names)
     return known
 
 
@@ -172,6 +180,8 @@ def _take_tensor(found: Variables, name: str, value: Any) -> None:
         found.tensors.setdefault(role, []).append((name, tensor))
     elif tensor.is_floating_point() and len(found.others) < MOST_MEMBERS:
         found.others.append((name, tensor))
+    elif tensor.dtype is torch.long and tensor.dim() == 2 and len(found.ids) < MOST_MEMBERS:
+        found.ids.append(tensor)
 
 
 def _are_graded(value: list[Any]) -> bool:

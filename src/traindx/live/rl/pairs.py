@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from traindx.live.rl.frames import Variables
+from traindx.live.rl.margins import Margin, same_margin
 from traindx.live.rl.part import Part, graded, here
 from traindx.live.rl.relations import correlation
 from traindx.live.rl.rollouts import Use
@@ -35,11 +36,10 @@ class Pairs(Part):
         self._identical += int((chosen == rejected).sum())
         margin = chosen - rejected
         reference = [_plain(found, f"ref_{role}", chosen) for role in SIDES[0]]
-        if reference[0] is not None and reference[1] is not None:
-            if self.hub.step:
-                same = (chosen == reference[0]) & (rejected == reference[1])
-                self._copies += len(chosen)
-                self._on_reference += int(same.sum())
+        if found.margin is not None:
+            margin = self._beside(found.margin, margin)
+        elif reference[0] is not None and reference[1] is not None:
+            self._compare((chosen == reference[0]) & (rejected == reference[1]))
             margin = margin - (reference[0] - reference[1])
         self._margin.add(float(margin.mean()))
         self._right.add(float((margin > 0).float().mean()))
@@ -47,6 +47,19 @@ class Pairs(Part):
         self._take_lengths(found, margin)
         self._measure(found, where)
         return ""
+
+    def _beside(self, seen: Margin, margin: torch.Tensor) -> torch.Tensor:
+        """The margin less the reference's, by the graph."""
+        if seen.apart is None:
+            return margin
+        self._compare(same_margin(seen))
+        return margin - seen.apart
+
+    def _compare(self, same: torch.Tensor) -> None:
+        """Before the first update policy and reference are equal by design."""
+        if self.hub.step:
+            self._copies += len(same)
+            self._on_reference += int(same.sum())
 
     def _take_lengths(self, found: Variables, margin: torch.Tensor) -> None:
         """A mask over both halves of a batch, chosen answers first, as pairs are usually laid out."""

@@ -12,6 +12,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LOGP = frozenset(("logp", "logps", "logprob", "logprobs", "logpi", "logpac", "logpacs", "logpa"))
 _CHOSEN = frozenset(("chosen", "preferred", "winner", "winners", "win", "better", "w"))
 _REJECTED = frozenset(("rejected", "dispreferred", "loser", "losers", "lose", "worse", "l"))
+_GOOD = frozenset(("good", "pos", "positive", "yes"))
+_BAD = frozenset(("bad", "neg", "negative", "no"))
 _REFERENCE = frozenset(("ref", "reference", "base", "initial", "sft"))
 _OLD = frozenset(
     ("old", "behavior", "behaviour", "sampling", "sampler", "sampled", "rollout", "prev", "vllm", "buffer")
@@ -77,9 +79,20 @@ def role_of(name: str) -> str:
     return _pair(words) or _policy(words) or _environment(words)
 
 
+@lru_cache(maxsize=4096)
+def side_of(name: str) -> str:
+    """Which side of a pair a name says; '' for none. Asked only where the graph has shown a pair."""
+    words = frozenset(words_of(name))
+    return _side(words) or ("chosen" if words & _GOOD else "rejected" if words & _BAD else "")
+
+
+def _side(words: frozenset[str]) -> str:
+    return "chosen" if words & _CHOSEN else "rejected" if words & _REJECTED else ""
+
+
 def _pair(words: frozenset[str]) -> str:
     """Parts of a preference pair."""
-    side = "chosen" if words & _CHOSEN else "rejected" if words & _REJECTED else ""
+    side = _side(words)
     if not side:
         return ""
     if words & _LOGP:

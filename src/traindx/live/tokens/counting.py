@@ -19,6 +19,7 @@ MAX_SAMPLE_TOKENS = 256
 MAX_SAMPLES = 4
 MAX_PIECE = 24  # characters of a piece
 MAX_SUFFIX = 12  # tokens before an answer that are remembered
+DIFFERENT = 8  # prompts that have to differ before what they all end with is no content
 
 
 @dataclass
@@ -40,7 +41,13 @@ class Totals:
     other: str = ""
     split: str = ""
     vocabulary: int = 0
-    opening: tuple[int, ...] | None = None  # the tokens that stand before every answer
+    opening: tuple[int, ...] | None = None  # the tokens that stand before every answer seen so far
+    prompts: set[int] = field(default_factory=set)  # fingerprints of the first different prompts
+
+    @property
+    def frame(self) -> tuple[int, ...]:
+        """What the format puts before answers; nothing while that may be the end of one question asked many times."""
+        return self.opening if self.opening is not None and len(self.prompts) >= DIFFERENT else ()
 
     def add(self, batch: TokenBatch, rows: list[Row], vocabulary: Vocabulary | None) -> None:
         numbers = self.numbers
@@ -99,6 +106,8 @@ class Totals:
                     self.prompt_loss += loss
 
     def _remember_opening(self, row: Row) -> None:
+        if len(self.prompts) < DIFFERENT:
+            self.prompts.add(hash(tuple(row.ids[row.first : row.boundary])))
         before = tuple(row.ids[max(row.first, row.boundary - MAX_SUFFIX) : row.boundary])
         if self.opening is None:
             self.opening = before
@@ -197,6 +206,7 @@ class Totals:
             other=self.other[:MAX_PIECE],
             split_markers=numbers["split_markers"],
             split=self.split,
+            opening=self.frame,
             where=self.where,
             **{name: numbers[name] for name in plain},
         )

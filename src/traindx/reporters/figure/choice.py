@@ -9,10 +9,17 @@ from dataclasses import dataclass
 from traindx.diagnosis import Observation
 from traindx.run import Floats, Run, Series
 from traindx.signals import Settings, Signals
+from traindx.signals.choose import usable
 
 MAX_LAYERS = 4
 COLORS = 10  # how many a palette has; a panel's colours are places in it
 TRAIN, VALIDATION, RATE, NORM = range(4)
+# What an optimisation of a policy or of preferences is watched by, in this order, beside its reward
+OF_POLICIES = {
+    "reward_spread": "spread of rewards", "margin": "margin", "length": "length", "entropy": "entropy",
+    "kl": "KL", "clip_fraction": "clip fraction", "ratio": "ratio", "explained_variance": "explained variance",
+}  # fmt: skip
+MAX_OF_A_KIND = 4
 OBJECTIVE_KINDS = ("loss", "perplexity", "error", "likelihood")
 
 
@@ -55,11 +62,22 @@ def panels_of(run: Run, settings: Settings) -> list[Panel]:
         alike = [series for series in scores if series.meaning.kind == kind]
         if alike:
             panels.append(Panel(kind, tuple(alike), colors_of(alike)))
+    if signals.kind == "rl" or signals.paired:
+        panels += _of_policies(run)
     if signals.lr is not None and len(signals.lr):
         panels.append(Panel("learning rate", (signals.lr,), (RATE,)))
     norms = distinct([signals.grad_norm]) or signals.layer_grad_norms[:MAX_LAYERS]
     if norms:
         panels.append(Panel("gradient norm", tuple(norms), (NORM, *range(4, COLORS))[: len(norms)]))
+    return panels
+
+
+def _of_policies(run: Run) -> list[Panel]:
+    panels = []
+    for kind, title in OF_POLICIES.items():
+        mine = distinct([one for one in usable(run, kind) if one.meaning.split in ("", "train")])[:MAX_OF_A_KIND]
+        if mine:
+            panels.append(Panel(title, tuple(mine), colors_of(mine)))
     return panels
 
 

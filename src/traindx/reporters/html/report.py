@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from traindx.diagnosis import Diagnosis
+from traindx.reporters.html.answers import answers
 from traindx.reporters.html.background import confidence, issue, readings_section, sections, setup
 from traindx.reporters.html.document import SCRIPTS, asset, document, style
 from traindx.reporters.html.evidence import curves, heats, symptoms_table
@@ -75,6 +76,7 @@ def run_section(
         ("Trials", "trials", inner(*sections(extras.trials, f"{run_id}-trial")) if extras.trials else None),
         ("Curves", "curves", curves(plots, diagnosis)),
         ("Batch", "batch", batches(diagnosis.batches)),
+        ("Answers", "answers", answers(diagnosis.answers)),
         ("Layers", "layers", heats(plots)),
         ("Comparison", "more", inner(*sections(extras.sections, f"{run_id}-more")) if extras.sections else None),
         ("Evidence", "evidence", symptoms_table(diagnosis)),
