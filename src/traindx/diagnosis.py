@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # the help of the command line loads no schema
-    from traindx.measurements import RewardedAnswers, TokenSamples
+    from traindx.measurements import RewardedAnswers, ShownSamples, TokenSamples
 
 SCHEMA = "traindx.diagnosis/1"
 ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was reported
@@ -210,12 +210,14 @@ class Diagnosis:
     asked: tuple[tuple[str, str], ...] = ()  # questions of an interview and their answers
     batches: tuple[TokenSamples, ...] = ()  # of a language model: what its loss saw first, and its evaluation
     answers: tuple[RewardedAnswers, ...] = ()  # of a policy: what it wrote first and last, and what that earned
+    samples: tuple[ShownSamples, ...] = ()  # the worst of a training batch and some at random, by loss
 
     def present(self) -> tuple[Observation, ...]:
         return tuple(symptom for symptom in self.symptoms if symptom.state == "present")
 
     def to_json(self, *, texts: bool = False) -> dict[str, Any]:
-        """`texts`: with the tokens of the user's data. Without, only their classes: what is kept, pushed or posted."""
+        """`texts`: with what the user's data holds. Without, classes and losses only: what is kept or posted."""
+        from traindx.shown_samples import to_json as samples_to_json
         from traindx.token_samples import answers_to_json
         from traindx.token_samples import to_json as batch_to_json
 
@@ -231,6 +233,7 @@ class Diagnosis:
             "asked": [{"question": question, "answer": answer} for question, answer in self.asked],
             "batches": [batch_to_json(batch, texts) for batch in self.batches],
             "answers": [answers_to_json(one, texts) for one in self.answers],
+            "samples": [samples_to_json(one, texts) for one in self.samples],
         }  # fmt: skip
 
     def _repr_html_(self) -> str:
@@ -243,6 +246,7 @@ class Diagnosis:
     def from_json(cls, data: Mapping[str, Any]) -> Diagnosis:
         if data.get("schema") != SCHEMA:
             raise ValueError(f"schema is {data.get('schema')!r}, expected {SCHEMA!r}")
+        from traindx.shown_samples import from_json as samples_from_json
         from traindx.token_samples import answers_from_json
         from traindx.token_samples import from_json as batch_from_json
 
@@ -265,6 +269,7 @@ class Diagnosis:
             asked=tuple((one["question"], one["answer"]) for one in data.get("asked", ())),
             batches=tuple(batch_from_json(batch) for batch in data.get("batches", ())),
             answers=tuple(answers_from_json(one) for one in data.get("answers", ())),
+            samples=tuple(samples_from_json(one) for one in data.get("samples", ())),
         )  # fmt: skip
 
 

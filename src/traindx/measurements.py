@@ -1364,6 +1364,37 @@ class BackwardPasses(Measurement, frozen=True, kw_only=True):
     optimizer: str  # its class
 
 
+# --- single samples ---------------------------------------------------------------------------------------------------
+
+
+class ShownSample(NamedTuple):
+    """One sample of a batch, with what the model made of it."""
+
+    row: int  # of the batch
+    worst: bool  # among the highest losses of the batch; False: picked at random
+    loss: float | None  # of this sample, without weights of classes; None where it is not finite
+    label: tuple[float | None, ...]  # the class, or a few numbers; empty where they are many
+    prediction: tuple[float | None, ...]  # the likeliest class, the probabilities of yes, or the numbers
+    probability: float | None  # that the model gives the label's class
+    range: tuple[float | None, ...]  # smallest, mean and largest number that goes in; empty in a private recording
+    numbers: tuple[float | None, ...]  # the first of them; empty for pictures and in a private recording
+    size: tuple[int, ...]  # height, width and channels of the picture; empty without one
+    picture: str  # its bytes in base64, dark for the smallest and bright for the largest; empty where private
+
+
+class ShownSamples(Measurement, frozen=True, kw_only=True):
+    """A few samples of one training batch: the worst and some picked at random. `where` is the line of the loss."""
+
+    seen: int  # updates before that batch
+    criterion: str
+    labels: str  # "class", "yes or no" or "number": what they and the predictions are
+    rows: int  # samples of the batch
+    looked_at: int  # of those
+    shape: tuple[int, ...]  # of one sample as the model is given it; empty where that was not seen
+    samples: tuple[ShownSample, ...]
+    private: bool = False  # inputs, and labels that are numbers, are left out
+
+
 # --- language models: what the loss sees ------------------------------------------------------------------------------
 
 

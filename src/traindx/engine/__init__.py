@@ -22,6 +22,7 @@ from traindx.fixes import fixes
 from traindx.known import matching
 from traindx.lines import line_of
 from traindx.run import Run, Series
+from traindx.shown_samples import samples_of
 from traindx.signals import Settings, Signals
 from traindx.signals.disguise import unmasked
 from traindx.symptoms import symptoms
@@ -101,6 +102,7 @@ def diagnose(
         ),
         known_issues=matching(run, observations), figures=figures(signals), batches=batches_of(run.measured),
         answers=answers_of(run.measured),
+        samples=samples_of(run.measured),
     )  # fmt: skip
 
 

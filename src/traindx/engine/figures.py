@@ -20,8 +20,10 @@ PAIR = 2  # values from which on there is a spread
 
 
 def figures(signals: Signals) -> tuple[str, ...]:
-    """One sentence each; what the evidence does not hold is left out."""
-    return (*_data(signals), *_gap(signals), *_norms(signals))
+    """One sentence each; what the evidence does not hold is left out. Where there is room for few of
+    them, the first ones stay."""
+    gap, norms, data = list(_gap(signals)), list(_norms(signals)), list(_data(signals))
+    return (*gap[:1], *norms[:1], *data, *gap[1:], *norms[1:])
 
 
 def _data(signals: Signals) -> Iterator[str]:

@@ -86,9 +86,9 @@ _FULL = {
 }
 # what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
 _BRIEFER: tuple[Mapping[str, int], ...] = (
-    {}, {"figures": 1, "tokens": 3}, {"seen": 2, "figures": 0, "do not": 1, "notes": 2},
-    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"why": 1},
-    {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0},
+    {}, {"tokens": 3}, {"seen": 2, "figures": 2, "do not": 1, "notes": 2},
+    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1}, {"why": 1},
+    {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0}, {"figures": 0},
 )  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
@@ -150,7 +150,8 @@ class _Pages:
             lines += wrap(headline(diagnosis), self.width)
         for section in (
             self.answer(diagnosis), self.also(diagnosis), self.known(diagnosis), self.curves(diagnosis),
-            self.seen(diagnosis), self.tokens(diagnosis), self.alternatives(diagnosis), self.closing(diagnosis),
+            self.seen(diagnosis), self.tokens(diagnosis), self.samples(diagnosis), self.alternatives(diagnosis),
+            self.closing(diagnosis),
         ):  # fmt: skip
             if section:
                 lines += ["", *section]
@@ -232,6 +233,19 @@ class _Pages:
                 batch, samples=samples, lines=self.most["tokens"], color=self.ink.color, width=self.width - 4
             )
             lines += [f"    {line}" for line in shown]
+        return lines
+
+    def samples(self, diagnosis: Diagnosis) -> list[str]:
+        """In the long page only: pictures are in the HTML report."""
+        if not (self.full and diagnosis.samples):
+            return []
+        from traindx.reporters.readouts import heading, line
+
+        lines: list[str] = []
+        for found in diagnosis.samples:
+            lines += [f"  {self.ink(one, 'heading')}" for one in wrap(heading(found), self.width - 2)]
+            for sample in found.samples:
+                lines += hanging("    ", [line(found, sample)], 6, self.width)
         return lines
 
     def _proof(self, diagnosis: Diagnosis) -> list[Observation]:
@@ -368,6 +382,7 @@ class _Pages:
         if self.full and absent:
             lines += hanging("", [", ".join(absent)], 4, self.width)
         lines += self.curves(diagnosis)
+        lines += self.samples(diagnosis)
         ways = [clean(item.how) for item in wanted(diagnosis) if item.how]
         if unknown:
             need = f"{amount(len(unknown), 'check')} {'needs' if len(unknown) == 1 else 'need'} more data"

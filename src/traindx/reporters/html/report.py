@@ -14,6 +14,7 @@ from traindx.reporters.html.extras import Extras
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.plots import Plots, plots_of, plots_of_curves
 from traindx.reporters.html.reliability import measured
+from traindx.reporters.html.samples import samples
 from traindx.reporters.html.tokens import batches
 from traindx.reporters.html.verdict import causes, hero, known
 from traindx.reporters.wording import VERDICT_WORD, amount, folder_of, leading, length_of, percent, run_name, title_of
@@ -77,6 +78,7 @@ def run_section(
         ("Curves", "curves", curves(plots, diagnosis)),
         ("Batch", "batch", batches(diagnosis.batches)),
         ("Answers", "answers", answers(diagnosis.answers)),
+        ("Samples", "samples", samples(diagnosis.samples)),
         ("Layers", "layers", heats(plots)),
         ("Comparison", "more", inner(*sections(extras.sections, f"{run_id}-more")) if extras.sections else None),
         ("Evidence", "evidence", symptoms_table(diagnosis)),
