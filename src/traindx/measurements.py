@@ -624,6 +624,14 @@ class CallsAlike(NamedTuple):
     both: int  # of them that were trained on and stand in the table
 
 
+class SameData(Measurement, frozen=True, kw_only=True):
+    """Data that are named after an evaluation, when one runs, and hold the same samples as those that are trained on.
+    `where` is the name."""
+
+    trained: str  # the name of the training data, or the training loader
+    held: str
+
+
 class EvaluatedRows(Measurement, frozen=True, kw_only=True):
     """Rows of one evaluation that are, byte for byte, among the training rows seen. `where` is what they were read
     from: the model's class, a loader or a dataset."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from traindx.diagnosis import Observation
-from traindx.measurements import CallsAlike, EvaluatedRows, FirstBatches, Measured, TextOverlap
+from traindx.measurements import CallsAlike, EvaluatedRows, FirstBatches, Measured, SameData, TextOverlap
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -48,6 +48,10 @@ SURE, PERHAPS_MEANT = 0.95, 0.8  # clarity: of a set partly trained on, and of o
 def judge(measured: Measured) -> Observation | None:
     """The first evaluation with a leak counts, else the first that rules one out."""
     clean: Observation | None = None
+    same = measured.last(SameData)
+    if same is not None:
+        trained = same.trained if same.trained.startswith("the ") else f"`{same.trained}`"
+        return seen(ID, True, f"`{same.held}` holds the same samples as {trained}: nothing is held out.", at=same)
     for look in measured.all(EvaluatedRows):
         if look.later and (clean is not None or not _also_before(look)):
             continue
@@ -256,6 +260,11 @@ ruled out where a leak would have shown five training rows and none is there, or
 is. Tokens are also compared by runs of 13: at least half of those that training samples do not share among themselves
 are found in training samples.
 
+What is named after an evaluation where one runs (`val_loader`, `X_test`, `self.valid_data`, `data["val"]`) is compared
+with what is trained on and with what is named after the training: the same object, or equal numbers from all over it
+with the same shape. Short and ordered numbers, such as grids and sorted labels, are left alone, as are loaders with a
+sampler of their own.
+
 At the end the last evaluation that was seen is compared with what was trained on after it, too; rows that are trained
 on only after their evaluation, as those of folds and streams, do not count. Samples of at most four different numbers
 (black and white) are equal by chance: where training rows repeat each other at least half as often as evaluated rows
@@ -319,6 +328,11 @@ anew at every start. """,
         Case("texts from one template", "absent", measured=(_texts(900, 880),)),
         Case("copies in a set that repeats itself", "present", measured=(_texts(900, 880, copied=40),)),
         Case("other texts", "absent", measured=(_texts(20, 15),)),
+        Case(
+            "what is named after the validation is the training data",
+            "present",
+            measured=(SameData(trained="train_data", held="val_data"), _look((1, 900, 900, 0, 0))),
+        ),
         Case("a log alone", "unknown"),
     ),
 )

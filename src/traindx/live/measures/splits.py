@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from inspect import CO_OPTIMIZED
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import torch
 
@@ -27,6 +27,10 @@ TRAINED_WORDS = frozenset(("train", "training", "trn", "tr"))
 HELD_WORDS = frozenset(("val", "valid", "validation", "test", "testing", "dev", "eval", "heldout", "holdout"))
 TRAINED_NAME = re.compile(r"train|(^|_)trn?(_|$)|^[a-z]trn?$", re.IGNORECASE)
 HELD_NAME = re.compile(r"val|test|dev|held|hold|(^|_)va(_|$)|^[a-z](va|te)$", re.IGNORECASE)
+_KIND = r"(s|set|sets|data|dataset|datasets|loader|loaders|dl|ds|iter|gen|x|y)?"
+_TRAINED_PART = re.compile(rf"(^|_)[xy]?(train|training|trn|tr){_KIND}(_|\d|$)")
+_HELD_PART = re.compile(rf"(^|_)[xy]?(val|valid|validation|va|test|tst|te|dev|held_?out|hold_?out|eval){_KIND}(_|\d|$)")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 MAX_FRAMES = 12  # of the user's functions that are looked at
 MAX_VARIABLES = 200  # of each
 MAX_PLAIN = 3  # of one part only, before nothing is looked for any more
@@ -68,16 +72,17 @@ class Splits:
         return [value for value, of_training in found if not (parted and of_training)]
 
 
-def _frames() -> list[FrameType]:
-    frames: list[FrameType] = []
+def frames() -> list[FrameType]:
+    """The user's functions that are running, the innermost first."""
+    found: list[FrameType] = []
     frame = user_frame()
-    while frame is not None and len(frames) < MAX_FRAMES:
-        frames.append(frame)
+    while frame is not None and len(found) < MAX_FRAMES:
+        found.append(frame)
         frame = outer(frame)
-    return frames
+    return found
 
 
-def _variables(frame: FrameType) -> list[tuple[str, Any]]:
+def variables(frame: FrameType) -> list[tuple[str, Any]]:
     """The variables of a function that is running. Before Python 3.13 asking for them leaves a second reference to each
     in the frame, which would keep what the user lets go of, a whole graph for one, until the function ends."""
     kept = frame.f_locals
@@ -87,13 +92,20 @@ def _variables(frame: FrameType) -> list[tuple[str, Any]]:
     return found
 
 
+def part_of_name(name: str) -> Literal["train", "held"] | None:
+    """Which part of the data a variable is named after, in whole words; None where it names both or none."""
+    words = _CAMEL.sub("_", name).lower()
+    trained, held = _TRAINED_PART.search(words), _HELD_PART.search(words)
+    return None if (trained is None) == (held is None) else "train" if trained else "held"
+
+
 def _by_word() -> bool | None:
     """The innermost function with a word for a part of the data says which; None without one. Words of a whole module
     may be left from anything."""
-    for frame in _frames():
+    for frame in frames():
         if frame.f_code.co_name == "<module>":
             continue
-        for _, value in _variables(frame):
+        for _, value in variables(frame):
             word = value.lower() if type(value) is str and len(value) <= 10 else ""
             if word in TRAINED_WORDS or word in HELD_WORDS:
                 return word in TRAINED_WORDS
@@ -104,8 +116,8 @@ def _by_name(target: torch.Tensor) -> bool:
     """Whether the targets lie in a tensor that is named after the training and in none that is named after something
     else."""
     trained = False
-    for frame in _frames():
-        for name, value in _variables(frame):
+    for frame in frames():
+        for name, value in variables(frame):
             if type(value) is torch.Tensor and _lies_in(target, value):
                 if HELD_NAME.search(name):
                     return False
