@@ -23,13 +23,12 @@ OFFSET = Threshold(
     strong=8.0,
 )
 ONE_SIGN = Threshold(0.9, "of the looks", "every action is pushed the same way, whatever it earned")
-
 CROSSED = Threshold(0.9, "of the looks", "the mean of each place over the prompts is zero to the last digit: no chance")
 
 
 def judge(measured: Measured) -> Observation | None:
     groups = measured.last(RewardGroups)
-    if groups is not None and LOOKS.reached(groups.looks) and CROSSED.reached(groups.crossed / groups.looks):
+    if groups is not None and MIN_LOOKS.reached(groups.looks) and CROSSED.reached(groups.crossed / groups.looks):
         return seen(
             ID, True, f"Advantages have mean zero over the prompts, at each place of their groups of {groups.size}, "
                       f"and not within a prompt: they are normalised over the wrong axis.", at=groups,

@@ -89,9 +89,9 @@ def _against_evaluation(measured: Measured, special: SpecialTokens) -> Observati
 
 def _marker(special: SpecialTokens) -> str:
     """What stands before most answers; '' where that does not show."""
-    if MOST.reached(special.own_markers / special.samples):
+    if MOST_SAMPLES.reached(special.own_markers / special.samples):
         return "the tokenizer's own template"
-    return repr(special.other) if MOST.reached(special.other_markers / special.samples) else ""
+    return repr(special.other) if MOST_SAMPLES.reached(special.other_markers / special.samples) else ""
 
 
 def _asked(compared: int, opened: int) -> GenerationCalls:
