@@ -24,6 +24,7 @@ _PLAIN_SCORES = frozenset(
 _HALF_SCORES = frozenset(
     {"precision", "recall", "prec", "rec", "sensitivity", "specificity"}
 )  # one is bought with the other
+_WHOLE_LOSS = frozenset({"total", "overall"})
 _WHOLE_REWARD = frozenset(
     "reward rewards rew return returns mean avg average total episode episodes ep episodic history rollout train eval "
     "test charts env".split()
@@ -197,11 +198,12 @@ def first_group(series: Sequence[Series]) -> Series | None:
     return min(series, key=lambda one: (-len(one), one.meaning.part), default=None)
 
 
-def _preference(series: Series, splits: Sequence[str], scale: str) -> tuple[int, int, int, int, int]:
+def _preference(series: Series, splits: Sequence[str], scale: str) -> tuple[int, int, int, int, int, int]:
     enough = int(len(series) >= 5)
+    total = int(bool(set(tokens_of(series.name)) & _WHOLE_LOSS))
     stated = -splits.index(series.meaning.split)
     wanted = int(series.meaning.scale == scale)
-    return (enough, wanted, stated if len(series) >= 3 else -9, len(series), -len(series.name))
+    return (enough, wanted, stated if len(series) >= 3 else -9, total, len(series), -len(series.name))
 
 
 def _together(run: Run, losses: list[Series], splits: Sequence[str]) -> Series:

@@ -15,6 +15,7 @@ from traindx.signals.curve import Curve
 from traindx.signals.stats import rolling_median
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, then
+from traindx.thresholds import Threshold
 
 ID = "loss-spike"
 MIN_POINTS = 5
@@ -27,8 +28,12 @@ TAIL = 2.0  # times the run's own usual tail
 OTHER_RISES = 1.1  # in a handful of values: times the next largest rise, which otherwise is just as much a spike
 BEYOND = 1.5  # times the highest jump that chance brings in a run of this length
 MANY_JUMPS = 500
-FEW_SPIKES = 2  # spikes that validation did not notice are worth
-PASSING = 0.3  # a line,
+FEW_SPIKES = 2  # spikes that did no harm are worth a note;
+RARE = Threshold(
+    0.002, "spikes a value", "one in 500: 0 of 27 surely sick open logs have recovered spikes this rare and end at "
+    "their best", side="below",
+)  # fmt: skip
+ENDS_AT_BEST = 3.0  # times the uncertainty of a level
 SMALL = 0.35  # of the whole descent, and nothing at all below this where
 WENT_ON = 0.3  # of it was made after the jump
 AFTER = 3  # values that must stay low for a recovery, in short runs and between bins: the fewest that have a median
@@ -82,14 +87,27 @@ def detect(signals: Signals) -> Observation:
             f"{curve.at(worst.step)}{back}: {percent(size)} of the whole descent, of which much was still to come.",
             noted=True,
         )  # fmt: skip
+    since = better.name if better is not None else curve.name if _best_since(curve, spikes[-1]) else ""
+    if not lasting and since and (len(spikes) <= FEW_SPIKES or RARE.reached(len(spikes) / len(curve))):
+        return Observation(
+            ID, "absent", f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at "
+            f"{curve.at(worst.step)}{back}{several}; {since} reached its best later.",
+            noted=True,
+        )  # fmt: skip
     clear = 1.0 if lasting else clarity(size, OF_RANGE, 1.0)
-    if better is not None and len(spikes) <= FEW_SPIKES:
-        clear, back = min(clear, PASSING), f"{back}; {better.name} reached its best later"
     return Observation(
         ID, "present",
         f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at {curve.at(worst.step)}{back}{several}.",
         (spikes[0].step, spikes[-1].step), curve.name, clear,
     )  # fmt: skip
+
+
+def _best_since(curve: Curve, last: Spike) -> bool:
+    """Whether the loss fell to its best since the last of them, and ends there."""
+    if last.back is None or curve.best_at <= last.back or curve.rise > ENDS_AT_BEST * curve.level_noise:
+        return False
+    before = curve.y[curve.x < last.step]
+    return len(before) >= AFTER and curve.best < float(np.median(before[-max(AFTER, len(before) // 10) :]))
 
 
 def _on_the_way_down(curve: Curve, worst: Spike, spikes: list[Spike], size: float) -> bool:

@@ -11,6 +11,7 @@ from traindx.diagnosis import Observation
 from traindx.measurements import LoadedWeights, Measured, OptimizerGradients, SilentParameters, UnheldParameters
 from traindx.signals import Signals
 from traindx.signals.inside import layers, level, printed_step
+from traindx.signals.progress import MOVED
 from traindx.symptoms import parameters_not_optimized
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.learning import listed, pretrained, since
@@ -137,6 +138,13 @@ def _why(look: SilentParameters, loaded: bool) -> str:
 
 def detect(signals: Signals) -> Observation:
     reported = said(ID, signals.run, _MESSAGE)
+    course = signals.progress
+    if reported is not None and course is not None and course.moved and MOVED.reached(course.share):
+        return Observation(
+            ID, "absent", f"{reported.evidence} But {course.curve.name} went from "
+            f"{num(course.curve.logged(course.curve.initial))} to {num(course.curve.logged(course.curve.best))}.",
+            noted=True,
+        )  # fmt: skip
     if reported is not None:
         return reported
     series = [one for one in layers(signals.run, "grad_norm") if len(one) >= MIN_POINTS]

@@ -194,7 +194,7 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
 
 def _another_moves(scores: list[Series]) -> bool:
     """Where one score changes from evaluation to evaluation, another that never does was not computed."""
-    evaluated = [one for one in scores if one.meaning.split in ("val", "test")]
+    evaluated = [one for one in scores if one.meaning.split in ("val", "test")] or scores
     return any(len(np.unique(one.values[np.isfinite(one.values)])) > len(one) // 2 for one in evaluated)
 
 
