@@ -55,7 +55,7 @@ _SCORE = frozenset(
     "acc accuracy acc1 acc5 top1 top5 f1 fscore precision recall prec rec map map50 map75 map95 map5095 ap ap50 ap75 "
     "aps apm apl ar auc auroc auprc roc dice iou miou jaccard bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel "
     "rougelsum "
-    "chrf meteor r2 mcc kappa psnr ssim em exact hella hellaswag hit hits ndcg mrr success winrate score pearson "
+    "chrf meteor r2 mcc kappa psnr ssim em exact hella hellaswag hit hits ndcg mrr success winrate win score pearson "
     "spearman cider spice correct sensitivity specificity hmean fitness pck accu bertscore iu miu fb1".split()
 )
 _ERROR = frozenset(
@@ -416,10 +416,15 @@ def _score_or_error(
     if bag & {"err", "error"} and bag & {"top1", "top5", "top", "class"}:
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
     reconstructed = "rec" in bag and bag & {"gan", "adv", "kl", "l1", "l2", "cycle"}  # not a recall
-    if not reconstructed and (
-        bag & _SCORE
-        or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1])
-        or "accuracy" in bare
+    windowed = "win" in bag and bag & {"length", "size", "len", "hop"}  # of a spectrum
+    if (
+        not reconstructed
+        and not windowed
+        and (
+            bag & _SCORE
+            or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1])
+            or "accuracy" in bare
+        )
     ):
         return Meaning("score", split, "max", part, stat=stat, scale=scale)
     if _errs(words, bag) or bare.endswith("error"):

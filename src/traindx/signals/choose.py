@@ -181,6 +181,7 @@ def held_out_scores(run: Run) -> list[Series]:
 
 def best_reward(run: Run) -> Series | None:
     rewards = usable(run, "reward")
+    rewards = [series for series in rewards if len(np.unique(series.values)) > 1] or rewards
 
     def key(series: Series) -> tuple[int, int, int, int, int]:
         words = set(tokens_of(series.name))

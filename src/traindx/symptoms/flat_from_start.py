@@ -8,6 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
 from traindx.run import Fact
 from traindx.signals import Signals
+from traindx.signals.choose import usable
 from traindx.signals.curve import MAX_BINS, Curve
 from traindx.signals.progress import MOVED, SLIGHT_TREND, Progress
 from traindx.signals.rates import warms_up_at_first
@@ -34,6 +35,8 @@ _FROM_ZERO = frozenset("map map50 map75 map95 ap ap50 ap75 aps apm apl ar bleu b
                        "rougel "
                        "rougelsum chrf meteor cider spice em exact mrr ndcg hmean".split())  # fmt: skip
 _RATES = frozenset({"wer", "cer", "per", "ter"})
+PART_FELL = 0.15  # of the first value of another loss
+_WHOLE = frozenset("loss losses train training total overall avg average mean batch epoch step running global".split())
 LEVELS = 5.0  # times the uncertainty of a level: what was gained beyond this is no noise
 MIN_POINTS = 5
 RL_START = 0.05  # of the run, in which a mean of few episodes may move
@@ -197,7 +200,20 @@ def _improved_elsewhere(signals: Signals) -> str:
     train = signals.train
     if train is not None and len(train) >= MIN_POINTS and _first_epoch(train):
         return f"{train.name}, from {num(float(train.y[0]))},"
+    part = _part_that_fell(signals)
+    if part:
+        return part
     return next((said for one in (signals.score, signals.train_score) if (said := _rose(signals, one))), "")
+
+
+def _part_that_fell(signals: Signals) -> str:
+    """Where no loss is called that of the whole: another of the losses, which learning made fall."""
+    train = signals.train
+    if train is None or set(tokens_of(train.name)) <= _WHOLE:
+        return ""
+    others = [Curve(one) for one in usable(signals.run, "loss") if one.meaning.split in ("", "train")]
+    courses = [Progress(one) for one in others if one.name != train.name and len(one) == len(train)]
+    return next((one.curve.name for one in courses if one.moved and one.share > PART_FELL), "")
 
 
 def _rose(signals: Signals, score: Curve | None) -> str:

@@ -133,7 +133,16 @@ def flat_row(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> tuple[
         ):
             for index, item in enumerate(value):
                 numbers[name if len(value) == 1 else f"{name}/{index}"] = _as_float(item)
+        elif isinstance(value, list) and _are_parts(value) and depth < 8:  # players, heads, data sets
+            for index, item in enumerate(value):
+                inner_numbers, inner_words = flat_row(item, f"{name}/{index}/", depth + 1)
+                numbers.update(inner_numbers)
+                words.update(inner_words)
     return numbers, words
+
+
+def _are_parts(value: list[Any]) -> bool:
+    return 0 < len(value) <= _MAX_LIST and all(isinstance(item, Mapping) for item in value)
 
 
 def _as_float(value: float) -> float:
