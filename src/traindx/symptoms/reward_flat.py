@@ -21,6 +21,12 @@ def detect(signals: Signals) -> Observation:
     if signals.kind != "rl" or curve is None:
         return Observation(ID, "unknown", NOT_RL)
     first, now = num(curve.logged(curve.initial)), num(curve.logged(curve.now))
+    score = signals.score
+    if np.ptp(curve.y) == 0 and score is not None and signals.main is score and np.ptp(score.y) > 0:
+        return Observation(
+            ID, "absent", f"{curve.name} is {now} in all {len(curve)} rows, as the returns of games against oneself "
+            f"are; {score.name} moves.",
+        )  # fmt: skip
     if len(curve) >= EQUAL and np.ptp(curve.y) == 0:
         return Observation(ID, "present", f"{curve.name} is {now} in all {len(curve)} rows.", span(curve.series),
                            curve.name, CONSTANT)  # fmt: skip
@@ -68,6 +74,8 @@ text, a learning rate that is too small, or an update that does nothing.
              lambda: {"ep_rew_mean": [0.016] * 12, "ep_len_mean": [2530.0] * 12}),
         Case("noise without a trend", "present",
              lambda: {"reward": flat(200, 0.4, 0.3, 3), "reward_std": flat(200, 0.3, 0.1)}),
+        Case("a game against oneself", "absent",
+             lambda: {"return_mean": flat(60, 0.0), "win_rate": ramp(60, 0.4, 0.7, 0.05)}),
         Case("it rises", "absent", lambda: {"reward": ramp(100, 0.2, 0.6, 0.1), "reward_std": flat(100, 0.3, 0.1)}),
         Case("ten values", "unknown", lambda: {"reward": flat(10, 0.4, 0.3), "reward_std": flat(10, 0.3, 0.1)}),
         Case("no reward", "unknown", lambda: {"loss": flat(100, 2.0)}),
