@@ -92,16 +92,18 @@ def press(browser: Any, selector: str) -> None:
     browser.execute_script("document.querySelector(arguments[0]).click()", selector)
 
 
-def test_the_table_sorts_filters_and_passes_axe(browser: Any, server: Server, serious: Callable[[], list[str]]) -> None:
+def test_the_table_sorts_filters_and_passes_axe(
+    browser: Any, server: Server, findings: Callable[[], list[str]]
+) -> None:
     browser.get(address_of(server))
     assert "sick" in rows(browser)[0]
     assert "unhealthy" in rows(browser)[0]
     assert len(rows(browser)) == 2 + len(HOSTILE)
-    assert serious() == []
+    assert findings() == []
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     )
-    assert serious() == []
+    assert findings() == []
     search(browser, "healthy/")
     assert len(rows(browser)) == 1
     search(browser, "")
@@ -132,14 +134,14 @@ def test_hostile_names_are_inert_everywhere(browser: Any, server: Server) -> Non
     assert browser.find_element("css selector", "canvas").is_displayed()
 
 
-def test_comparing_from_the_table(browser: Any, server: Server, serious: Callable[[], list[str]]) -> None:
+def test_comparing_from_the_table(browser: Any, server: Server, findings: Callable[[], list[str]]) -> None:
     browser.get(address_of(server))
     for name in ("sick/metrics.jsonl", "healthy/metrics.jsonl"):
         press(browser, f"[aria-label='compare {name}']")
     press(browser, "[data-compare]")
     until(lambda: "compare?" in browser.current_url)
     assert browser.find_element("css selector", "main h1").text == "Yes, it helped"
-    assert serious() == []
+    assert findings() == []
 
 
 def test_a_training_in_progress_keeps_the_page_up_to_date(browser: Any, server: Server, runs: Path) -> None:
