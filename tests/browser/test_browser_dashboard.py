@@ -118,6 +118,27 @@ def test_the_table_sorts_filters_and_passes_axe(
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
 
 
+def test_what_is_chosen_survives_a_reload_and_the_way_back(browser: Any, server: Server) -> None:
+    browser.get(address_of(server))
+    press(browser, "[data-sort=loss]")
+    press(browser, "[data-sort=loss]")
+    press(browser, "[data-verdict=unhealthy]")
+    search(browser, "sick")
+    assert "filter=sick&only=unhealthy&sort=-loss" in browser.current_url
+    browser.refresh()
+    assert len(rows(browser)) == 1
+    assert browser.find_element("css selector", "[data-filter]").get_attribute("value") == "sick"
+    assert browser.find_element("css selector", "[data-verdict=unhealthy]").get_attribute("aria-pressed") == "true"
+    browser.find_element("css selector", ".runs a").click()
+    until(lambda: "/run/" in browser.current_url)
+    opened = browser.current_url
+    browser.refresh()
+    assert browser.current_url == opened
+    browser.back()
+    until(lambda: "sort=-loss" in browser.current_url)
+    until(lambda: len(rows(browser)) == 1)
+
+
 def test_hostile_names_are_inert_everywhere(browser: Any, server: Server) -> None:
     browser.get(address_of(server))
     links = [row["id"] for row in server.dashboard.shelf.rows()]

@@ -76,7 +76,8 @@ def test_several_runs_come_worst_first(tmp_path: Path) -> None:
 
 def test_a_healthy_page_says_it_once_and_then_what_the_run_reached() -> None:
     text = reporters()["html"].render([samples.healthy()], color=False, width=100)
-    top = text[text.index("<header class") : text.index("</header>", text.index("<header class"))]
+    start = text.index('class="card hero')
+    top = text[start : text.index("</header>", start)]
     assert top.count("No problem found") == 1
     assert "best" in top
     assert re.search(r"Confidence \d+ %\. \d+ checks? passed, \d+ could not run\.", text)
