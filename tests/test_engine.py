@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
 from traindx.engine.rank import rank
 from traindx.errors import TraindxError
-from traindx.run import Event, Fact
+from traindx.run import PROBES, Event, Fact, Run
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
@@ -293,3 +294,16 @@ def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
     page = diagnose(run_of({"ep_rew_mean": then(ramp(60, 12, 215), flat(300, 215, 0.5))}))
     assert page.verdict != "healthy"
     assert "sanity" not in " ".join([page.next, *(item.how for item in page.missing)])
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"probe.names": "lr-range"}, "found no learning rate to suggest"),
+        ({"probe.names": "lr-range", "probe.lr": 0.1}, "found nothing wrong"),
+        ({"probe.names": "sanity"}, "found nothing wrong"),
+    ],
+)
+def test_a_sweep_without_a_rate_is_not_called_nothing_wrong(config: dict[str, Any], said: str) -> None:
+    named = {PROBES if name == "probe.names" else name: value for name, value in config.items()}
+    assert said in diagnose(Run("train.py", "probe", config=named)).next

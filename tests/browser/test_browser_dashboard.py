@@ -92,16 +92,18 @@ def press(browser: Any, selector: str) -> None:
     browser.execute_script("document.querySelector(arguments[0]).click()", selector)
 
 
-def test_the_table_sorts_filters_and_passes_axe(browser: Any, server: Server, serious: Callable[[], list[str]]) -> None:
+def test_the_table_sorts_filters_and_passes_axe(
+    browser: Any, server: Server, findings: Callable[[], list[str]]
+) -> None:
     browser.get(address_of(server))
     assert "sick" in rows(browser)[0]
     assert "unhealthy" in rows(browser)[0]
     assert len(rows(browser)) == 2 + len(HOSTILE)
-    assert serious() == []
+    assert findings() == []
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     )
-    assert serious() == []
+    assert findings() == []
     search(browser, "healthy/")
     assert len(rows(browser)) == 1
     search(browser, "")
@@ -114,6 +116,27 @@ def test_the_table_sorts_filters_and_passes_axe(browser: Any, server: Server, se
         "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
     )
     assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_chosen_survives_a_reload_and_the_way_back(browser: Any, server: Server) -> None:
+    browser.get(address_of(server))
+    press(browser, "[data-sort=loss]")
+    press(browser, "[data-sort=loss]")
+    press(browser, "[data-verdict=unhealthy]")
+    search(browser, "sick")
+    assert "filter=sick&only=unhealthy&sort=-loss" in browser.current_url
+    browser.refresh()
+    assert len(rows(browser)) == 1
+    assert browser.find_element("css selector", "[data-filter]").get_attribute("value") == "sick"
+    assert browser.find_element("css selector", "[data-verdict=unhealthy]").get_attribute("aria-pressed") == "true"
+    browser.find_element("css selector", ".runs a").click()
+    until(lambda: "/run/" in browser.current_url)
+    opened = browser.current_url
+    browser.refresh()
+    assert browser.current_url == opened
+    browser.back()
+    until(lambda: "sort=-loss" in browser.current_url)
+    until(lambda: len(rows(browser)) == 1)
 
 
 def test_hostile_names_are_inert_everywhere(browser: Any, server: Server) -> None:
@@ -132,14 +155,14 @@ def test_hostile_names_are_inert_everywhere(browser: Any, server: Server) -> Non
     assert browser.find_element("css selector", "canvas").is_displayed()
 
 
-def test_comparing_from_the_table(browser: Any, server: Server, serious: Callable[[], list[str]]) -> None:
+def test_comparing_from_the_table(browser: Any, server: Server, findings: Callable[[], list[str]]) -> None:
     browser.get(address_of(server))
     for name in ("sick/metrics.jsonl", "healthy/metrics.jsonl"):
         press(browser, f"[aria-label='compare {name}']")
     press(browser, "[data-compare]")
     until(lambda: "compare?" in browser.current_url)
     assert browser.find_element("css selector", "main h1").text == "Yes, it helped"
-    assert serious() == []
+    assert findings() == []
 
 
 def test_a_training_in_progress_keeps_the_page_up_to_date(browser: Any, server: Server, runs: Path) -> None:

@@ -3,6 +3,8 @@ it; and names from a log stay names."""
 
 from __future__ import annotations
 
+import base64
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -105,6 +107,7 @@ def test_it_draws_and_answers_first(browser: Any, report: str, as_file: Callable
     ):
         assert heading in headings
     assert any("Trial of lower-lr" in heading for heading in headings)
+    assert not browser.find_element("css selector", '[id$="-confidence"] .confidence').is_displayed(), "folded at first"
     assert len(browser.find_elements("css selector", ".map[data-title]")) == 2
     assert sum(one.is_displayed() for one in browser.find_elements("css selector", ".map[data-title]")) == 1
 
@@ -169,23 +172,31 @@ def test_the_keyboard_is_enough(browser: Any, report: str, as_file: Callable[[st
     assert "blocks.1.weight" in browser.find_element("css selector", ".tip").text
 
 
-def test_no_serious_finding_light_dark_and_on_a_phone(
-    browser: Any, report: str, as_file: Callable[[str], str], serious: Callable[[], list[str]]
+def test_no_finding_light_dark_and_on_a_phone(
+    browser: Any, report: str, as_file: Callable[[str], str], findings: Callable[[], list[str]]
 ) -> None:
     browser.get(as_file(report))
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    assert serious() == []
+    assert findings() == []
     browser.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
     )
-    assert serious() == []
+    assert findings() == []
     browser.execute_cdp_cmd(
         "Emulation.setDeviceMetricsOverride", {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
     )
-    assert serious() == []
+    assert findings() == []
     assert (
         browser.execute_script("return document.documentElement.scrollWidth") <= 390
     )  # nothing to scroll sideways for
+
+
+def test_it_prints_on_two_or_three_pages(browser: Any, report: str, as_file: Callable[[str], str]) -> None:
+    browser.get(as_file(report))
+    browser.find_element("css selector", ".panel.main canvas")
+    printed = browser.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+    pages = len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(printed["data"])))
+    assert 2 <= pages <= 3
 
 
 def test_it_reads_without_script(browser: Any, report: str, as_file: Callable[[str], str]) -> None:

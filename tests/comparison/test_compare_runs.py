@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from traindx.comparison.settings import tabulate
+from traindx.comparison.summary import Summary
+
 sys.path.insert(0, str(Path(__file__).parent))
 from written import write_run
 
@@ -287,3 +290,12 @@ def test_a_target_that_both_reach_at_once_is_reached_as_soon(tmp_path: Path) -> 
         "2x faster",
         "2x more slowly",
     ]
+
+
+def test_what_a_recorder_measured_is_no_setting() -> None:
+    measured = [{"label_entropy": 2.29, "model_recurrent": False, "cpu_queue": 0.1}, {"label_entropy": 2.30}]
+    runs = [
+        Summary(f"run{place}", "", "recording", 10, "step", {"lr": rate, **more}, "healthy", "", 0.0, (), (), ())
+        for place, (rate, more) in enumerate(zip((0.1, 0.01), measured, strict=True))
+    ]
+    assert tabulate(runs).names == ("lr",)

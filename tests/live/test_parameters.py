@@ -619,3 +619,32 @@ for step in range(6):
 @pytest.mark.parametrize("constant", [True, False])
 def test_one_number_everywhere_without_modules(tmp_path: Path, constant: bool) -> None:
     assert facts_of(BARE.format(constant=constant), tmp_path)["equal-initial-weights"]["present"] is constant
+
+
+TABLE = """
+import torch
+from torch import nn
+torch.manual_seed(0)
+table = {table}
+model = nn.Sequential(table, nn.Linear(64, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(8):
+    optimizer.zero_grad()
+    ids = torch.randint(0, 50, (16, 12))
+    nn.functional.cross_entropy(model(ids), ids[:, 0] % 4).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "large"),
+    [("nn.EmbeddingBag(50, 64)", False), ("nn.Sequential(nn.Linear(12, 64), nn.Linear(64, 64))", True)],
+)
+def test_the_rows_of_a_table_are_no_weights_that_amplify(table: str, large: bool, tmp_path: Path) -> None:
+    script = TABLE.format(table=table)
+    if large:
+        script = script.replace("ids = torch.randint(0, 50, (16, 12))", "ids = torch.randn(16, 12)")
+        script = script.replace("ids[:, 0] % 4", "(ids[:, 0] > 0).long()")
+        script = script.replace("\nmodel =", "\nfor layer in table: nn.init.normal_(layer.weight)\nmodel =")
+    found = facts_of(script, tmp_path)
+    assert found.get("initial-weights-large", {"present": False})["present"] is large

@@ -74,6 +74,16 @@ def test_several_runs_come_worst_first(tmp_path: Path) -> None:
     assert text.count('type="application/json"') == 2
 
 
+def test_a_healthy_page_says_it_once_and_then_what_the_run_reached() -> None:
+    text = reporters()["html"].render([samples.healthy()], color=False, width=100)
+    start = text.index('class="card hero')
+    top = text[start : text.index("</header>", start)]
+    assert top.count("No problem found") == 1
+    assert "best" in top
+    assert re.search(r"Confidence \d+ %\. \d+ checks? passed, \d+ could not run\.", text)
+    assert "% healthy" not in text
+
+
 def test_a_log_without_a_number_gets_no_explanations(tmp_path: Path) -> None:
     empty = tmp_path / "empty.csv"
     empty.write_text("step,train_loss,val_loss\n")

@@ -228,11 +228,28 @@ def test_the_case_book_has_a_page(
     book = CaseBook(tmp_path / "book" / "cases.sqlite")
     book.create()
     case = book.remember(case_of(opened.diagnosis, "diagnose"))
+    page = get("/cases").body.decode()
+    assert f'href="/run/{shelf.rows()[0]["id"]}"' in page, "the case leads to its run"
+    assert f"traindx cases confirm {case.id}</code>" in page
     book.change(case.id, status="confirmed", cause="lr-too-high", note="<script>window.owned=1</script>")
     page = get("/cases").body
     assert b"lr-too-high" in page
     assert b"confirmed" in page
     assert b"<script>window" not in page
+
+
+def test_a_row_has_loss_rate_and_duration_and_keeps_what_is_not_finite(tmp_path: Path) -> None:
+    rows = [f"{step},{'nan' if step > 40 else 2.0 / (step + 1)},0.1,{1000.0 + 2 * step}" for step in range(60)]
+    (tmp_path / "log.csv").write_text("step,train_loss,lr,timestamp\n" + "\n".join(rows) + "\n")
+    shelf = Shelf(tmp_path)
+    shelf.discover()
+    shelf.look_again()
+    (row,) = shelf.rows()
+    assert row["loss"] == {"text": "NaN", "value": None}
+    assert row["lr"] == {"text": "0.1", "value": 0.1}
+    assert row["seconds"]["value"] == pytest.approx(118.0)
+    assert row["spark"][-1] is None
+    assert 1.0 in row["spark"]
 
 
 def test_connections_are_bounded_and_slow_clients_closed(

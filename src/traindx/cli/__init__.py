@@ -109,7 +109,7 @@ def _offer() -> int:
     lines = offers(look_around(Path()))
     if not lines:
         return ask.interview()
-    more = ["  traindx ask        no log at hand: an interview", "  traindx --help     all commands"]
+    more = ["  traindx ask     no log at hand: an interview", "  traindx --help  all commands"]
     print("\n".join(["traindx: why a training fails. Here you can type:", "", *lines, "", *more]))
     return EXIT_OK
 

@@ -61,13 +61,15 @@ def offers(found: Found) -> list[str]:
     if found.logs:
         lines.append(_line(found.logs, "log", "traindx diagnose", "read it"))
     if len(found.logs) + len(found.recordings) > 1:
-        lines.append("  traindx diagnose .        all runs here, the worst first")
-    return lines
+        lines.append(("traindx diagnose .", "all runs here, the worst first"))
+    wide = max((len(command) for command, _ in lines), default=0)
+    return [f"  {command:<{wide}}  {what}" for command, what in lines]
 
 
-def _line(paths: list[Path], noun: str, command: str, what: str) -> str:
+def _line(paths: list[Path], noun: str, command: str, what: str) -> tuple[str, str]:
+    """What to type and what it does."""
     number = f"1 {noun}" if len(paths) == 1 else f"{len(paths)} {noun}s"
-    return f"  {command} {shlex.quote(str(paths[0]))}        {what} ({number} here)"
+    return f"{command} {shlex.quote(str(paths[0]))}", f"{what} ({number} here)"
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -49,6 +49,11 @@ _RESULTS: frozenset[Kind] = frozenset(
 _WEIGHTS = frozenset(
     {"weight", "weights", "coef", "coeff", "lambda", "alpha", "beta", "gamma", "scale", "smoothing", "margin"}
 )
+# what a recorder measured on the way; the settings behind it have names of their own
+_MEASURED = frozenset(
+    {"label_entropy", "multilabel_entropy", "loss_by_one_term", "mse_target_variance", "mse_by_variance",
+     "first_output_std", "first_target_std", "cpu_queue", "model_layers", "model_recurrent", "model_narrowest"}
+)  # fmt: skip
 _NOISE_STARTS = ("recording.", "wandb", "_wandb", "mlflow.", "hydra.", "system.", "slurm", "logged.peak")
 _WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
 _PAIR = re.compile(r"([A-Za-z][A-Za-z_.]*?)=([^,=/\s]+?)(?=$|[,/\s]|[_-][A-Za-z][A-Za-z_.]*=)")
@@ -117,7 +122,7 @@ def _settings(run: Summary) -> dict[str, Value]:
     found: dict[str, Value] = {}
     from_name = _in_name(run)
     for key, value in [*run.config.items(), *from_name.items()]:
-        if value is None or _is_noise(key) or _is_result(key, value):
+        if value is None or key in _MEASURED or _is_noise(key) or _is_result(key, value):
             continue
         found.setdefault(_canonical(key, run.config), _value(value))
     peak = run.config.get("logged.peak_lr")

@@ -19,6 +19,7 @@ from traindx.symptoms.too_short import POINTS
 
 REST = "plateau"  # a training that has converged ends so too
 SHORT = "too-short"
+RATE_PROBE, RATE = "lr-range", "probe.lr"  # the probe and the setting it records where it can suggest a rate
 CUT = "truncated"
 DIED = "run-died"
 
@@ -104,6 +105,8 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
         known = symptoms()
         wrong = any(o.state == "present" and o.id in known and known[o.id].severity == "problem" for o in observations)
         said = "What the probes saw is above" if wrong else "The probes found nothing wrong"
+        if not wrong and RATE_PROBE in str(run.config[PROBES]).split(", ") and RATE not in run.config:
+            said = "The probes name no cause, but found no learning rate to suggest either, which is no good sign"
         return f"{said}. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
         return settle(found[0], signals)

@@ -17,6 +17,7 @@ WINDOW = 5  # sweep steps of the running median, which no pair of spikes moves, 
 FEWEST = 12  # finite steps before a curve says anything
 CERTAIN = 5.0  # standard deviations of the smoothed curve that a descent must reach
 MIN_DESCENT = 1e-4  # of the loss: smaller descents are rounding
+NO_DESCENT = "none of the rates that were tried brings the loss down"
 TURNED = 0.2  # of the descent undone, beyond the noise: the edge has been passed
 AT_EDGE = 0.05  # of the descent undone: still at the edge
 SUSTAINED = 0.4  # decades over which a descent must hold
@@ -59,10 +60,12 @@ def read_curve(rates: Floats, raw: Floats, size: float) -> RateCurve:
         edge = float(rates[-1])
     error = noise / np.sqrt(WINDOW)
     if descent < max(CERTAIN * error, MIN_DESCENT * size):
-        reason = "noise hides any descent" if error > MIN_DESCENT * size else "no rate brings the loss down"
-        sentence = (
-            f"{reason}: the lowest point is {descent:.3g} below the start, the noise of one update is {noise:.2g}"
-        )
+        sentence = NO_DESCENT
+        if error > MIN_DESCENT * size:
+            sentence = (
+                f"noise hides any descent: the lowest point is {descent:.3g} below the start, the noise of one update "
+                f"is {noise:.2g}"
+            )
         return RateCurve(rates, raw, smooth, noise, descent, None, None, edge, sentence)
     waiting = np.flatnonzero(smooth[:low] > -max(BEGUN * descent, 2 * error))
     begin = float(rates[int(waiting[-1]) + 1 if len(waiting) else 0])

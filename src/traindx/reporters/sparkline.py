@@ -25,7 +25,7 @@ def curves_of(diagnosis: Diagnosis) -> list[Curve]:
 def results_of(diagnosis: Diagnosis) -> list[str]:
     """Best and last of what is not drawn, in words."""
     drawn = curves_of(diagnosis)
-    return [caption(curve, diagnosis.run.axis) for curve in diagnosis.curves if curve not in drawn]
+    return [result(curve, diagnosis.run.axis) for curve in diagnosis.curves if curve not in drawn]
 
 
 def is_log(values: Sequence[float]) -> bool:
@@ -70,7 +70,12 @@ def _labels(values: Sequence[float]) -> tuple[str, str] | None:
 
 
 def caption(curve: Curve, unit: str) -> str:
-    """What the curve says in words: its best value with its place, its last one, and what the picture cannot show.
+    """What stands beside the picture of a curve."""
+    return result(curve, unit) + (", log scale" if is_log(curve.values) else "")
+
+
+def result(curve: Curve, unit: str) -> str:
+    """What the curve says in words: its best value with its place, its last one, and what a picture cannot show.
     `unit` is what the run counts; a curve that counts something else says so itself."""
     unit = curve.axis or unit
     finite = [(value, step) for step, value in zip(curve.steps, curve.values, strict=True) if math.isfinite(value)]
@@ -87,7 +92,7 @@ def caption(curve: Curve, unit: str) -> str:
     if not math.isfinite(last):
         first = next(step for step, value in zip(curve.steps, curve.values, strict=True) if not math.isfinite(value))
         sentence += f" ({NOT_FINITE} from {unit} {count(first)})"
-    return sentence + (", log scale" if is_log(curve.values) else "")
+    return sentence
 
 
 def _cells(steps: Sequence[float], values: Sequence[float], columns: int, rows: int) -> list[list[str]]:

@@ -328,7 +328,7 @@ class _Pages:
         lines += [f"{indent}{self.coloured(line, bool(fix.diff))}".rstrip() for line in code[:most]]
         if len(code) > most:
             where = commands.typed(commands.FIX, script=self.script) if fix.diff else f"traindx explain {fix.id}"
-            lines.append(f"{indent}… {len(code) - most} more lines: {where}")
+            lines.append(f"{indent}… {amount(len(code) - most, 'more line')}: {where}")
         if hypothesis.alternatives:
             then = [f"{clean(other.title)} ({other.id})" for other in hypothesis.alternatives[: self.most["or"]]]
             lines += self.labelled("or", ["; ".join(then)] if then else [])

@@ -100,7 +100,7 @@ class Dashboard:
 
     def _cases(self) -> Answer:
         try:
-            return _html(cases_page())
+            return _html(cases_page(self.shelf.identifiers()))
         except TraindxError as error:
             return _html(pages.message("Case book", str(error)), 404)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from math import isfinite, log10
 from typing import Any
+
+import numpy as np
 
 from traindx.comparison.summary import Summary, summary_of
 from traindx.diagnosis import Diagnosis, Verdict
@@ -13,8 +16,10 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.readers.units import Unit, runs_of
 from traindx.reporters.sparkline import is_log
-from traindx.reporters.wording import amount, clean, leading, main_symptom, run_name, title_of
+from traindx.reporters.wording import amount, clean, leading, main_symptom, number, run_name, title_of
 from traindx.run import Run
+from traindx.signals import Signals
+from traindx.signals.speed import step_seconds
 
 SPARK_POINTS = 40
 _ENDS = ("finished", "traceback", "killed", "oom", "early-stop")
@@ -36,7 +41,10 @@ class Card:
     confidence: float
     symptom: str
     ended: bool
-    spark: tuple[float, ...]
+    spark: tuple[float | None, ...]  # None: NaN or Inf
+    loss: float  # the last value of the curve, not a number where there is none
+    lr: float
+    seconds: float
     summary: Summary
 
     def data(self, live: bool, changed: float, folder: str) -> dict[str, Any]:
@@ -45,7 +53,8 @@ class Card:
             "id": self.id, "name": self.name.removeprefix(folder), "verdict": self.verdict, "live": live,
             "changed": changed, "length": self.length,
             "cause": self.cause, "sure": round(self.confidence, 3), "symptom": self.symptom,
-            "spark": [round(y, 3) for y in self.spark],
+            "spark": [None if y is None else round(y, 3) for y in self.spark],
+            "loss": _shown(self.loss), "lr": _shown(self.lr), "seconds": _shown(self.seconds),
             "said": self.headline, "order": attention(self.verdict, live, self.confidence),
         }  # fmt: skip
 
@@ -76,7 +85,8 @@ def card_of(unit: Unit, place: int, run: Run, diagnosis: Diagnosis) -> Card:
         confidence=first.confidence if first is not None else 0.0,
         symptom=main_symptom(diagnosis) if diagnosis.verdict != "healthy" else "",
         ended=any(event.kind in _ENDS for event in run.events), spark=_spark(diagnosis),
-        summary=summary_of(run, diagnosis),
+        loss=diagnosis.curves[0].values[-1] if diagnosis.curves and diagnosis.curves[0].values else math.nan,
+        lr=_rate(run), seconds=_seconds(run), summary=summary_of(run, diagnosis),
     )  # fmt: skip
 
 
@@ -85,16 +95,42 @@ def identifier_of(unit: Unit, place: int, name: str) -> str:
     return hashlib.sha256(f"{unit.label}\0{place}\0{name}".encode("utf-8", "surrogateescape")).hexdigest()[:20]
 
 
-def _spark(diagnosis: Diagnosis) -> tuple[float, ...]:
-    """The objective in a few heights between 0 and 1, on a logarithmic scale where its range asks for one."""
+def _rate(run: Run) -> float:
+    """The last learning rate that was logged, or the one that is set."""
+    logged = Signals(run).lr
+    if logged is not None and len(logged.values):
+        return float(logged.values[-1])
+    stated = run.config.get("lr", run.config.get("learning_rate"))
+    return float(stated) if isinstance(stated, int | float) else math.nan
+
+
+def _seconds(run: Run) -> float:
+    """From the first logged time to the last; where only steps were timed, as many as were made."""
+    times = [series.times for series in run.series.values() if series.times is not None and len(series.times) > 1]
+    spans = [float(np.nanmax(one) - np.nanmin(one)) for one in times if np.isfinite(one).any()]
+    paced = None if spans else step_seconds(Signals(run))
+    if paced is not None and np.isfinite(paced.values).any():
+        spans = [float(np.nanmean(paced.values)) * run.steps]
+    return max(spans, default=math.nan)
+
+
+def _shown(value: float) -> dict[str, Any] | None:
+    """A number as it sorts and as it reads; JSON has no NaN."""
+    return {"text": number(value), "value": value if isfinite(value) else None}
+
+
+def _spark(diagnosis: Diagnosis) -> tuple[float | None, ...]:
+    """The objective in a few heights between 0 and 1, on a logarithmic scale where its range asks for one. Spikes stay,
+    and so do places that are not finite."""
     if not diagnosis.curves:
         return ()
     values = list(diagnosis.curves[0].values)
     log = is_log(values)
-    heights = [(log10(value) if log else value) for value in values if isfinite(value)]
-    if len(heights) < 2:
+    every = max(1, len(values) // SPARK_POINTS)
+    parts = [values[start : start + every] for start in range(0, len(values), every)]
+    kept = [None if not all(map(isfinite, part)) else log10(max(part)) if log else max(part) for part in parts]
+    finite = [height for height in kept if height is not None]
+    if len(kept) < 2 or not finite:
         return ()
-    every = max(1, len(heights) // SPARK_POINTS)
-    kept = [max(heights[start : start + every]) for start in range(0, len(heights), every)]
-    low, high = min(kept), max(kept)
-    return tuple((height - low) / ((high - low) or 1.0) for height in kept)
+    low, high = min(finite), max(finite)
+    return tuple(None if height is None else (height - low) / ((high - low) or 1.0) for height in kept)

@@ -41,9 +41,11 @@ def index(shelf: Shelf) -> str:
         ("verdict", "order"),
         ("run", "name"),
         ("curve", ""),
+        ("loss", "loss"),
+        ("learning rate", "lr"),
         ("most likely", "cause"),
-        ("symptom", "symptom"),
         ("length", "length"),
+        ("duration", "seconds"),
         ("changed", "changed"),
     )
     titles = [
@@ -60,7 +62,7 @@ def index(shelf: Shelf) -> str:
     body = inner(
         tag(
             "section",
-            tag("div", tag("h1", "Runs"), tag("span", str(shelf.folder), class_="mono soft"), class_="name"),
+            tag("div", tag("h1", "Runs"), tag("span", str(shelf.folder.resolve()), class_="mono soft"), class_="name"),
             tag("p", _tally(rows), class_="lead", data_tally=True, aria_live="polite"),
             tag("p", in_code(EMPTY), class_="soft", data_empty=True, hidden=bool(rows)),
             tag(
@@ -72,9 +74,10 @@ def index(shelf: Shelf) -> str:
                                  role="group", aria_label="Show only", class_="group"),
                 tag("span", class_="spring"),
                 tag("button", "compare chosen", type="button", class_="button", data_compare=True, disabled=True),
-                class_="tools",
+                class_="tools", data_full=True, hidden=not rows,
             ),
-            tag("div", table, class_="table", tabindex=0, role="region", aria_label="runs"),
+            tag("div", table, class_="table", tabindex=0, role="region", aria_label="runs", data_full=True,
+                hidden=not rows),
             tag("div", tag("button", "show more", type="button", class_="button", data_more_rows=True, hidden=True),
                 class_="tools"),
             _problems(shelf.problems()),
@@ -106,11 +109,18 @@ def _row(row: dict[str, Any]) -> Html:
         tag("td", tag("span", row["verdict"], class_=f"pill {row['verdict']}")),
         tag("td", name, class_="wrap"),
         tag("td"),
+        tag("td", _text(row, "loss")),
+        tag("td", _text(row, "lr")),
         tag("td", f"{row['cause']} {percent(row['sure'])}" if row.get("cause") else ""),
-        tag("td", row.get("symptom", ""), class_="id"),
         tag("td", row.get("length", "")),
         tag("td"),
+        tag("td"),
     )
+
+
+def _text(row: dict[str, Any], name: str) -> str:
+    shown = row.get(name)
+    return "" if shown is None or (shown["text"] == "NaN" and name != "loss") else str(shown["text"])
 
 
 def _problems(problems: list[str]) -> Html | None:

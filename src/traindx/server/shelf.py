@@ -154,6 +154,12 @@ class Shelf:
         with self._lock:
             return [problem for entry in self._entries.values() for problem in entry.problems]
 
+    def identifiers(self) -> dict[tuple[str, str], str]:
+        """The run's page by where it lies, in full, and what it is called there."""
+        with self._lock:
+            cards = [card for entry in self._entries.values() for card in entry.cards or ()]
+        return {(os.path.abspath(card.summary.source), card.summary.name): card.id for card in cards}
+
     def card(self, identifier: str) -> Card | None:
         found = self._find(identifier)
         return found[1] if found is not None else None

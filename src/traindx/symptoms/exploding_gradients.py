@@ -193,7 +193,7 @@ the norm or the loss.
     cases=(
         Case("leaves its band for good", "present",
              lambda: {"loss": then(falling(100, 9, 3.0), ramp(50, 3.0, 9.0, 0.02)),
-                      "grad_norm": then(flat(100, 1.0, 0.3), flat(50, 4000.0, 0.5))}),
+                      "grad_norm": then(flat(100, 1.0, 0.3), flat(50, 4000.0, 0.2))}),
         Case("spikes that throw the loss", "present",
              lambda: {"loss": put(falling(300, 9, 3.0, 0.01), 150, 7.7, 7.5, 7.2, 6.9, 6.5, 6.0, 5.0),
                       "grad norm": put(flat(300, 1.0, 0.2), 150, 3.3e6, 900.0, 40.0)}),

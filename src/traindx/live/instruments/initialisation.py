@@ -14,7 +14,7 @@ from traindx.live.events.naming import model_parameters, optimized
 from traindx.live.measures.low_rank import pairs_in
 from traindx.live.measures.norms import norms_of
 from traindx.live.measures.rows import watchable
-from traindx.live.measures.tensors import weight_of
+from traindx.live.measures.tensors import TABLES, weight_of
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import InitialScales, InitialUnits, InitialZeros
 
@@ -67,7 +67,7 @@ class Initialisation(Observer):
         layers = self._layers()
         owners = {id(weight_of(layer)): layer for layer in layers if isinstance(layer, LAYERS)}
         recurrent = {id(p) for layer in layers if isinstance(layer, RECURRENT) for p in layer.parameters(recurse=False)}
-        vectors = {id(p) for layer in layers if isinstance(layer, torch.nn.Embedding) for p in layer.parameters()}
+        vectors = {id(p) for layer in layers if isinstance(layer, TABLES) for p in layer.parameters()}
         # one of an adapter's two is zero on purpose, the other is sized for the rank and not for a layer
         thin = {id(p) for model in self.hub.models.values() for one in pairs_in(model) for p in (one.first, one.second)}
         found = []

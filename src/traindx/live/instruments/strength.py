@@ -13,7 +13,7 @@ from traindx.live.measures.nodes import written
 from traindx.live.measures.packing import Packing
 from traindx.live.measures.repeats import states_in_loop
 from traindx.live.measures.rows import odd_stride, watchable
-from traindx.live.measures.tensors import tensors_in, weight_of
+from traindx.live.measures.tensors import TABLES, tensors_in, weight_of
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import FirstPass
 
@@ -84,7 +84,7 @@ def _mixes(module: torch.nn.Module) -> bool:
     """Whether a layer multiplies by weights."""
     weight = weight_of(module)
     matrix = weight is not None and weight.dim() >= 2
-    return isinstance(module, _RECURRENT) or (matrix and not isinstance(module, torch.nn.Embedding))
+    return isinstance(module, _RECURRENT) or (matrix and not isinstance(module, TABLES))
 
 
 def _has_samples(data: torch.Tensor) -> bool:

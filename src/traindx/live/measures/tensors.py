@@ -29,6 +29,10 @@ def tensors_in(value: Any, depth: int = _DEPTH) -> Iterator[torch.Tensor]:
             yield from tensors_in(member, depth - 1)
 
 
+# looked up, not multiplied: their rows begin as N(0, 1) in torch, which amplifies nothing
+TABLES = (torch.nn.Embedding, torch.nn.EmbeddingBag)
+
+
 def weight_of(module: torch.nn.Module) -> torch.Tensor | None:
     """The weight that a layer holds, or what a parametrisation computes it from. What a property computes is not asked
     for: that of a spectral norm changes the model."""

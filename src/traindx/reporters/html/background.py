@@ -124,7 +124,7 @@ def confidence(reliability: Reliability | None) -> Html:
         table = table_html(Table("", ("confidence", "right", "diagnoses"), rows))
         parts.append(tag("p", reliability.source, class_="small soft"))
         parts.append(tag("div", chart_figure(chart), table, class_="confidence"))
-    return tag("section", tag("h2", "How sure is this?"), parts, class_="card")
+    return tag("section", tag("details", tag("summary", tag("h2", "How sure is this?")), parts), class_="card")
 
 
 def setup(diagnosis: Diagnosis, run: Run | None) -> Html:

@@ -54,7 +54,7 @@ def document(
 ) -> str:  # fmt: skip
     """A whole page. `navigation` names sections by their anchors; `connect` is where the script may fetch from."""
     bar = tag(
-        "div",
+        "header",
         tag(
             "div",
             tag("a", _MARK, "traindx", href=home, class_="brand"),

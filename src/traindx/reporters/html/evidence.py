@@ -207,7 +207,7 @@ def symptoms_table(diagnosis: Diagnosis) -> Html:
     return tag(
         "section",
         tag("h2", "Evidence"),
-        _table(seen, axis) if seen else tag("p", "No symptom was seen.", class_="soft"),
+        _table(seen, axis, "symptoms seen") if seen else tag("p", "No symptom was seen.", class_="soft"),
         _folded(f"{len(by_state['absent'])} looked for and not found", by_state["absent"], axis),
         _folded(f"{len(by_state['unknown'])} checks could not run", by_state["unknown"], axis, "unknown, not passed"),
         _missing(diagnosis),
@@ -221,11 +221,11 @@ def _folded(title: str, listed: list[Observation], axis: str, aside: str = "") -
     return tag(
         "details",
         tag("summary", title, " ", tag("span", aside, class_="soft") if aside else None),
-        _table(listed, axis),
+        _table(listed, axis, title),
     )
 
 
-def _table(listed: list[Observation], axis: str) -> Html:
+def _table(listed: list[Observation], axis: str, label: str) -> Html:
     head = tag(
         "tr",
         *(tag("th", name, scope="col") for name in ("symptom", "when", "where", "measured")),
@@ -246,7 +246,7 @@ def _table(listed: list[Observation], axis: str) -> Html:
         class_="table stack",
         tabindex=0,
         role="region",
-        aria_label="symptoms",
+        aria_label=label,
     )
 
 

@@ -9,10 +9,12 @@ from traindx.reporters.html.markup import Child, Html, block, inner, tag
 from traindx.reporters.html.plots import Plots, still
 from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.patch import whole
+from traindx.reporters.sparkline import result
 from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
+    amount,
     headline,
     ids_of,
     known_issue,
@@ -26,6 +28,7 @@ from traindx.reporters.wording import (
 )
 
 SMALL_CURVE = (380, 150)  # width and height
+MAX_RESULTS = 3  # curves whose best and last values stand at the top of a healthy page
 MOST_PROOF, MOST_AGAINST = 4, 2  # sentences; the section with the evidence has all
 _SAFETY = {
     "safe": "safe to try",
@@ -39,7 +42,9 @@ def hero(diagnosis: Diagnosis, heading: str, plots: Plots) -> Html:
     verdict = diagnosis.verdict
     meta = " · ".join(part for part in (length_of(diagnosis), diagnosis.run.format) if part)
     said = _answer(diagnosis)
-    sentence = diagnosis.headline if diagnosis.headline != said else ""
+    sentence = "" if diagnosis.headline == said else diagnosis.headline
+    if verdict == "healthy":  # the answer is said above: here is what the run reached
+        sentence = "; ".join(result(curve, diagnosis.run.axis) for curve in diagnosis.curves[:MAX_RESULTS])
     words = tag(
         "div",
         tag(
@@ -252,10 +257,8 @@ def _bars(diagnosis: Diagnosis, first: Hypothesis | None) -> Html:
 
 def _calm(diagnosis: Diagnosis) -> Html:
     ruled, unknown = len(ids_of(diagnosis, "absent")), len(ids_of(diagnosis, "unknown"))
-    sure = percent(diagnosis.hypotheses[0].confidence) if diagnosis.hypotheses else ""
-    return tag(
-        "p", f"{sure} healthy: {ruled} symptoms were looked for and not found, {unknown} could not be looked for."
-    )
+    sure = f"Confidence {percent(diagnosis.hypotheses[0].confidence)}. " if diagnosis.hypotheses else ""
+    return tag("p", f"{sure}{amount(ruled, 'check')} passed, {unknown} could not run.")
 
 
 def in_code(text: str) -> Child:

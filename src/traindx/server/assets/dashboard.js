@@ -23,32 +23,61 @@ function ago(seconds) {
   return `${Math.floor(seconds)} s ago`;
 }
 
+function lasted(seconds) {
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 60 ? `${minutes} min` : minutes < 2880 ? `${Math.floor(minutes / 60)} h ${minutes % 60} min` : `${Math.round(minutes / 1440)} d`;
+}
+
 class Table {
   constructor(block) {
-    Object.assign(this, JSON.parse(block.textContent), {shown: PAGE, key: 'order', up: true, words: '', only: null, chosen: new Set()});
+    Object.assign(this, JSON.parse(block.textContent), {shown: PAGE, chosen: new Set()}, Table.state());
     this.body = document.querySelector('[data-rows]');
     this.more = document.querySelector('[data-more-rows]');
     this.button = document.querySelector('[data-compare]');
-    document.querySelector('[data-filter]').addEventListener('input', event => { this.words = event.target.value.toLowerCase(); this.lay(); });
+    const field = document.querySelector('[data-filter]');
+    field.value = this.words;
+    field.addEventListener('input', () => { this.words = field.value; this.keep(); });
     for (const button of document.querySelectorAll('[data-verdict]')) button.addEventListener('click', () => this.pick(button));
     for (const button of document.querySelectorAll('[data-sort]')) button.addEventListener('click', () => this.sort(button));
     this.more.addEventListener('click', () => { this.shown += 5 * PAGE; this.lay(); });
     this.button.addEventListener('click', () => { location.href = `/compare?${[...this.chosen].map(id => `run=${encodeURIComponent(id)}`).join('&')}`; });
+    this.press();
     this.lay();
     setInterval(() => this.refresh(), EVERY);
   }
 
+  static state() { // what the address says: it survives a reload and the way back from a run
+    const asked = new URLSearchParams(location.search), sort = asked.get('sort') || 'order';
+    return {words: asked.get('filter') || '', only: asked.get('only'), key: sort.replace(/^-/, ''), up: !sort.startsWith('-')};
+  }
+
+  keep() {
+    const state = new URLSearchParams();
+    if (this.words) state.set('filter', this.words);
+    if (this.only) state.set('only', this.only);
+    if (this.key !== 'order' || !this.up) state.set('sort', `${this.up ? '' : '-'}${this.key}`);
+    const said = state.toString();
+    history.replaceState(null, '', said ? `?${said}` : location.pathname);
+    this.lay();
+  }
+
+  press() {
+    for (const one of document.querySelectorAll('[data-verdict]')) one.setAttribute('aria-pressed', String(one.dataset.verdict === this.only));
+    for (const one of document.querySelectorAll('[data-sort]')) one.setAttribute('aria-pressed', String(one.dataset.sort === this.key));
+  }
+
   pick(button) {
     this.only = this.only === button.dataset.verdict ? null : button.dataset.verdict;
-    for (const other of document.querySelectorAll('[data-verdict]')) other.setAttribute('aria-pressed', String(other.dataset.verdict === this.only));
-    this.lay();
+    this.press();
+    this.keep();
   }
 
   sort(button) {
     this.up = this.key === button.dataset.sort ? !this.up : button.dataset.sort !== 'changed';
     this.key = button.dataset.sort;
-    for (const other of document.querySelectorAll('[data-sort]')) other.setAttribute('aria-pressed', String(other === button));
-    this.lay();
+    this.press();
+    this.keep();
   }
 
   async refresh() {
@@ -62,13 +91,13 @@ class Table {
   }
 
   lay() {
-    const {key, up} = this;
+    const {key, up} = this, words = this.words.toLowerCase();
     let rows = this.rows.filter(row => (!this.only || row.verdict === this.only || (this.only === 'live' && row.live))
-      && (!this.words || `${row.name} ${row.cause || ''} ${row.symptom || ''}`.toLowerCase().includes(this.words)));
+      && (!words || `${row.name} ${row.cause || ''} ${row.symptom || ''}`.toLowerCase().includes(words)));
     if (key !== 'order' || !up) {
-      const value = row => row[key] ?? '';
-      const number = text => key === 'length' ? parseFloat(String(text).replace(/,/g, '')) || 0 : text;
-      rows = [...rows].sort((a, b) => { const [x, y] = [number(value(a)), number(value(b))]; return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1); });
+      const numeric = ['loss', 'lr', 'seconds'].includes(key); // what has no number comes last, whichever way
+      const value = row => numeric ? row[key]?.value ?? (up ? Infinity : -Infinity) : key === 'length' ? parseFloat(String(row[key] ?? '').replace(/,/g, '')) || 0 : row[key] ?? '';
+      rows = [...rows].sort((a, b) => { const [x, y] = [value(a), value(b)]; return (x < y ? -1 : x > y ? 1 : 0) * (up ? 1 : -1); });
     }
     const focus = document.activeElement?.closest?.('tr')?.dataset.id, inside = document.activeElement?.tagName;
     this.body.replaceChildren(...rows.slice(0, this.shown).map(row => this.row(row)));
@@ -83,12 +112,13 @@ class Table {
     const place = document.querySelector('[data-tally]');
     if (place.textContent !== text) place.textContent = text;
     document.querySelector('[data-empty]').hidden = this.rows.length > 0;
+    for (const one of document.querySelectorAll('[data-full]')) one.hidden = !this.rows.length;
   }
 
   row(row) {
     const line = element('tr', row.verdict);
     if (!row.id) {
-      line.append(element('td'), element('td', '', element('span', 'pill waiting', 'reading')), element('td', 'wrap soft', row.name), ...Array.from({length: 5}, () => element('td')));
+      line.append(element('td'), element('td', '', element('span', 'pill waiting', 'reading')), element('td', 'wrap soft', row.name), ...Array.from({length: 7}, () => element('td')));
       return line;
     }
     line.dataset.id = row.id;
@@ -101,9 +131,11 @@ class Table {
     link.href = `/run/${encodeURIComponent(row.id)}`;
     const name = element('td', 'wrap', link);
     if (row.live) name.append(' ', element('span', 'live', '● in progress'));
-    if (row.verdict !== 'healthy' && row.said) name.append(element('div', 'said', row.said));
+    if (row.said) name.title = row.said;
     line.append(element('td', '', box), element('td', '', element('span', `pill ${row.verdict}`, row.verdict)), name, element('td', '', spark(row.spark)),
-      element('td', '', row.cause ? `${row.cause} ${Math.round(row.sure * 100)} %` : ''), element('td', 'id', row.symptom), element('td', '', row.length), element('td', '', ago(Date.now() / 1000 - row.changed)));
+      element('td', 'figure', row.spark.length ? row.loss.text : ''), element('td', 'figure', row.lr.value === null ? '' : row.lr.text),
+      element('td', 'wrap', row.cause ? `${row.cause} ${Math.round(row.sure * 100)} %` : row.verdict === 'unhealthy' ? row.symptom : ''), element('td', 'figure', row.length),
+      element('td', 'figure', row.seconds.value === null ? '' : lasted(row.seconds.value)), element('td', 'figure', ago(Date.now() / 1000 - row.changed)));
     return line;
   }
 }
@@ -114,10 +146,11 @@ function spark(heights) {
   svg.setAttribute('viewBox', '0 0 100 24');
   svg.setAttribute('preserveAspectRatio', 'none');
   svg.setAttribute('aria-hidden', 'true');
+  const at = i => (i / (heights.length - 1) * 100).toFixed(1);
+  const path = (kind, drawn) => { const made = document.createElementNS('http://www.w3.org/2000/svg', 'path'); made.setAttribute('class', kind); made.setAttribute('d', drawn); svg.append(made); };
   if (heights.length > 1) {
-    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-    path.setAttribute('d', heights.map((height, i) => `${i ? 'L' : 'M'}${(i / (heights.length - 1) * 100).toFixed(1)} ${(22 - height * 20).toFixed(1)}`).join(''));
-    svg.append(path);
+    path('line', heights.map((height, i) => height === null ? '' : `${i && heights[i - 1] !== null ? 'L' : 'M'}${at(i)} ${(22 - height * 20).toFixed(1)}${heights[i + 1] === null ? 'h.1' : ''}`).join(''));
+    path('lost', heights.map((height, i) => height === null ? `M${at(i)} 12h1.2` : '').join('')); // NaN or Inf
   }
   return svg;
 }
