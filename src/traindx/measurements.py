@@ -1537,6 +1537,7 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     fresh_seen: int  # of these, those in training samples before
     samples: int  # evaluated samples
     samples_seen: int  # of these, those of whose runs nine of ten are in training samples
+    repeated: float = 0.0  # training rows that repeat one before them, until half of the different ones were met
     long: int = 0  # evaluated samples with about forty tokens or more beside what many training samples share
     copied: int = 0  # of these, those of which nine tenths stand in one and the same training sample
 

@@ -57,3 +57,32 @@ def test_a_checkpoint_as_a_start_is_no_resume(tmp_path: Path) -> None:
     facts_of(here + FIRST, tmp_path / "a")
     more = 'net.load_state_dict(torch.load(path)["model"]); steps(DataLoader(data, 8), 20)'
     assert not set(NAMES) & facts_of(here + more, tmp_path / "b").keys()
+
+
+AGAIN = """
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+optimizer = torch.optim.Adam(net.parameters(), lr=RATE)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: max(0.1, 1 - step / 100))
+state = torch.load(path); net.load_state_dict(state["model"])
+{restore}
+import itertools
+steps(itertools.islice(DataLoader(data, 8), 20, None), 20)
+"""
+
+
+@pytest.mark.parametrize(
+    ("restore", "rate", "expected"),
+    [
+        (WHOLE, "1e-3", ()),
+        (SCHEDULER, "1e-3", ("optimizer-not-restored",)),
+        ("pass", "1e-3", ("optimizer-not-restored", "schedule-not-restored")),
+        ("pass", "1e-4", ()),
+    ],
+    ids=["everything", "no optimiser", "weights alone", "another training with its weights"],
+)
+def test_a_script_that_goes_on_from_what_it_saved(
+    restore: str, rate: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
+    here = SCRIPT.replace("FOLDER", str(tmp_path)) + FIRST + AGAIN.replace("{restore}", restore).replace("RATE", rate)
+    found = facts_of(here, tmp_path / "a")
+    assert tuple(name for name in NAMES if name in found and found[name]["present"]) == expected

@@ -42,9 +42,10 @@ CAUSE = Cause(
     prior="rare",
     predicts={
         "general-loss-rises": "always",
-        "overfitting-gap": "sometimes",
-        "ends-off-best": "sometimes",
-        "val-left-behind": "rarely",
+        "overfitting-gap": "often",  # of a validation loss over both sets
+        "ends-off-best": "often",
+        "val-left-behind": "often",
+        "val-at-chance": "often",
         "val-spike": "rarely",
         "val-noisy": "rarely",
         "loss-spike": "rarely",

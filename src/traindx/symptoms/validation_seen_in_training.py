@@ -42,6 +42,11 @@ TEXT = Threshold(
     "of the runs that training samples do not share",
     "GPT-3 calls a sample dirty by a single run (Brown et al. 2020)",
 )
+DRAWN = Threshold(
+    0.15,
+    "of the training rows repeat one before them until half of the different ones were met",
+    "draws from few texts give 1 - 0.5 / ln 2 = 0.28 (coupon collector), an epoch over different ones none",
+)
 SURE, PERHAPS_MEANT = 0.95, 0.8  # clarity: of a set partly trained on, and of one that was taken from the training set
 
 
@@ -68,6 +73,11 @@ def _by_text(look: TextOverlap | None) -> Observation | None:
     if look is None or not EVALUATED.reached(look.samples) or not RUNS.reached(min(look.evaluated, look.fresh)):
         return None
     seen_share, usual = look.seen / look.evaluated, look.fresh_seen / look.fresh
+    if DRAWN.reached(look.repeated):
+        return seen(
+            ID, False, f"{percent(seen_share)} of the runs of {look.length} tokens in evaluated samples occur in "
+                       f"training samples, but training samples are drawn from few different ones.", at=look,
+        )  # fmt: skip
     if EVALUATED.reached(look.long) and LEAK.reached(look.copied / look.long):
         return seen(
             ID, True, f"{look.copied} of {look.long} evaluated samples stand nearly whole in a training sample, beside "
@@ -232,10 +242,10 @@ def _repeating() -> EvaluatedRows:
     return msgspec.structs.replace(look, table_distinct=3600)
 
 
-def _texts(seen: int, fresh_seen: int, copied: int = 0) -> TextOverlap:
+def _texts(seen: int, fresh_seen: int, copied: int = 0, repeated: float = 0.0) -> TextOverlap:
     return TextOverlap(
         length=13, training=5000, evaluated=1000, seen=seen, fresh=1000, fresh_seen=fresh_seen, samples=60,
-        samples_seen=50, long=60, copied=copied,
+        samples_seen=50, long=60, copied=copied, repeated=repeated,
     )  # fmt: skip
 
 
@@ -327,6 +337,7 @@ anew at every start. """,
         Case("texts of the training set", "present", measured=(_texts(900, 100),)),
         Case("texts from one template", "absent", measured=(_texts(900, 880),)),
         Case("copies in a set that repeats itself", "present", measured=(_texts(900, 880, copied=40),)),
+        Case("draws from a few texts", "absent", measured=(_texts(900, 230, copied=50, repeated=0.28),)),
         Case("other texts", "absent", measured=(_texts(20, 15),)),
         Case(
             "what is named after the validation is the training data",

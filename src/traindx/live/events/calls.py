@@ -42,6 +42,7 @@ class Calls:
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
         self._depth = 0
+        self._in_loss = False
         self._reported = 0  # calls reported by this sample
         self._at = -1  # the step whose calls of layers are counted,
         self._count = 0  # all of them, and those of each
@@ -56,6 +57,11 @@ class Calls:
         self._depth = self._reported = 0
         self._watching = True
         self._install()
+
+    @property
+    def within(self) -> bool:
+        """A model is running, and no mere loss."""
+        return self._depth > 0 and not self._in_loss
 
     def _install(self) -> None:
         self._hooks = [
@@ -90,6 +96,8 @@ class Calls:
         if outermost and not isinstance(module, _Loss):
             hub.register(module)
         self._depth += 1
+        if self._depth == 1:
+            self._in_loss = isinstance(module, _Loss)
         if self._depth == 1 and not hub.sampling_calls and not isinstance(module, _Loss):
             hub.observe("on_call", module)
 

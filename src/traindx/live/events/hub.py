@@ -160,6 +160,11 @@ class Hub(Records):
         ):
             self.keep_sampling()
 
+    @property
+    def within_call(self) -> bool:
+        """Whether a model is running whose calls are told: what happens now happens in its forward pass."""
+        return self._calls.within
+
     def keep_sampling(self) -> None:
         """Go on until the next `backward`: for who needs the calls of a few losses to understand one of them."""
         if not self.deep and not self.sampling_calls and not self.ended:

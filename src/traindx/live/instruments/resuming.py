@@ -57,6 +57,8 @@ class Resuming(Observer):
         self._found: dict[str, Any] = {}  # what was measured at the first update
         self._losses: list[Number] = []
         self._schedulers: dict[int, int] = {}  # their counts, by optimiser
+        self._again = False  # loaded what was saved before, with no update since
+        self._kind: tuple[object, ...] = ()  # of the optimiser that was first
 
     def attach(self) -> None:
         hub = self.hub
@@ -90,7 +92,7 @@ class Resuming(Observer):
         def around(original: Callable[..., Any]) -> Callable[..., Any]:
             def noted(*args: Any, **kwargs: Any) -> Any:
                 result = original(*args, **kwargs)
-                if not self.hub.inside and not self.hub.step:
+                if not self.hub.inside and self._begins:
                     setattr(self, flag, True)
                     if line and self._progress[0] and not self._where:
                         self._where = user_line()
@@ -104,12 +106,7 @@ class Resuming(Observer):
         def load_state_dict(optimizer: Any, state_dict: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(optimizer, state_dict, *args, **kwargs)
             # libraries hand an optimiser its own empty state to move it to a device
-            if (
-                not self.hub.inside
-                and not self.hub.step
-                and isinstance(state_dict, Mapping)
-                and state_dict.get("state")
-            ):
+            if not self.hub.inside and self._begins and isinstance(state_dict, Mapping) and state_dict.get("state"):
                 self._optimizer = True
             return result
 
@@ -129,7 +126,7 @@ class Resuming(Observer):
     def _around_read(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def load(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            if not self.hub.inside and not self.hub.step:
+            if not self.hub.inside:
                 self.hub.guard(self, self._take, args[0] if args else kwargs.get("f"), result)
             return result
 
@@ -152,6 +149,11 @@ class Resuming(Observer):
         keys = {str(key).lower(): value for key, value in list(loaded.items())[:MAX_PLACES]}
         if not any(isinstance(value, Mapping) for value in keys.values()):
             return
+        if self.hub.step:
+            # what this script has saved itself, with how far it was: it may go on from there
+            if _folder(file) not in self._saved or not any(_is_count(keys.get(name)) for name in (*STEPS, *EPOCHS)):
+                return
+            self._begin_again()
         for kind, words in KINDS.items():
             if any(word in key for word in words for key in keys):
                 self._offered.add(kind)
@@ -161,10 +163,21 @@ class Resuming(Observer):
                 self._progress, self._from = (int(made), counts), _folder(file)
                 return
 
+    @property
+    def _begins(self) -> bool:
+        """No update was made yet, or none since the script loaded what it had saved."""
+        return not self.hub.step or self._again
+
+    def _begin_again(self) -> None:
+        self._measure()
+        self._again, self._progress, self._offered, self._where = True, (0, "step"), set(), ""
+        self._weights = self._optimizer = self._scheduler = self._random = self._seeded = False
+        self._batches, self._loader, self._losses = 0, {}, []
+
     # --- until the first update ---------------------------------------------------------------------------------------
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
-        if self.hub.step or not self._progress[0]:
+        if not self._begins or not self._progress[0]:
             return
         self._batches += 1
         if not self._loader:
@@ -181,11 +194,19 @@ class Resuming(Observer):
             number = self.hub.number_of(loss)
             if number is not None:
                 self._losses.append(number)
-        if not self.hub.step and not self._found.get("passes"):
+        if self._begins and not self._found.get("passes"):
             self._found["passes"] = self._batches  # those before the first loss were passed over
 
     def on_step(self, optimizer: Optimizer) -> None:
-        if not self.hub.step and self._progress[0] and self._weights and "stateful" not in self._found:
+        if not self._begins:
+            return
+        again, self._again = self._again, False
+        kind = _kind(optimizer)
+        if not again:
+            self._kind = self._kind or kind
+        elif kind != self._kind:
+            return  # another training, that begins with what this one has learnt
+        if self._progress[0] and self._weights and "stateful" not in self._found:
             self._look(optimizer)
 
     def _look(self, optimizer: Optimizer) -> None:
@@ -200,6 +221,9 @@ class Resuming(Observer):
         }
 
     def on_end(self) -> None:
+        self._measure()
+
+    def _measure(self) -> None:
         passed = max(self._found.pop("passes", 0) - 1, 0)
         if "stateful" not in self._found:
             return
@@ -224,6 +248,13 @@ class Resuming(Observer):
                 **found,
             )
         )
+
+
+def _kind(optimizer: Optimizer) -> tuple[object, ...]:
+    """What two optimisers of one training have in common."""
+    groups = optimizer.param_groups
+    rates = tuple(float(group.get("initial_lr", group["lr"])) for group in groups)
+    return type(optimizer), rates, tuple(sum(p.numel() for p in group["params"]) for group in groups)
 
 
 def _is_count(value: Any) -> bool:

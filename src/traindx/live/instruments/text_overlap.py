@@ -24,6 +24,7 @@ KEPT = 4  # one of so many hashes is kept
 MAX_ROWS = 64  # of a batch
 MAX_LENGTH = 1024  # tokens of a row
 MAX_RUNS = 400_000  # on each side
+MAX_MET = 50_000  # rows whose order is noted
 MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes are no text
 MAX_LENGTHS = 512  # batches whose lengths are noted
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
@@ -45,13 +46,25 @@ class _Side:
         self.rows: list[Runs] = []
         self.known: set[int] = set()
         self.count = 0
+        self.texts: set[bytes] = set()
+        self.met: list[int] = []  # after each row, how many different texts there were
 
     def add(self, rows: list[tuple[int, Runs]]) -> None:
         for identity, runs in rows:
+            if len(runs) and len(self.met) < MAX_MET:
+                self.texts.add(runs.tobytes())
+                self.met.append(len(self.texts))
             if identity not in self.known and len(runs) and self.count < MAX_RUNS:
                 self.known.add(identity)
                 self.rows.append(runs)
                 self.count += len(runs)
+
+    def repeated(self) -> float:
+        """Share of the rows that repeat one before them, until half of all different texts were met: nothing for an
+        epoch over different texts, more than a quarter for draws from a few."""
+        half = max(self.met, default=0) / 2
+        needed = next((place for place, count in enumerate(self.met, 1) if count >= half), 0)
+        return 1 - self.met[needed - 1] / needed if needed else 0.0
 
 
 class _Loader:
@@ -131,6 +144,7 @@ class TextOverlaps(Observer):
                 fresh_seen=int(np.isin(later, earlier).sum()),
                 samples=len(evaluated),
                 samples_seen=sum(share >= MOST_OF for share in shares),
+                repeated=self._trained.repeated(),
                 long=long,
                 copied=copied,
             )

@@ -48,6 +48,7 @@ class TokenBatches(Observer):
         self._crossing: Crossing | None = None  # packed documents, to be tried after the update
         self._padding: tuple[Crossing, int, str] | None = None  # the same with padding before a sample of that length
         self._padding_tried = False
+        self._inside: Criterion | None = None  # a loss that a model computes itself, until the model returns
         self._crossed: tuple[float, float] | None = None  # what the trial gave
         self._tried = False
         self._totals: dict[tuple[bool, str], Totals] = {}
@@ -92,13 +93,21 @@ class TokenBatches(Observer):
             self._texts.add(args[0], module.num_embeddings)
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        inside, self._inside = self._inside, None
         if not any(is_text(one) for one in tensors_in((args, kwargs))):
             return
         self._given = {**{f"argument {place}": one for place, one in enumerate(args)}, **kwargs}
         self._call = (weakref.ref(getattr(model, "_orig_mod", model)), args, kwargs)
+        if self.hub.sampling_calls:
+            self._texts.clear()  # of a call before: layers are not told, so that this one has left nothing yet
         if not self._texts.inputs:  # compiled: its layers were not seen
             ids = next((one for one in tensors_in((args, kwargs)) if is_text(one)), None)
             self._texts.add(ids, 0)
+        if inside is not None and not self.hub.grad:
+            self._targets = targets_of(inside, self._texts.inputs)
+            if self._targets is None:  # else the next loss of this model would be laid beside these tokens
+                self._forget()
+                return
         if self._targets is None:
             self._targets = from_labels(kwargs, output, self._texts.inputs, type(model).__name__)
         if not self.hub.grad and self._targets is not None:
@@ -108,15 +117,19 @@ class TokenBatches(Observer):
 
     @on_deep_steps_and_evaluation
     def on_criterion(self, call: Criterion) -> None:
-        if call.name not in ("cross_entropy", "nll_loss") or not self._texts.inputs:
+        evaluation = not call.output.requires_grad
+        if call.name not in ("cross_entropy", "nll_loss") or not (self._texts.inputs or (evaluation and self._looks)):
             return
-        if not self._wanted(not call.output.requires_grad, call.where):
+        if not self._wanted(evaluation, call.where):
+            return
+        if evaluation and self.hub.sampling_calls and self.hub.within_call:  # its tokens are known when it returns
+            self._inside = call
             return
         targets = targets_of(call, self._texts.inputs)
         if targets is None:
             return
         self._targets = targets
-        if not call.output.requires_grad and self._given is not None:
+        if evaluation and self._given is not None:
             self._look(targets, evaluation=True)
 
     @on_deep_steps
@@ -163,7 +176,7 @@ class TokenBatches(Observer):
 
     def _forget(self) -> None:
         self._texts.clear()
-        self._targets = self._given = self._call = None
+        self._targets = self._given = self._call = self._inside = None
 
     # --- is laid side by side -----------------------------------------------------------------------------------------
 
