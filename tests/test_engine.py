@@ -18,6 +18,7 @@ from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
 from traindx.engine.rank import rank
 from traindx.errors import TraindxError
+from traindx.fixes import fixes
 from traindx.run import PROBES, Event, Fact, Run
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
@@ -264,6 +265,15 @@ def test_stopping_a_recording_does_not_make_it_ill() -> None:
     assert page.verdict == "healthy"
     (cut,) = (symptom for symptom in page.present() if symptom.id == "truncated")
     assert cut.evidence == "The training was stopped: KeyboardInterrupt"
+
+
+@pytest.mark.parametrize(("own", "fix"), [(3.0, "lower-lr"), (1e-6, "raise-lr")])
+def test_a_measured_rate_is_the_one_that_the_fix_names(own: float, fix: str) -> None:
+    config = {"optimizer": "adamw", "lr": own, "probe.lr": 0.0202}
+    told = facts(Signals(run_of({"loss": flat(200, 2.3, 0.05)}, config=config)))
+    proposal = fixes()[fix].proposal(told)
+    assert proposal.code.splitlines()[0].startswith("lr = 0.02 ")
+    assert proposal.change == "lr=0.02"
 
 
 def test_the_advised_rate_follows_the_size_of_the_updates_and_keeps_the_optimizer() -> None:

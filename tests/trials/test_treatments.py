@@ -93,6 +93,19 @@ def relu_at_the_end() -> None:
     fit(mlp(1, nn.ReLU()), *values(), F.mse_loss, steps=200)
 
 
+def stack(hidden: type[nn.Module], depth: int) -> nn.Sequential:
+    inner = [layer for _ in range(depth) for layer in (nn.Linear(32, 32), hidden())]
+    return nn.Sequential(nn.Linear(8, 32), hidden(), *inner, nn.Linear(32, 3))
+
+
+def deep_sigmoids() -> None:
+    fit(stack(nn.Sigmoid, 6), *classes(), F.cross_entropy, lr=0.2, opt=torch.optim.SGD, steps=120)
+
+
+def deep_bare_relus() -> None:
+    fit(stack(nn.ReLU, 10), *classes(), F.cross_entropy, lr=0.03, opt=torch.optim.SGD, steps=120)
+
+
 def broadcast() -> None:
     x, y = values()
     fit(mlp(1), x, y[:, 0], F.mse_loss, steps=150)
@@ -287,6 +300,7 @@ CASES = [
     (log_of_nothing, "log_floor"), (mean_over_nothing, "divide_floor"),
     (divided_by_their_spread, "divide_floor"), (log_of_nothing, "log_space"), (log_of_what_was_picked, "log_space"),
     (log_of_both_sides, "log_space"), (straight, "nonlinear"), (cut_off, "attached"),
+    (deep_sigmoids, "activation=relu"), (deep_sigmoids, "residual"), (deep_bare_relus, "norm"),
 ]  # fmt: skip
 
 
@@ -461,7 +475,7 @@ def test_settings_without_a_case_are_few() -> None:
     elsewhere = {
         "train_mode", "eval_mode", "shuffle", "batch_size", "scheduler", "one_optimizer", "warmup", "decay", "momentum",
         "class_weights",
-        "nothing", "activation", "early_stop", "optimizer", "shift", "cache",
+        "nothing", "early_stop", "optimizer", "shift", "cache",
     }  # fmt: skip
     untried = {path.stem for path in setting.TREATMENTS.glob("[a-z]*.py")} - covered - elsewhere
     assert untried == {"causal", "classify", "robust_loss", "skip_bad", "val_scale", "workers"}

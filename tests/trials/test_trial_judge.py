@@ -11,11 +11,12 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary
+from traindx.diagnosis import Diagnosis, Hypothesis, Observation, RunSummary, Safety
 from traindx.trials.executors import Local
+from traindx.trials.further import helped
 from traindx.trials.judge import Verdict, basis_of, effect_of, verdict_of
 from traindx.trials.measure import Measured, Metric
-from traindx.trials.order import rival_of, standing
+from traindx.trials.order import gentler_than, rival_of, standing
 from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
 from traindx.trials.revise import Proof, revised
@@ -89,6 +90,23 @@ def test_a_likelier_fix_of_the_same_fault_is_confirmed_beside_the_one_that_led()
     assert rival_of(faster, [faster, less_likely]) is None
     assert rival_of(faster, [faster, tried("loosen-clipping", "clip=x100", 0.6)]) is None  # the fault stays
     assert rival_of(looser, [faster, looser]) is None
+
+
+def test_a_smaller_change_that_does_most_of_the_same_goes_before_a_larger_one() -> None:
+    def tried(fix: str, safety: Safety, after: float, *cleared: str, cause: str = "dead-relu") -> Trial:
+        candidate = Candidate(fix, "", cause, combined("norm"), ("dead-units",), safety=safety)
+        return Trial(
+            candidate, "helped", effect_of("log loss", 0.0, [(1.4, after)] * 3), ("dead-units",), cleared, 3, 9
+        )
+
+    norm = tried("normalisation-layers", "disruptive", 0.4, "dead-units")
+    bias = tried("zero-bias-init", "caution", 0.6, "dead-units")
+    assert gentler_than(norm, [norm, bias]) == bias
+    assert helped([norm, bias]) == bias
+    assert helped([norm, tried("zero-bias-init", "caution", 1.1, "dead-units")]) == norm  # too little of it
+    assert helped([norm, tried("zero-bias-init", "caution", 0.6)]) == norm  # the units are dead as before
+    assert helped([norm, tried("lower-lr", "caution", 0.6, "dead-units", cause="lr-too-high")]) == norm
+    assert gentler_than(bias, [norm, bias]) is None
 
 
 def test_what_is_judged_by_its_symptom_alone_needs_more_than_one_pair_too() -> None:

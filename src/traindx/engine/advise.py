@@ -29,6 +29,7 @@ OPTIMIZERS = {
     name.lower(): name
     for name in ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "ASGD", "Rprop")
 }
+MEASURED_RATE = "probe.lr"  # the setting that `traindx lr-range` leaves
 SCRIPT = "train.py"  # what commands call a script that nobody named
 
 # Ways that a run of this format has gone already, or that do not exist for it.
@@ -44,6 +45,7 @@ def facts(signals: Signals) -> dict[str, str]:
     lr = peak_lr(signals)
     if lr is not None and lr > 0:
         reported |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / _times_less(signals):.3g}", "higher_lr": f"{lr * 10:.3g}"}
+        reported |= _measured_rate(signals, lr)
     named = str(lookup.setting(signals.run.config, "optimizer") or "").rpartition(".")[2].lower()
     if named in OPTIMIZERS:
         reported["optimizer"] = OPTIMIZERS[named]
@@ -81,6 +83,15 @@ def suited_to_the_start(hypothesis: Hypothesis, observations: Sequence[Observati
         key=lambda fix: {tried.partition("=")[0] for tried in remedies[fix.id].tries or ("",)} <= OF_UPDATES,
     )
     return replace(hypothesis, fix=proposals[0], alternatives=tuple(proposals[1:]))
+
+
+def _measured_rate(signals: Signals, lr: float) -> dict[str, str]:
+    """What short trainings at several rates have found: a page that shows them names no other rate."""
+    found = signals.run.config.get(MEASURED_RATE)
+    if not isinstance(found, int | float) or not math.isfinite(found) or found <= 0:
+        return {}
+    rate = f"{found:.2g}"
+    return {"measured_lr": rate, "lower_lr" if found < lr else "higher_lr": rate}
 
 
 def _times_less(signals: Signals) -> float:

@@ -74,10 +74,16 @@ def _plausible(facts: Mapping[str, str], optimizer: str) -> dict[str, str]:
     adaptive = any(word in optimizer for word in _ADAPTIVE)
     usual, largest = (_USUAL_ADAM, _LARGEST_ADAM) if adaptive else (_USUAL_SGD, _LARGEST_SGD)
     lr = float(facts["lr"])
-    if "lower_lr" in facts:
-        usable["lower_lr"] = f"{min(float(facts['lower_lr']), usual):.3g}"
-    if "higher_lr" in facts:
-        usable["higher_lr"] = f"{min(float(facts['higher_lr']), usual):.3g}" if lr < usual else "3 * lr"
+    for name in ("lower_lr", "higher_lr"):
+        rate = facts.get(name)
+        if rate is None:
+            continue
+        if rate == facts.get("measured_lr"):  # on this very script
+            usable[name] = f"{min(float(rate), largest):.3g}"
+        elif name == "higher_lr" and lr >= usual:
+            usable[name] = "3 * lr"
+        else:
+            usable[name] = f"{min(float(rate), usual):.3g}"
     if lr > largest:
         usable["lr"] = "lr"
     return usable

@@ -24,4 +24,5 @@ below, LayerNorm or RMSNorm for sequences and recurrent networks. BatchNorm need
 forgetting it is the commonest fault after adding it. Its benefit comes mostly from a smoother loss surface, not from
 removing covariate shift (Santurkar et al. 2018).
 """,
+    tries=("norm",),
 )

@@ -30,4 +30,5 @@ shapes differ, project with a 1x1 convolution or a linear layer. Zero in the las
 start shallow and deepen as it learns. Afterwards per-layer gradient norms should lie within one or two orders of each
 other.
 """,
+    tries=("residual",),
 )

@@ -28,7 +28,13 @@ for layer in model.body.modules():
 A sigmoid passes at most a quarter of the gradient, tanh at most all of it and only near zero; ReLU passes 1 wherever
 the unit is on. Hidden layers only: a probability still needs its sigmoid, inside the loss (`BCEWithLogitsLoss`).
 Match the initialisation: Kaiming for ReLU, Xavier for tanh. Gates of LSTM and GRU must stay sigmoid. Beyond about 20
-layers no activation is enough without residual connections or normalisation.
+layers no activation is enough without residual connections or normalisation: trials try all of them together too.
 """,
-    tries=("activation=relu",),
+    writes="activation=relu",
+    tries=(
+        "activation=relu+init=fan_in",
+        "activation=relu",
+        "activation=relu+init=fan_in+norm",
+        "activation=relu+init=fan_in+norm+residual",
+    ),
 )

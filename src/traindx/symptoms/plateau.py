@@ -7,7 +7,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
-from traindx.signals.progress import MOVED, Progress
+from traindx.signals.progress import LEFT, MOVED, Progress
 from traindx.signals.score import Score
 from traindx.signals.started import fine_tuning
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
@@ -107,7 +107,7 @@ def _arrived(signals: Signals, curve: Curve, course: Progress) -> str:
     if loss and not WAITED.reached((1 - course.share) * course.rest) and not _frozen(curve, since):
         return f"{percent(curve.reduction)} of the loss is gone, as where a training has converged"
     better = signals.better_after(curve.clock_share(since)) if signals.kind == "supervised" else None
-    if better is not None and better is not curve:
+    if better is not None and better is not curve and _gained_since(better, curve.clock_share(since)):
         return f"{better.name} went on to {num(better.logged(better.best))}"
     score = signals.score
     if score is not None and len(score) > 2 and signals.kind != "rl":
@@ -115,6 +115,14 @@ def _arrived(signals: Signals, curve: Curve, course: Progress) -> str:
         if scale.bounded and GOOD_SCORE.reached(scale.now):
             return f"{score.name} is {num(score.logged(score.now))}, it has converged"
     return _planned(signals, curve, since) or (fine_tuning(signals) if loss else "")
+
+
+def _gained_since(curve: Curve, share: float) -> bool:
+    """Whether what it made after this share of the run is progress worth the name: a loss that approaches its floor is
+    a little lower at every evaluation."""
+    passed = curve.x - curve.x[0] > share * (curve.x[-1] - curve.x[0])
+    best, whole = float(curve.y.min()), float(curve.y[0] - curve.y.min())
+    return whole > 0 and not LEFT.reached((float(curve.y[~passed].min()) - best) / whole)
 
 
 def _planned(signals: Signals, curve: Curve, since: float) -> str:
@@ -155,10 +163,10 @@ what is left of the first loss times the part of the run since then is at least 
 and stood for two thirds of the run reaches it, one that lost three quarters does not. Standing still may be the plan:
 with a score above 90 %, a learning rate that had decayed to under 5 % of its peak or went down over the whole run to
 its planned end, and in the fine-tuning of a trained model, whose gain comes with the first steps. Where the validation
-score or loss went on to its best the training loss does not tell all. A loss over batches that no longer changes in its
-sixth digit stands still whatever it has lost. For returns and scores the ceiling is unknown: there the stretch must be
-60 % of the run, and weighs less. Beside adversarial losses only the reconstruction is looked at: its calm rules this
-out, a plateau of it says nothing.
+score or loss made more than 3 % of its progress later the training loss does not tell all. A loss over
+batches that no longer changes in its sixth digit stands still whatever it has lost. For returns and scores the
+ceiling is unknown: there the stretch must be 60 % of the run, and weighs less. Beside adversarial losses only the
+reconstruction is looked at: its calm rules this out, a plateau of it says nothing.
 
 ## Healthy range
 Every good run ends on a plateau near its floor. A pause of a few epochs before a planned drop of the learning rate is
@@ -195,6 +203,9 @@ healthy norm means that the steps cancel each other.
              lambda: {"train_loss": then(falling(100, 2.3, 0.5, 0.01), flat(200, 0.5, 0.01))}),
         Case("a planned schedule came to its end", "absent",
              lambda: {"train_loss": then(falling(100, 2.9, 2.0, 0.01), flat(200, 2.0, 0.01)), "lr": cosine(300, 5e-4)}),
+        Case("validation creeps on towards the same floor", "present",
+             lambda: {"train_loss": 2.1 + 0.2 * np.exp(-np.arange(60) / 5),
+                      "val_loss": 2.12 + 0.2 * np.exp(-np.arange(60) / 5)}),
         Case("an adapter is trained", "absent",
              lambda: {"train_loss": then(falling(40, 1.9, 1.1, 0.01), flat(200, 1.1, 0.01))}, {"lora_r": 8}),
         Case("one number for nine tenths of the run", "present",

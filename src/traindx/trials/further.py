@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from traindx.diagnosis import Diagnosis, Hypothesis
-from traindx.trials.order import standing
+from traindx.trials.order import gentler_than, standing
 from traindx.trials.outcome import Trial
 from traindx.trials.plan import EXCUSED, Candidate, proofs_of
 from traindx.trials.session import Session
@@ -25,8 +25,10 @@ Strengthen = Callable[[Diagnosis, Candidate, float], Candidate | None]  # the sa
 
 
 def helped(trials: Iterable[Trial]) -> Trial | None:
-    """The best of those that helped."""
-    return min((trial for trial in trials if trial.verdict == "helped"), key=standing, default=None)
+    """The best of those that helped; a smaller change before it that does most of the same."""
+    those = [trial for trial in trials if trial.verdict == "helped"]
+    best = min(those, key=standing, default=None)
+    return best and (gentler_than(best, those) or best)
 
 
 def further(session: Session, first: Diagnosis, planned: Plan, strengthened: Strengthen, at_once: int) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from traindx.trials.plan import Candidate
 
 ALIKE = math.log(1.1)  # effects closer than this are the same
+MOST_OF_IT = 0.5  # of the effect of the largest change: more of a smaller one is a matter of its strength
 SAFE = {"safe": 0, "caution": 1, "disruptive": 2}
 
 
@@ -57,3 +58,21 @@ def rival_of(best: Trial, trials: Sequence[Trial]) -> Trial | None:
         and one.open
     ]
     return max(others, key=lambda one: one.candidate.weight, default=None)
+
+
+def gentler_than(best: Trial, trials: Sequence[Trial]) -> Trial | None:
+    """The safest change for the same cause that clears all that the best one clears and gains half as much at least: it
+    is shown, and proposed, before a larger change."""
+    if best.effect is None or not best.cleared:
+        return None
+    others = [
+        one
+        for one in trials
+        if one.verdict not in ("worse", "failed")
+        and one.candidate.cause == best.candidate.cause
+        and set(best.cleared) <= set(one.cleared)
+        and one.effect is not None
+        and one.effect.size >= MOST_OF_IT * best.effect.size
+        and SAFE[one.candidate.safety] < SAFE[best.candidate.safety]
+    ]
+    return min(others, key=lambda one: (SAFE[one.candidate.safety], standing(one)), default=None)

@@ -20,7 +20,8 @@ LEAST_LIKELY = 0.03  # a cause less probable than this is not worth a trial
 LATER = 0.6  # what each place in a cause's list of fixes takes off
 MOST_BY_HAND = 2
 EXCUSED = ("healthy", "other")
-AT_THE_START = frozenset({"init", "bias", "epochs"})  # settings that mean something only before the first update
+# settings that mean something only before the first update
+AT_THE_START = frozenset({"init", "bias", "epochs", "norm", "residual"})
 
 
 @dataclass(frozen=True)

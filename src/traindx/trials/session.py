@@ -22,7 +22,7 @@ from traindx.trials.executors import Executor
 from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import doubtful, promising, undecided
 from traindx.trials.measure import Measured
-from traindx.trials.order import rival_of, standing, written_instead
+from traindx.trials.order import gentler_than, rival_of, standing, written_instead
 from traindx.trials.outcome import Arm, Trial, judged
 from traindx.trials.plan import Candidate
 from traindx.trials.strength import neighbours, strength
@@ -236,9 +236,10 @@ class Session:
         for trial in best[:MOST_CONFIRMED]:
             shown = self.more_seeds(trial.candidate)
             if shown.verdict == "helped":
-                rival = rival_of(shown, self.of_this_round())
-                if rival is not None:
-                    self.more_seeds(rival.candidate)
+                trials = self.of_this_round()
+                for other in (rival_of(shown, trials), gentler_than(shown, trials)):
+                    if other is not None:
+                        self.more_seeds(other.candidate)
                 return
 
     def more_seeds(self, candidate: Candidate) -> Trial:
