@@ -126,3 +126,58 @@ def test_whoever_wants_everything_gets_it(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("TRAINDX_SCRUB", "off")
     assert hidden(everywhere()) == everywhere()
     assert hidden_settings(BY_NAME) == BY_NAME
+
+
+def test_shapes_and_names_of_other_makers() -> None:
+    digits = "0123456789abcdef"
+    texts = {
+        word(9, string.ascii_lowercase): shape
+        for shape in ("curl -u admin:@ https://host", 'failed for password "@"', "clientSecret: '@'", "smtpPassword=@")
+    } | {
+        word(32, digits): shape
+        for shape in (
+            "SK@", "key-@", "dapi@", "sbp_@", "https://outlook.office.com/webhook/@", "encryption_key=@", "ssh_key: @",
+            "refreshToken=@", '{"accessToken": "@"}', "https://ci.example/hooks/webhook/@", "jwt=@", "bearer: @",
+        )
+    }  # fmt: skip
+    for secret, shape in texts.items():
+        assert secret not in hidden(shape.replace("@", secret)), shape
+    assert hidden_arguments(["--apiKey", word(20), "--deploy-key", word(20)])[1::2] == ["***", "***"]
+
+
+HARMLESS_NAMES = (
+    "total_tokens added_tokens spatial_tokens dropped_tokens capacity_tokens tokens_seen num_tokens max_new_tokens "
+    "token_loss token_accuracy tokens_per_sec_per_gpu per_token_kl mean_token_logprob key_size key_padding_mask "
+    "k_proj.weight query_key_norm keypoint_loss keypoints/ap keyword_recall monkey_score turkey_acc author_id "
+    "authority_score auth_score_auc pass@10 pass_rate passes passing_yards bypass_ratio compass_error cookie_iou "
+    "secret_sharing_loss password_strength_acc session_auc session_length signature_dim sign_accuracy credential_f1 "
+    "license_acc encryption_depth otp_f1 salt nonce_len hash_seed cache_key_hits private_epsilon access_count jwt_len"
+).split()
+HARMLESS_TEXTS = (
+    "runs/2024-05-05_10-20-30_AdamW_lr1e-4_bs256_wd0.1_seed42", "Qwen2.5-Coder-32B-Instruct-GPTQ-Int8",
+    "MultiheadAttentionWithRelativePositionBias2D", "hub_token=args.hub_token)", "login(password=os.environ['PW'])",
+    "def login(password: str, token=None):", "Trainer(token=cfg.token)", "vit_base_patch16_224.augreg2_in21k_ft_in1k",
+)  # fmt: skip
+
+
+def test_no_name_of_a_metric_is_taken_for_one() -> None:
+    for name in HARMLESS_NAMES:
+        assert hidden_settings({name: "0.25"}) == {name: "0.25"}
+        assert hidden_settings({name: "cosine_with_restarts"}) == {name: "cosine_with_restarts"}
+        assert hidden_arguments([f"--{name}", "12"]) == [f"--{name}", "12"]
+        for line in (f"{name}=0.123456 step=3", f'"{name}": 12345678,', f"{name} 3.14"):
+            assert hidden(line) == line
+    for text in HARMLESS_TEXTS:
+        assert hidden(text) == text
+
+
+def test_constants_of_a_script_and_diffs_are_hidden(tmp_path: Path) -> None:
+    from traindx.live.measures.statements import statements_of
+    from traindx.trials.editing import diff_of
+
+    secret = word(16)
+    (tmp_path / "train.py").write_text(f'auth_token = "{secret}"\nlr = 1.0\n')
+    diff = diff_of(tmp_path, {"train.py": f'auth_token = "{secret}"\nlr = 0.1\n'})
+    assert "+lr = 0.1" in diff
+    assert secret not in diff
+    assert secret not in str(statements_of(str(tmp_path / "train.py")))

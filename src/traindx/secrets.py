@@ -5,6 +5,7 @@ TRAINDX_SCRUB=off (`--no-scrub` on the command line) leaves everything as it is.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import re
@@ -16,11 +17,26 @@ HIDDEN = "***"
 VARIABLE = "TRAINDX_SCRUB"
 FEWEST = 8  # letters of a value that a name alone makes a secret
 _ENTROPY, _LONG = 3.9, 24  # bits a letter and letters from which a word of both cases and digits is no name
-_WORD = r"(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|account[_-]?key|auth|authorization|credential|cookie|dsn|signature|session[_-]?id|connection[_-]?string|webhook)s?"  # noqa: E501
+_CHANGES = (
+    0.4  # of its letters that follow one of another kind; drawn by chance it would be 0.62, names stay below 0.35
+)
+_KEYS = "api|access|private|account|encryption|signing|licen[cs]e|ssh|deploy|secret|storage|master|subscription|wandb"
+_WORD = rf"(?:password|passwd|passphrase|pass|pwd|secret|token|(?:{_KEYS})[_-]?key|bearer|jwt|webhook[_-]?url|auth|authorization|credential|cookie|dsn|signature|session[_-]?id|connection[_-]?string|webhook)s?"  # noqa: E501
 _SECRET_NAME = re.compile(rf"(?:^|[._\-\s]){_WORD}$|^{_WORD}$", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    r"(?<![\w.])([A-Za-z][\w.\-]*[a-z][A-Z]\w*)([\"']?\s*[:=]\s*[\"']?)([^\s\"',;&]+)"
+)  # clientSecret=…
+_SURE = re.compile(r"(?i)passw|passphrase|pwd|secret")  # a password may be short, or a number
+_QUOTED = re.compile(r"(?i)(\bpass(?:word|phrase)?\s+([\"']))[^\"']+(?=\2)")
+_LOGIN = re.compile(r"((?:^|\s)(?:-u|--user)\s+[^\s:]+:)[^\s@]+")
+# what stands there in a source in place of a value: a type, a call, what another variable holds
+_CODE = re.compile(
+    r"(?:os|self|cls|args?|opts?|cfg|conf|config|settings|params|hparams|kwargs|getpass|request)[.\[(]|"
+    r"(?:str|bytes|None|True|False|Optional|input|getenv)\b"
+)
 # tokens of a vocabulary and counts of them are no secrets
 _VOCABULARY = re.compile(
-    r"(?:^|[._-])(?:pad|eos|bos|unk|mask|sep|cls|image|audio|video|special|additional|boi|eoi|n|num|max|min|per|of)"
+    r"(?:^|[._-])(?:(?!api|auth|access|refresh|secret|bearer|hf)[a-z]+[._-]tokens|tokens)$|(?:^|[._-])(?:pad|eos|bos|unk|mask|sep|cls|image|audio|video|special|additional|boi|eoi|n|num|max|min|per|of)"
     r"[._-]?(?:\w*[._-])?tokens?$",
     re.IGNORECASE,
 )
@@ -28,9 +44,10 @@ _SHAPES = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
     # tokens by the prefixes their makers give them
     r"|\b(?:hf_|api_org_|sk-|pk-lf-|sk_live_|sk_test_|rk_live_|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|"
-    r"dop_v1_|shpat_|ntn_|lin_api_|SG\.|ya29\.|whsec_|r8_|nvapi-|gsk_|AGE-SECRET-KEY-|AKIA|ASIA|AIza|eyJ)[\w.\-+/=]{10,}"
+    r"dop_v1_|shpat_|ntn_|lin_api_|SG\.|ya29\.|whsec_|r8_|sbp_|NRAK-|nvapi-|gsk_|AGE-SECRET-KEY-|AKIA|ASIA|AIza|eyJ)[\w.\-+/=]{10,}"
     r"|\b[0-9a-fA-F]{40,}\b"  # W&B keys have 40 digits
-    r"|hooks\.slack\.com/\S+|discord(?:app)?\.com/api/webhooks/\S+"
+    r"|\b[A-Za-z]{2,5}[_-]?[0-9a-f]{32}\b"  # and others 32 behind a mark
+    r"|hooks\.slack\.com/\S+|https?://[^\s/]+/(?:\S*/)?web-?hooks?/\S+"
 )
 _NAMED = re.compile(
     rf"(?i)(?<![A-Za-z0-9])((?:--?)?(?:[\w-]*[_-])?{_WORD}[\"']?\s*(?:[:=]|(?<=\w)\s)\s*[\"']?)(?:(?:bearer|basic|token)\s+)?([^\s\"',;&]+)"
@@ -46,6 +63,7 @@ def off() -> bool:
 
 def names_secret(name: str) -> bool:
     """Whether something under this name is a secret."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)
     return bool(_SECRET_NAME.search(name)) and not _VOCABULARY.search(name)
 
 
@@ -57,6 +75,8 @@ def hidden(text: str) -> str:
         text = text.replace(value, HIDDEN)
     text = _IN_ADDRESS.sub(rf"\g<1>{HIDDEN}@", text)
     text = _NAMED.sub(_without_value, text)
+    text = _ASSIGNED.sub(_without_value_of, text)
+    text = _LOGIN.sub(rf"\g<1>{HIDDEN}", _QUOTED.sub(rf"\g<1>{HIDDEN}", text))
     text = _BEARER.sub(rf"\g<1> {HIDDEN}", text)
     text = _SHAPES.sub(HIDDEN, text)
     return _LONG_WORD.sub(lambda word: HIDDEN if _is_random(word.group()) else word.group(), text)
@@ -85,7 +105,8 @@ def hidden_arguments(words: Sequence[str]) -> list[str]:
     found: list[str] = []
     for place, word in enumerate(words):
         before = words[place - 1] if place else ""
-        follows = before.startswith("-") and "=" not in before and names_secret(before.lstrip("-"))
+        name = before.lstrip("-")
+        follows = before.startswith("-") and "=" not in before and names_secret(name) and _may_be_one(name, word)
         found.append(HIDDEN if follows and not word.startswith("-") and not off() else hidden(word))
     return found
 
@@ -94,7 +115,7 @@ def _may_be_one(name: str, value: str) -> bool:
     """Passwords may be short; of the others a short word, a number or a mark of a vocabulary is none."""
     if not value or value == HIDDEN:
         return False
-    if re.search(r"(?i)pass|pwd|secret", name) or name.isupper():  # a variable of the environment
+    if _SURE.search(name) or name.isupper():  # a variable of the environment
         return True
     return len(value) >= FEWEST and value[0] not in "<[" and not _is_number(value)
 
@@ -102,12 +123,25 @@ def _may_be_one(name: str, value: str) -> bool:
 def _without_value(match: re.Match[str]) -> str:
     name = match.group(1).strip("\"' =:-\t")
     value = match.group(2)
+    if not match.group(1).endswith(("'", '"')) and (_CODE.match(value) or _names_another(value)):
+        return match.group()
     by_mark = any(mark in match.group(1) for mark in "=:") or match.group(1).startswith("-")
     if not by_mark and not _is_random(value):  # a sentence that speaks of a token
         return match.group()
     if _VOCABULARY.search(name) or not _may_be_one(name, value):
         return match.group()
     return f"{match.group(1)}{HIDDEN}"
+
+
+def _names_another(value: str) -> bool:
+    """Whether it is a variable that is named like a secret too: `token=token`, `"password": me.password}`."""
+    plain = value.rstrip(")]}:")
+    return plain.replace(".", "_").isidentifier() and names_secret(plain.rpartition(".")[2])
+
+
+def _without_value_of(match: re.Match[str]) -> str:
+    name, between, value = match.groups()
+    return f"{name}{between}{HIDDEN}" if names_secret(name) and _may_be_one(name, value) else match.group()
 
 
 def _of_environment() -> list[str]:
@@ -122,8 +156,16 @@ def _is_random(word: str) -> bool:
         return False
     if "/" in word and len(max(word.split("/"), key=len)) < _LONG:
         return False  # a path
+    plain = [letter for letter in word if letter.isalnum()]
+    changes = sum(_kind(one) != _kind(next) for one, next in itertools.pairwise(plain))
+    if changes < _CHANGES * len(plain):
+        return False  # words and numbers put together
     counts = Counter(word)
     return -sum(n / len(word) * math.log2(n / len(word)) for n in counts.values()) > _ENTROPY
+
+
+def _kind(letter: str) -> str:
+    return "0" if letter.isdigit() else "a" if letter.islower() else "A"
 
 
 def _is_number(value: str) -> bool:

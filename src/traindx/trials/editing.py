@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
+from traindx.secrets import hidden
 from traindx.trials import source_text
 from traindx.trials.setting import EDITS, Setting
 
@@ -122,10 +123,10 @@ def _sources(root: Path, script: Path) -> Iterator[Path]:
 
 
 def diff_of(root: Path, edits: Mapping[str, str]) -> str:
-    """The edits as one unified diff, to be applied in the root."""
+    """The edits as one unified diff, as it is shown: without the secrets among its lines."""
     lines: list[str] = []
     for name, text in edits.items():
         old = source_text.lines_of(source_text.read(root / name))
         for line in difflib.unified_diff(old, source_text.lines_of(text), f"a/{name}", f"b/{name}"):
             lines.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
-    return "".join(lines)
+    return hidden("".join(lines))

@@ -33,6 +33,7 @@ def write(root: Path, edits: Mapping[str, str], seen: Mapping[str, bytes] | None
         backup = backup.with_name(f"{backup.name.partition('.')[0]}.{number}")
     try:
         backup.mkdir(parents=True)
+        backup.chmod(stat.S_IRWXU)  # a file in it may have been its owner's alone
         new = {name: encoded_like((root / name).read_bytes(), text) for name, text in edits.items()}
         for place, name in enumerate(edits):
             (backup / str(place)).write_bytes((root / name).read_bytes())

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from traindx.live.host.patches import Fault, guarded
+
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -15,6 +17,7 @@ def observe_after_closure(
     kwargs: dict[str, Any],
     tell: Callable[[], None],
     unwatched: Callable[[], AbstractContextManager[None]],
+    fault: Fault,
 ) -> Arguments | None:
     """The arguments of an optimiser's step with a closure that calls `tell` after its first run, when the gradients are
     there, and makes all other runs `unwatched`: L-BFGS evaluates a model twenty times for one update, and a close look
@@ -25,16 +28,20 @@ def observe_after_closure(
         return None
     reported = False
 
-    def evaluate(*inner: Any, **named: Any) -> Any:
-        nonlocal reported
-        if reported:
-            with unwatched():
-                return closure(*inner, **named)
-        loss = closure(*inner, **named)
-        reported = True
-        tell()
-        return loss
+    def around(run: Callable[..., Any]) -> Callable[..., Any]:
+        def evaluate(*inner: Any, **named: Any) -> Any:
+            nonlocal reported
+            if reported:
+                with unwatched():
+                    return run(*inner, **named)
+            loss = run(*inner, **named)
+            reported = True
+            tell()
+            return loss
 
+        return evaluate
+
+    evaluate = guarded(closure, around, fault)
     if place is None:
         return args, {**kwargs, "closure": evaluate}
     return (*args[:place], evaluate, *args[place + 1 :]), kwargs

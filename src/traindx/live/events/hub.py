@@ -26,7 +26,7 @@ from traindx.live.events.criteria import CRITERIA as CRITERIA
 from traindx.live.events.criteria import Criteria
 from traindx.live.events.instrument import Criterion, Depth, Handlers, Observer, StepsAside, all_buffered, handlers_of
 from traindx.live.events.known_models import Known
-from traindx.live.events.loading import Timed
+from traindx.live.events.loading import timed
 from traindx.live.events.places import user_line as user_line
 from traindx.live.events.scaling import around_scale, unscaled
 from traindx.live.events.step_buffer import StepBuffer
@@ -459,7 +459,7 @@ class Hub(Records):
     def _around_loader(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __iter__(loader: Any) -> Any:
             iterator = original(loader)
-            return iterator if self._inside or self.ended else Timed(self, loader, iterator)
+            return iterator if self._inside or self.ended else timed(self, loader, iterator)
 
         return __iter__
 
@@ -468,8 +468,8 @@ class Hub(Records):
         """Another run of a closure in the same update: nothing of it is looked at."""
         self.closures_again += 1
         inside, self._inside = self._inside, True
-        self._calls.step_aside()
         try:
+            self._calls.step_aside()
             yield
         finally:
             self._inside = inside
@@ -483,7 +483,9 @@ class Hub(Records):
             self.look_for_update()
             self.by_hand.end()
         if len(args) + len(kwargs) > 1 and self.working and not self._inside:
-            later = observe_after_closure(args, kwargs, partial(self.observe, "on_step", optimizer), self._unwatched)
+            later = observe_after_closure(
+                args, kwargs, partial(self.observe, "on_step", optimizer), self._unwatched, self.fault
+            )
             if later is not None:
                 return later
         self.observe("on_step", optimizer)

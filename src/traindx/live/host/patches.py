@@ -48,6 +48,32 @@ def shielded(call: Callable[..., Any], fault: Fault) -> Callable[..., Any]:
     return hook
 
 
+class ShieldedIterator:
+    """Somebody's iterator, with something of ours before and after each of its items; what we ask first gives what is
+    told afterwards."""
+
+    def __init__(
+        self, iterator: Any, before: Callable[[], Any], after: Callable[[Any, Any], None], fault: Fault
+    ) -> None:
+        self._iterator = iterator
+        self._before, self._after = shielded(before, fault), shielded(after, fault)
+
+    def __iter__(self) -> ShieldedIterator:
+        return self
+
+    def __next__(self) -> Any:
+        began = self._before()
+        item = next(self._iterator)
+        self._after(item, began)
+        return item
+
+    def __len__(self) -> int:
+        return len(self._iterator)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+
 class _Call:
     """What became of the library's function in one call of its patch."""
 
@@ -59,7 +85,7 @@ class _Call:
         self.error: BaseException | None = None
 
 
-def _patch(
+def guarded(
     original: Callable[..., Any], around: Callable[[Callable[..., Any]], Callable[..., Any]], fault: Fault
 ) -> Callable[..., Any]:
     """What stands in the function's place: `around(original)`, whose own faults are not the caller's."""
@@ -140,7 +166,7 @@ class Patches:
         original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
         if original is None:
             return
-        replaced = _patch(original, around, self._fault)
+        replaced = guarded(original, around, self._fault)
         inherited = not isinstance(owner, type | ModuleType) and name not in getattr(owner, "__dict__", {})
         setattr(owner, name, replaced)
         if isinstance(owner, ModuleType):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from traindx.measurements import CallAt, Statement, ValueAt
+from traindx.secrets import hidden_value
 
 MAX_BYTES = 200_000
 MAX_STATEMENTS = 2500
@@ -168,7 +169,7 @@ def _assigned(node: ast.stmt) -> Iterator[ValueAt]:
 def _value(call: str, name: str, node: ast.AST) -> Iterator[ValueAt]:
     known, value = _constant(node)
     if known and name:
-        yield ValueAt(call, name, value, getattr(node, "lineno", 0))
+        yield ValueAt(call, name, hidden_value(name, value), getattr(node, "lineno", 0))
 
 
 def _constant(node: ast.AST) -> tuple[bool, Value]:

@@ -22,12 +22,21 @@ _TRACEBACK = re.compile(r"Traceback \(most recent call last\)")
 _EXCEPTION = re.compile(
     r"\s*(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Warning|Iteration|Abort|Fault|Failure)\b(?::|$|\s\()"
 )
+_DEATH = (
+    r"(?:killed|terminated|aborted|abort|hangup|segmentation fault|bus error|illegal (?:hardware )?instruction|"
+    r"floating point exception|trace/bpt trap|trace/breakpoint trap|quit)(?:: \d+)?"
+)  # as shells say how a program ended
+# as C++ libraries log what ends them
+_FATAL = r"(?-i:^F\d{4} \d\d:|(?:^|[:\d] )F \S+\.(?:cc|cpp|cu|h):\d+\]|\[Fatal\])"
 _SIGNS: tuple[tuple[EventKind, str], ...] = (
     (
         "oom",
-        r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory|^\W*out of "
+        r"\b(?:CUDA|GPU|HIP|XLA|device|host|error|killed|MPS backend)\b.{0,60}out of memory(?! \w+: 0)|^\W*out of "
         r"memory|OutOfMemoryError|"
-        r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom[-_]kill",
+        r"RESOURCE_EXHAUSTED|CUBLAS_STATUS_ALLOC_FAILED|oom[-_]kill|ResourceExhausted|^MemoryError\b|"
+        r"all available RAM|tried to allocate more memory than is available|^Out of memory: Kill|"
+        r"out of (?:GPU |CPU |host |device )?memory trying|"
+        r"(?:exceeded|over) (?:\w+ )?memory limit|cudaMalloc\b.*out of memory",
     ),
     ("dataloader", r"DataLoader worker \(pid|unexpected bus error|DataLoader.{0,40}(?:killed|exited unexpectedly)"),
     (
@@ -37,7 +46,22 @@ _SIGNS: tuple[tuple[EventKind, str], ...] = (
         r"terminated by signal \d|\bexit code 137\b|^\s*Aborted\s*$|\bBus "
         r"error\b|\bSIGTERM\b|\bSIGKILL\b|received signal (?:9|15)\b|KeyboardInterrupt|slurmstepd: error: "
         r".*CANCELLED|"
-        r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)",
+        r"DUE TO TIME LIMIT|^\s*Terminated\s*$|exitcode\s?:?\s?-9\b|Segmentation fault|\(core dumped\)|"
+        # a shell alone on its line, before or after what it ran, and at the end of a progress bar that stood still
+        rf"^\s*{_DEATH}\s*$|^\S*sh: (?:line \d+: +)?(?:\d+ )?{_DEATH}\b|^\[\d+\]\s*[-+]?\s+(?:\d+ )?{_DEATH}\b|"
+        rf"(?:\]|/s|%\|?)\s*{_DEATH}$|^g?make(?:\[\d+\])?: \*\*\* |"
+        # a status that is not 0; `note` leaves out those that are
+        r"\b(?:exit|return)(?:s|ed)?\b(?: with)?(?: an?)?(?: non-?zero)?(?: exit| return)? ?(?:code|status)\W{0,4}-?\d|"
+        r"status=[1-9]\d*/|code=(?:killed|dumped)|"
+        # a signal, however a launcher puts it
+        r"(?:(?:terminated|killed|interrupted) by|exited on|died with|received|caught|got|termination \(|sending) "
+        r"signal\b|process received signal|BAD TERMINATION|Abnormal termination|"
+        # a batch system, or whoever runs what runs the training
+        r"\b(?:job|step|task|kernel|session|worker|node|pod|container|instance)\b[^.]{0,60}\b"
+        r"(?:died(?! 0)|crashed|"
+        r"(?:was|been|being|job) (?:killed|aborted|evicted|preempted|terminated|cancelled))\b|"
+        r"\bjob killed\b|^Job\b.{0,60}\b(?:evicted|aborted)\W*$|-oomd killed|"
+        r"^runtime disconnected|\bbeing killed\b|walltime\b.{0,40}\bexceeded",
     ),
     (
         "traceback",
@@ -45,7 +69,15 @@ _SIGNS: tuple[tuple[EventKind, str], ...] = (
         r"out|abort|:)|"
         r"^terminate called after "
         r"throwing|\bChildFailedError\b|nccl(?:Internal|System|Unhandled)\w*Error|CUDA error: |"
-        r"device-side assert|RuntimeError: |Fatal Python error",
+        r"device-side assert|RuntimeError: |Fatal Python error|"
+        # native code that gives up
+        r"^terminate called|libc\+\+abi: terminating|\bAssertion .{1,200} failed\b|\bthread '.*' .{0,20}panicked at\b|"
+        r"double free or corruption|stack smashing detected|^(?:malloc|free|realloc)\(\): |"
+        r"fatal error has been detected|Memory access fault by GPU|^ERROR: LoadError|"
+        rf"{_FATAL}|"
+        # an exception by itself: its traceback went elsewhere
+        r"^(?:\[?rank ?\d+\]?: ?)?(?:[a-z_]\w*\.)*_*(?-i:[A-Z])\w*(?-i:Error|Exception)(?::\s|\s*$)|"
+        r"^(?:[a-z_]\w*\.)+_*(?-i:[A-Z]\w*[a-z]\w*): |^StopIteration\b",
     ),
     (
         "early-stop",
@@ -74,9 +106,15 @@ _TRIGGER = re.compile(
     r"called|ChildFailed|SIGTERM|SIGKILL|signal|KeyboardInterrupt|CANCELLED|"
     r"TIME LIMIT|terminated|exitcode|segmentation|core dumped|watchdog|nccl|CUDA "
     r"error|assert|RuntimeError|fatal|early|stopp|patience|"
+    rf"panicked|ignored |atexit|logging error|double free|smashing|malloc|free\(\)|StopIteration|\[Fatal|"
+    rf"^(?:[a-z_]\w*\.)+_*(?-i:[A-Z])\w+: |exit|return code|return status|signal|died|crash|evicted|\bjob\b|"
+    r"termination|all available RAM|exceeded|disconnected|oomd|"
+    rf"libc\+\+abi|access fault|LoadError|\*\*\* \[|{_DEATH}|{_FATAL}|code=|(?-i:Error|Exception)(?::|\s*$)|"
     r"training|train_runtime|Trainer|exiting|completed|optimization|Warning|loss is|finite|nan (?:loss|grad)",
     re.IGNORECASE,
 )
+_STATUS_ZERO = re.compile(r"\b(?:code|status)\W{0,3}0\b(?!x)", re.IGNORECASE)
+_ASIDE = re.compile(r"^\W*(?:Exception ignored |Error in atexit|--- Logging error ---)")  # Python goes on after it
 _NOT_THE_END = re.compile(
     r"^\W*to (?:update|disable)|\bepoch\s*\[?\d+|\bstep\s*\d+|will be|not yet|once|when|until|if training",
     re.IGNORECASE,
@@ -90,6 +128,7 @@ _BORING = re.compile(
 class _Pending:
     lines: int = 0
     last: str = ""
+    aside: bool = False  # of something that Python reports and goes on after
 
 
 @dataclass(slots=True)
@@ -110,11 +149,11 @@ class EventLog:
         """What this line announces, None for almost all lines."""
         if len(line) > _MAX_SPOTTED or not _TRIGGER.search(line):
             return None
-        if _TRACEBACK.search(line):
+        if _TRACEBACK.search(line) or _ASIDE.search(line):
             return "open"
+        message = line[read_prefix(line).end :]
         for kind, pattern in _RULES:
-            match = pattern.search(line)
-            if match is None:
+            if not pattern.search(line) and not (kind == "killed" and pattern.search(message)):
                 continue
             if (
                 kind == "early-stop"
@@ -135,7 +174,13 @@ class EventLog:
 
     def note(self, kind: EventKind | Literal["open"], line: str, place: int) -> None:
         if kind == "open":
-            self._pending = _Pending()
+            before = self._pending
+            aside = before is not None and before.aside and not before.lines
+            self._pending = _Pending(aside=aside or _ASIDE.search(line) is not None)
+            return
+        if kind == "killed" and _STATUS_ZERO.search(line):
+            return
+        if kind == "traceback" and self._pending is not None and self._pending.aside:
             return
         text = line[read_prefix(line).end :].strip()
         if kind == "warning" and "Warning:" in text:
@@ -149,19 +194,25 @@ class EventLog:
         pending = self._pending
         pending.lines += 1
         if _EXCEPTION.match(message) and not message.startswith((" ", "\t")):
+            self._close(_kind_of(message), message.strip(), place)
+        elif pending.aside and message and not message.startswith((" ", "\t")):
             self._pending = None
-            self._add(_kind_of(message), message.strip(), place)
         elif pending.lines > _MAX_TRACEBACK:
-            self._pending = None
-            self._add("traceback", pending.last or "a traceback without its end", place)
+            self._close("traceback", pending.last or "a traceback without its end", place)
         elif message.strip():
             pending.last = message.strip()
 
     def close(self, place: int) -> None:
         """The file ended inside a traceback."""
         if self._pending is not None and self._pending.lines:
-            self._add("traceback", self._pending.last or "a traceback without its end", place)
+            self._close("traceback", self._pending.last or "a traceback without its end", place)
         self._pending = None
+
+    def _close(self, kind: EventKind, text: str, place: int) -> None:
+        aside = self._pending is not None and self._pending.aside
+        self._pending = None
+        if not aside:
+            self._add(kind, text, place)
 
     def _add(self, kind: EventKind, text: str, place: int) -> None:
         key = (kind, re.sub(r"\d+", "0", text)[:120])

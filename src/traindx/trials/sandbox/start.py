@@ -9,9 +9,10 @@ REFUSED = 126  # the exit code of a shell for what cannot be run
 
 def main() -> None:
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    sys.path.append(root)  # an isolated interpreter may not know where traindx is
+    sys.path.insert(0, root)  # an isolated interpreter may not know where traindx is, or know another one
     from traindx.trials.sandbox import Limits, enter
 
+    sys.path.remove(root)
     name, limits, command = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
     try:
         enter(name, Limits(tuple(limits["writable"]), limits["network"]))

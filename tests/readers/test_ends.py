@@ -1,0 +1,175 @@
+# ruff: noqa: E501
+"""How logs end: what says that the run died, in the words of shells, batch systems, launchers and libraries, and what only
+looks like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from traindx.readers.find import find_runs
+
+LINES = [f"epoch {i // 20} step {i} loss {2.3 * 0.985**i + 0.2 + 0.02 * ((i * 7919) % 13) / 13:.4f}" for i in range(60)]
+DEATHS = (
+    '/bin/bash: line 1: 4242 Killed                  python train.py --lr 0.1',
+    'zsh: killed     python train.py',
+    '[1]    4242 killed     python train.py',
+    '[1]+  Killed                  python train.py --lr 0.1',
+    'Segmentation fault (core dumped)',
+    'zsh: segmentation fault  python train.py',
+    'Fatal Python error: Segmentation fault\n\nCurrent thread 0x00007f1c2b7fe700 (most recent call first):\n  File "train.py", line 33 in forward\n  File "train.py", line 51 in <module>',
+    'Fatal Python error: Aborted\n\nThread 0x00007f1c2b7fe700 (most recent call first):\n  <no Python frame>',
+    'Aborted (core dumped)',
+    'make: *** [Makefile:12: train] Error 137',
+    'make: *** [Makefile:12: train] Killed',
+    'Command terminated by signal 9\n12.3user 1.2system 0:20.11elapsed',
+    'slurmstepd: error: *** STEP 123.0 ON gpu01 CANCELLED AT 2024-05-05T10:00:00 DUE TO PREEMPTION ***',
+    'slurmstepd: error: *** JOB 991 ON gpu01 CANCELLED AT 2024-05-05T10:00:00 ***',
+    'slurmstepd: error: Job 991 exceeded memory limit (9731284 > 8388608), being killed',
+    'srun: error: gpu-a100-03: task 0: Out Of Memory',
+    '=>> PBS: job killed: walltime 3601 exceeded limit 3600',
+    'TERM_RUNLIMIT: job killed after reaching LSF run time limit.\nExited with exit code 140.',
+    'jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8589934592 bytes.',
+    'tensorflow.python.framework.errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[64,512,56,56] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc [Op:Conv2D]',
+    'ResourceExhaustedError: \n\nOut of memory error on GPU 0. Cannot allocate 1.000000GB memory on GPU 0, 11.9GB memory has been allocated and available memory is only 200MB.',
+    'mxnet.base.MXNetError: [10:00:00] src/storage/./pooled_storage_manager.h:161: cudaMalloc retry failed: out of memory',
+    'thread \'main\' panicked at src/train.rs:42:5:\ncalled `Result::unwrap()` on an `Err` value: DriverError(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace',
+    'ERROR: LoadError: Out of GPU memory trying to allocate 1.000 GiB\nEffective GPU memory usage: 99.1%',
+    '[rank0]:[E1118 12:00:00.000000000 ProcessGroupNCCL.cpp:616] [Rank 0] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1, OpType=ALLREDUCE, NumelIn=1) ran for 600000 milliseconds before timing out.',
+    'gpu01:1234:1301 [0] transport/net_socket.cc:301 NCCL WARN NET/Socket : peer closed connection\n[rank0]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:2251, remote process exited or there was a network error',
+    "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc",
+    'terminate called without an active exception',
+    "python: ../src/kernel.cpp:12: void launch(int): Assertion `n > 0' failed.",
+    'RuntimeError: DataLoader worker (pid 1234) is killed by signal: Killed.',
+    'ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).',
+    'RuntimeError: CUDA error: device-side assert triggered\nCUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect.\nCompile with `TORCH_USE_CUDA_DSA` to enable device-side assertions.',
+    '../aten/src/ATen/native/cuda/Loss.cu:250: nll_loss_forward_reduce_cuda_kernel_2d: block: [0,0,0], thread: [7,0,0] Assertion `t >= 0 && t < n_classes` failed.',
+    'W1118 12:00:00.000000 12345 torch/distributed/elastic/multiprocessing/api.py:897] Sending process 12346 closing signal SIGTERM\nE1118 12:00:00.000000 12345 torch/distributed/elastic/multiprocessing/api.py:869] failed (exitcode: -9) local_rank: 0 (pid: 12345) of binary: /usr/bin/python',
+    'torch.distributed.elastic.multiprocessing.api.SignalException: Process 12345 got signal: 15',
+    '--------------------------------------------------------------------------\nmpirun noticed that process rank 0 with PID 0 on node gpu exited on signal 9 (Killed).\n--------------------------------------------------------------------------',
+    '===================================================================================\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 123 RUNNING AT node\n=   EXIT CODE: 9\n=   CLEANING UP REMAINING PROCESSES',
+    '(raylet) A worker died or was killed while executing a task by an unexpected system error. To troubleshoot the problem, check the logs for the dead worker.',
+    'command terminated with exit code 137',
+    'The kernel appears to have died. It will restart automatically.',
+    'Kernel died, restarting',
+    'Your session crashed after using all available RAM.',
+    'Process finished with exit code -1073741819 (0xC0000005)',
+    'Process finished with exit code 139 (interrupted by signal 11: SIGSEGV)',
+    'numpy._core._exceptions._ArrayMemoryError: Unable to allocate 3.00 GiB for an array with shape (20000, 20000) and data type float64',
+    'OSError: [Errno 28] No space left on device',
+    '[gpu01:1234 :0:1234] Caught signal 7 (Bus error: nonexistent physical address)\n==== backtrace (tid:   1234) ====',
+    '[gpu01:01234] *** Process received signal ***\n[gpu01:01234] Signal: Segmentation fault (11)\n[gpu01:01234] Signal code: Address not mapped (1)\n[gpu01:01234] *** End of error message ***',
+    'torch.OutOfMemoryError: HIP out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 15.98 GiB of which 1.2 GiB is free.',
+    'RuntimeError: MPS backend out of memory (MPS allocated: 8.00 GB, other allocations: 1.00 GB, max allowed: 9.07 GB). Tried to allocate 256.00 MB on private pool.',
+    'libc++abi: terminating due to uncaught exception of type c10::Error: mps not available\nzsh: abort      python train.py',
+    "systemd[1]: train.service: Main process exited, code=killed, status=9/KILL\nsystemd[1]: train.service: Failed with result 'oom-kill'.",
+    'Out of memory: Killed process 4242 (python) total-vm:33554432kB, anon-rss:16777216kB',
+    '(1) Abnormal termination (signal 9)',
+    "subprocess.CalledProcessError: Command '['/usr/bin/python', 'train.py']' returned non-zero exit status 1.",
+    "[2024-05-05 10:00:00,123] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python', '-u', 'train.py'] exits with return code = -9",
+    'Epoch 15:  45%|####5     | 45/100 [00:10<00:12,  4.40it/s, loss=0.245]Killed',
+    'Terminated',
+    'Hangup',
+    'zsh: bus error  python train.py',
+    '# A fatal error has been detected by the Java Runtime Environment:\n#  SIGSEGV (0xb) at pc=0x00007f, pid=12',
+    'F0000 00:00:1715000000.123456    1234 pjrt_stream_executor_client.cc:123] Check failed: status.ok()',
+    'FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.',
+    "timeout: sending signal TERM to command 'python'",
+    "╭─── Traceback (most recent call last) ───╮\n│ /home/u/train.py:51 in <module>        │\n╰────────────╯\nKeyError: 'labels'",
+    '  + Exception Group Traceback (most recent call last):\n  |   File "train.py", line 3, in <module>\n  | ExceptionGroup: two (2 sub-exceptions)\n  +-+---------------- 1 ----------------\n    | ValueError: bad\n    +------------------------------------',
+    'Error executing job with overrides: [\'lr=0.1\']\nTraceback (most recent call last):\n  File "train.py", line 12, in main\n    fit()\nValueError: bad shape\n\nSet the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.',
+    "fish: Job 1, 'python train.py' terminated by signal SIGKILL (Forced quit)",
+    'Killed: 9',
+    '/Users/a/run.sh: line 4: 8123 Segmentation fault: 11  python3 train.py',
+    'Job 5512 (train) Aborted\n Exit Status      = 137\n Signal           = KILL',
+    'flux-job: task(s) exited with exit code 137',
+    'TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.',
+    'UnexpectedStatusException: Error for Training job x: Failed. Reason: AlgorithmError: ExecuteUserScriptError: ExitCode 1',
+    'ERROR: The container exited with code 139',
+    'Back-off restarting failed container\nLast State: Terminated  Reason: OOMKilled  Exit Code: 137',
+    'EC2 spot instance was terminated: Server.SpotInstanceTermination',
+    'Replica workerpool0-0 exited with a non-zero status of 9(SIGKILL).',
+    'Your notebook tried to allocate more memory than is available. It has restarted.',
+    'Runtime disconnected',
+    "KeyError: 'input_ids'",
+    'AssertionError',
+    'mypkg.data.errors.CorruptShardException: shard 12',
+    'StopIteration',
+    '[rank1]: torch.distributed.DistNetworkError: Failed to recv, got 0 bytes. Connection was likely closed.',
+    'F tensorflow/core/platform/default/env.cc:74] Check failed: ret == 0 (11 vs. 0)Thread creation via pthread_create() failed.',
+    'xgboost.core.XGBoostError: [10:00:00] /workspace/src/common/hist_util.cc:12: Check failed: ptr',
+    '[LightGBM] [Fatal] Check failed: (num_data) > (0) at dataset.cpp, line 39 .',
+    'NVRM: Xid (PCI:0000:3b:00): 79, GPU has fallen off the bus.\nRuntimeError: CUDA error: unspecified launch failure',
+    'double free or corruption (!prev)\nAborted (core dumped)',
+    '*** stack smashing detected ***: terminated',
+    'malloc(): invalid size (unsorted)',
+    'systemd-oomd killed 12 process(es) in this unit.',
+    'concurrent.futures.process.BrokenProcessPool: A process in the process pool was terminated abruptly while the future was running or pending.',
+    'nohup: ignoring input\nSignal 15 (SIGTERM) received, exiting',
+    'RecursionError: maximum recursion depth exceeded',
+    'slurmstepd: error: *** JOB 12 ON n1 CANCELLED AT 2025-01-01T00:00:00 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***',
+)  # fmt: skip
+NO_DEATHS = (
+    'Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f00>\nTraceback (most recent call last):\n  File "dataloader.py", line 1510, in __del__\n    self._shutdown_workers()\nAssertionError: can only test a child process',
+    '[rank0]:[W1118 12:00:00.000000000 ProcessGroupNCCL.cpp:1476] Warning: WARNING: destroy_process_group() was not called before program exit, which can leak resources.',
+    '/usr/lib/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 1 leaked semaphore objects to clean up at shutdown',
+    'wandb: Synced 5 W&B file(s), 0 media file(s), 2 artifact file(s) and 0 other file(s)',
+    'Best val_loss: 0.2103 at epoch 14. Killed old checkpoint ckpt-3.pt',
+    'Process finished with exit code 0',
+    'INFO: out of memory protection is off',
+    '[1]+  Done                    python train.py',
+    'State: COMPLETED (exit code 0)',
+    'Killed 3 stale workers. Training complete.',
+    'real\t12m3.123s\nuser\t11m2.000s\nsys\t0m3.000s',
+    'UserWarning: request to api.wandb.ai timed out, retrying in 2 s',
+    'abort criteria: none; finished all 15 epochs',
+    'eval: error rate 3.2%, signal 9 of 12 channels used',
+    'Training terminated normally after 15 epochs.',
+    'Early stopping: patience exceeded, training stopped.',
+    'torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nretrying with batch size 8\nTraining finished in 12:01',
+    'W tensorflow/core/data/root_dataset.cc:297] Optimization loop failed: CANCELLED: Operation was cancelled',
+    'gpu01:1234:1301 [0] NCCL INFO comm 0x55 rank 0 nranks 8 - Abort COMPLETE',
+    'I tensorflow/core/framework/local_rendezvous.cc:404] Local rendezvous is aborting with status: OUT_OF_RANGE: End of sequence',
+    'Errors: 0, exit status 0, all good',
+    '2024-05-05 10:20:00,000 ERROR wandb ConnectionError: could not upload, will retry later',
+    'test error: 0.213 (exit early: no)',
+    'Registered signal handlers for SIGUSR1, requeue on preemption',
+    'Job 12 completed in 00:12:33',
+    '3 worker processes shut down cleanly',
+    'Syncing run; node 3 finished',
+    'All assertions passed.',
+    'Peak GPU memory: 3.2 GB, out of memory events: 0',
+    'exitcode: 0',
+    'loaded best weights, abort flag False',
+    'Exiting.',
+    'Killing tensorboard process 4312',
+    '1 passed in 3.2s',
+    'DeprecationWarning: exception types will change',
+    'Trial 7 status: TERMINATED (max epochs reached)',
+    '== Status ==\nNumber of trials: 8/8 (8 TERMINATED)',
+    '`Trainer.fit` stopped: `max_epochs=15` reached.',
+    'Session closed.',
+    'main returned with code 0',
+    "Exception ignored in: <_io.TextIOWrapper name='<stdout>' mode='w' encoding='utf-8'>\nBrokenPipeError: [Errno 32] Broken pipe",
+    'Error in atexit._run_exitfuncs:\nTraceback (most recent call last):\n  File "a.py", line 3, in f\nRuntimeError: cannot schedule new futures after shutdown',
+    'worker 3 died 0 times, 0 restarts',
+    'Saved. Elapsed 12 min, walltime limit 24 h',
+)  # fmt: skip
+
+
+def died(folder: Path, end: str) -> str | None:
+    log = folder / "train.log"
+    log.write_text("\n".join([*LINES, end]) + "\n")
+    event = find_runs([log])[0].died
+    return None if event is None else event.text
+
+
+@pytest.mark.parametrize("end", DEATHS)
+def test_a_death_is_seen(tmp_path: Path, end: str) -> None:
+    assert died(tmp_path, end)
+
+
+@pytest.mark.parametrize("end", NO_DEATHS)
+def test_what_only_looks_like_one_is_none(tmp_path: Path, end: str) -> None:
+    assert died(tmp_path, end) is None
