@@ -232,6 +232,7 @@ class PassesOverData(Measurement, frozen=True, kw_only=True):
     updates: int
     first_loss: float
     last_loss: float  # of the first updates
+    loaded: bool = True  # a loader makes the batches; without one the same samples came in every update
     thirds: tuple[float, ...] = ()  # mean loss of each third of those updates, where there are enough
 
 

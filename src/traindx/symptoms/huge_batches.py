@@ -19,6 +19,8 @@ HIGH = fitted(f"{ID}.high", 0.7, unit="of the first loss, in the end")
 FALLING = fitted(f"{ID}.falling", 0.3, unit="of the first loss, where it falls to the end as it did at first")
 STEADY = fitted(f"{ID}.steady", 0.6, unit="of the fall from the first third to the second, from that to the last")
 
+PERHAPS_WHOLE = 0.25  # clarity without a loader: a graph or a field of points is no set of samples to draw from
+
 
 def judge(measured: Measured) -> Observation | None:
     last = measured.last(PassesOverData)
@@ -34,7 +36,7 @@ def judge(measured: Measured) -> Observation | None:
             f"{passes:.0f} passes over {last.samples} samples made {last.updates} updates, because a batch holds "
             f"{ceil(last.samples / batches)} of them; the loss is still {percent(share)} of its first value."
         )
-        return seen(ID, True, text, at=last)
+        return seen(ID, True, text, at=last, clarity=1.0 if last.loaded else PERHAPS_WHOLE)
     return None
 
 
@@ -69,7 +71,7 @@ Passes over the training loader, updates, and the size of a batch beside the dat
 first three updates all saw the same samples. Present for at least ten passes with at most two updates each, fewer
 than 150 updates in all, at least 256 samples, and a last loss of 70 % of the first or more, or of 30 % or more where
 the last third of the updates took off more than 60 % of what the one before did. Not said of a training that was cut
-short.
+short. Without a loader it is less clear: a whole graph or field of points cannot be cut into batches.
 
 ## Healthy range
 Tens of updates in each pass, or a loss that falls all the same.

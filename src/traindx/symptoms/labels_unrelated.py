@@ -1,9 +1,11 @@
-"""labels-unrelated: training labels have nothing to do with their inputs."""
+"""labels-unrelated: training labels, or a part of them, do not follow from their inputs."""
 
 from __future__ import annotations
 
+import math
+
 from traindx.diagnosis import Observation
-from traindx.measurements import FreshSamples, LabelRelation, Measured
+from traindx.measurements import EvaluatedRows, FreshSamples, LabelRelation, Measured, TakenFor
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -25,6 +27,15 @@ AT_CHANCE = fitted(
     f"{ID}.at-chance", 1.25, unit="of the loss of a guess: beyond it not even frequent answers are learnt", side="below"
 )
 MEMORISED = fitted(f"{ID}.memorised", 0.9, unit="of the loss of a guess, in the end", side="below")
+PARTLY = Threshold(
+    0.2,
+    "of the way of neighbours from chance is lost",
+    "twice the 10 % of wrong labels in the worst of ten known test sets (Northcutt et al. 2021)",
+)
+TOLD = Threshold(0.8, "of the evaluated samples' labels are told by neighbours", "at least four of five agree")
+SIGMAS = Threshold(5.0, "standard deviations between two shares", "never by chance, whatever is looked at besides")
+UNCHANGED = Threshold(0.9, "of the training rows come back as they were", "altered ones have neighbours that differ")
+BEHIND = Threshold(0.1, "of the samples", "a model is right on as many of those it learnt from, and as neighbours are")
 MEMORISED_CLARITY, STUCK_CLARITY = 0.85, 0.6  # a task may be out of reach of neighbours and of this model alike
 
 
@@ -42,6 +53,9 @@ def judge(measured: Measured) -> Observation | None:
         if UNRELATED.reached(one.deviations) and _has_failed(one) and (one.ended or one.labels != "several"):
             return seen(ID, True, f"{_scores(one)}, as if those labels were in random order.", at=one)
     for one in compared:
+        if one.ended and _partly(one, measured):
+            return seen(ID, True, f"{_scores(one)}: a part of the training labels contradicts them.", at=one)
+    for one in compared:
         if not UNRELATED.reached(one.deviations):
             return seen(ID, False, f"{_scores(one)}.", at=one)
     return None
@@ -56,6 +70,26 @@ def _has_failed(look: LabelRelation) -> bool:
         return False
     way = (look.model - look.held_chance) / (look.held_score - look.held_chance)
     return HALF.reached(look.model / look.held_score) or QUARTER.reached(way)
+
+
+def _lost(look: LabelRelation) -> float:
+    return (look.held_score - look.score) / (look.held_score - look.held_chance)
+
+
+def _partly(look: LabelRelation, measured: Measured) -> bool:
+    """A part of the training labels is wrong: neighbours tell them less often than those of the evaluation data, though
+    the inputs are not altered on their way, and the model suffers: it is right on fewer training samples than new
+    ones, or on fewer new ones than their neighbours."""
+    if look.labels != "class" or look.tokens or not TOLD.reached(look.held_score) or not PARTLY.reached(_lost(look)):
+        return False
+    mean = (look.score + look.held_score) / 2
+    deviation = math.sqrt(2 * mean * (1 - mean) / look.samples)
+    unchanged = any(UNCHANGED.reached(one.known) for one in measured.all(EvaluatedRows))
+    if not unchanged or not SIGMAS.reached((look.held_score - look.score) / max(deviation, 1e-9)):
+        return False
+    taken = measured.last(TakenFor)
+    behind = taken is not None and BEHIND.reached(taken.held_accuracy - taken.train_accuracy)
+    return behind or (look.model is not None and BEHIND.reached(look.held_score - look.model))
 
 
 def _scores(look: LabelRelation) -> str:
@@ -132,9 +166,23 @@ def _fresh(
     )
 
 
+def _rows(known: float) -> EvaluatedRows:
+    return EvaluatedRows(
+        calls=(), dispersion=0.0, border=0, table_border=0, training_rows=900, known=known, table_rows=0,
+        table_distinct=0, whole=True,
+    )  # fmt: skip
+
+
+def _taken(train: float, held: float) -> TakenFor:
+    return TakenFor(
+        classes=4, labels=(), train_as=(), train_shares=(), train_counts=(), held_as=(), held_shares=(),
+        held_counts=(), train_accuracy=train, held_accuracy=held, held_samples=400,
+    )  # fmt: skip
+
+
 SYMPTOM = Symptom(
     id=ID,
-    title="training labels have nothing to do with their inputs",
+    title="training labels, or a part of them, do not follow from their inputs",
     severity="problem",
     family=ID,
     background=0.002,
@@ -155,6 +203,11 @@ vary is taken, with a standard deviation that knows which labels go together, or
 what the best of as many reaches by luck; the model's answers must then correlate at most half as much, in the end.
 Targets with the shape of the input, or one for each of its points, are left alone.
 
+A part of the labels is wrong where neighbours tell at least four of five labels in the evaluation data and a fifth
+less of the way from chance in the training data (five standard deviations), training rows come back as they were
+(inputs that are altered anew have other neighbours), and in the end the model is right on at least 10 % fewer training
+samples than new ones, or on 10 % fewer new ones than neighbours are.
+
 Without evaluation data that tell more, the training itself is asked: 128 samples and 100 updates at least, and no
 label that more than 80 % of the samples have. Present when neither the neighbours nor a ridge regression tell the
 labels of the training samples better than chance (three standard deviations) and the loss on samples that are seen
@@ -172,6 +225,31 @@ Inputs and labels were shuffled, sorted or filtered separately, or are off by a 
     detect=from_measurements(ID, judge),
     cases=(
         Case("labels in random order", "present", measured=(_relation(0.26, 0.5),)),
+        Case(
+            "a third of the labels in random order, a model that finds the rest",
+            "present",
+            measured=(_relation(0.66, 24.0, model=0.97), _rows(1.0), _taken(0.66, 0.97)),
+        ),
+        Case(
+            "a half off by one, which the model learns",
+            "present",
+            measured=(_relation(0.5, 16.0, model=0.55), _rows(1.0), _taken(0.55, 0.55)),
+        ),
+        Case(
+            "a third, but inputs that are altered on their way",
+            "absent",
+            measured=(_relation(0.66, 24.0, model=0.97), _rows(0.0), _taken(0.66, 0.97)),
+        ),
+        Case(
+            "neighbours that disagree, and a model that learns all of it",
+            "absent",
+            measured=(_relation(0.66, 24.0, model=0.97), _rows(1.0), _taken(0.96, 0.97)),
+        ),
+        Case(
+            "a tenth",
+            "absent",
+            measured=(_relation(0.88, 34.0, model=0.97), _rows(1.0), _taken(0.66, 0.97)),
+        ),
         Case("labels that belong to their inputs", "absent", measured=(_relation(0.95, 36.0, model=0.97),)),
         Case("a relation that is faint", "absent", measured=(_relation(0.31, 3.1),)),
         Case("a model that learns all the same", "unknown", measured=(_relation(0.26, 0.5, model=0.9),)),

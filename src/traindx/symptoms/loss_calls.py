@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from traindx.diagnosis import Observation
 from traindx.loss_functions import BINARY_LOGITS, USUAL
-from traindx.measurements import LossCall, Measured
+from traindx.measurements import LossCall, LossReduction, Measured
+from traindx.run import Run
 from traindx.symptoms.observed import seen
 
 SOFTMAXES = ("Softmax", "LogSoftmax")
@@ -22,6 +23,11 @@ def clearest(found: Iterable[Observation | None]) -> Observation | None:
     if present:
         return max(present, key=lambda one: one.clarity)
     return known[0] if known else None
+
+
+def summed(run: Run) -> bool:
+    """A loss of the training is a sum over samples, so that its level is not that of a mean."""
+    return any(one.samples for measured in run.measured for one in measured.all(LossReduction))
 
 
 def other_loss(identifier: str, measured: Measured, losses: frozenset[str]) -> Observation | None:

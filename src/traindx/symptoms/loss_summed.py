@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from traindx.diagnosis import Observation
 from traindx.measurements import LossReduction, Measured
-from traindx.symptoms.base import Case, Symptom, num
+from traindx.signals import Signals
+from traindx.signals.inside import objective
+from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.loss_calls import clearest
 from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.recipes import falling
 from traindx.thresholds import Threshold, fitted
 
 ID = "loss-summed"
@@ -14,6 +17,9 @@ PASSES = Threshold(2, "backward passes", "the first one may be a trial of the co
 SAMPLES = fitted(f"{ID}.samples", 4, unit="samples summed")
 STEP = fitted(f"{ID}.step", 0.1, unit="learning rate times summed samples", strong=0.5)
 NOT_SCALE_FREE = ("SGD", "ASGD")  # Adam and its kin divide the gradient by its own size
+FALLEN = Threshold(0.25, "of the first loss gone", "a rate beyond what the loss bears brings no descent")
+BLOWN_UP = Threshold(1.5, "times the first loss", "at such a rate the loss leaps up before it falls, if it does")
+OFF_BEST = Threshold(3.0, "of its noise above its best level", "three standard deviations, the usual limit of chance")
 DOUBTFUL = 0.6  # clarity of a rate that could still be one for a mean
 
 
@@ -30,6 +36,16 @@ def _judge_loss(one: LossReduction) -> Observation | None:
         return None
     text = f"{_how(one)} With {one.optimizer} this multiplies the learning rate of {num(one.rate)} by {one.samples}."
     return seen(ID, True, text, at=one, clarity=max(DOUBTFUL, STEP.clarity(step)))
+
+
+def _taken(signals: Signals) -> str:
+    """Somebody may have chosen the rate for the sum: then the loss falls at once, never leaps up and stays down."""
+    curve = objective(signals)
+    if curve is None or not FALLEN.reached(curve.reduction) or BLOWN_UP.reached(curve.top / curve.initial):
+        return ""
+    if OFF_BEST.reached((curve.now - curve.best) / max(curve.level_noise, 1e-12)):
+        return ""
+    return f"{curve.name} fell by {percent(curve.reduction)} without a leap and stays there: the rate suits the sum."
 
 
 def _how(one: LossReduction) -> str:
@@ -59,7 +75,9 @@ grow with the batch.
 A recording follows the graph from the loss function's result (`reduction='sum'`), or from a `sum()` over the batch,
 to the loss that `backward` gets, from the second pass on. A division or a factor on the way is a scaling, and it is
 absent. It counts for optimisers whose step grows with the gradient (SGD) when four samples or more are summed and
-rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size.
+rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size. It is absent
+where the loss lost a quarter or more, never rose to one and a half of its first value and ends at its best level:
+the rate was chosen for the sum.
 
 ## Healthy range
 A mean, a sum that is divided by a count, a sum with a rate that was chosen for it, or any sum with an optimiser that
@@ -68,7 +86,7 @@ does not care.
 ## What it usually means
 `reduction='sum'` or `.sum()` with a learning rate that was meant for a mean.
 """,
-    detect=from_measurements(ID, judge),
+    detect=from_measurements(ID, judge, excuse=_taken),
     cases=(
         Case(
             "a sum with a rate for a mean",
@@ -89,6 +107,18 @@ does not care.
             "a sum that is written out",
             "present",
             measured=(LossReduction(form="sum", samples=64, rate=0.002, optimizer="SGD", passes=3),),
+        ),
+        Case(
+            "a sum that the training takes",
+            "absent",
+            lambda: {"train_loss": falling(60, 22.0, 14.0)},
+            measured=(LossReduction(loss="bce", form="sum", samples=32, rate=0.1, optimizer="SGD", passes=3),),
+        ),
+        Case(
+            "a sum after which the loss rests where it began",
+            "present",
+            lambda: {"train_loss": falling(60, 22.0, 20.0)},
+            measured=(LossReduction(loss="bce", form="sum", samples=32, rate=0.1, optimizer="SGD", passes=3),),
         ),
         Case(
             "a sum with a rate made for it",

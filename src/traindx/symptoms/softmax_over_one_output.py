@@ -17,7 +17,7 @@ def judge(measured: Measured) -> Observation | None:
 
 
 def _judge_call(call: LossCall) -> Observation | None:
-    if softmax_width(call) == 1:
+    if softmax_width(call) == 1 and call.classes <= 1:  # else the classes lie in another dimension
         text = (
             f"The output given to {call.loss} is a softmax over a dimension of size 1 of {written(call.made_shape)}: "
             "always 1, whatever the input."

@@ -30,7 +30,8 @@ def _judge_call(call: LossCall) -> Observation | None:
     if not call.rows:
         return _over_batch(call) if normalised and call.loss in PROBABILITIES_WANTED else None
     right = call.probability_rows if call.made_by == "Softmax" else call.log_probability_rows
-    if normalised and softmax_width(call) != 1 and not NORMALISED.reached(right):
+    one_output = softmax_width(call) == 1 and call.classes <= 1
+    if normalised and not one_output and not NORMALISED.reached(right):
         text = (
             f"A {spoken(call.made_by)} over dimension {call.made_dim} of {written(call.made_shape)} goes into "
             f"{call.loss}, but the {call.classes} classes lie in another dimension: what it normalises is not one "
@@ -115,6 +116,21 @@ None: over the class dimension every row sums to 1.
                     made_shape=(32, 10),
                     made_dim=0,
                     where="train.py:42",
+                ),
+            ),
+        ),
+        Case(
+            "log-softmax over a batch of one",
+            "present",
+            measured=(
+                LossCall(
+                    loss="nll_loss",
+                    rows=1,
+                    classes=55,
+                    made_by="LogSoftmax",
+                    made_shape=(1, 55),
+                    made_dim=0,
+                    made_uncut=True,
                 ),
             ),
         ),

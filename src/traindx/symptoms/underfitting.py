@@ -10,6 +10,7 @@ from traindx.signals.curve import Curve
 from traindx.signals.progress import MOVED, Progress
 from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.symptoms.loss_calls import summed
 from traindx.symptoms.recipes import falling, flat, then
 from traindx.thresholds import Threshold
 
@@ -42,6 +43,8 @@ def detect(signals: Signals) -> Observation:
     chance = float(np.log(classes))
     level, course = train.now / chance, Progress(train)
     close = val is None or len(val) < 2 or val.now < train.now * (1 + GAP)
+    if level > 1 and summed(signals.run):
+        return Observation(ID, "unknown", f"{train.name} is a sum over samples: chance level is that of a mean.")
     if level > 1 and TERMS.reached(train.initial / chance) and LEARNT.reached(train.reduction):
         text = f"{train.name} began at {num(train.initial / chance)} times chance level and fell: a sum of terms."
         return Observation(ID, "unknown", text)

@@ -11,7 +11,7 @@ import math
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ class ByHand:
     `torch.autograd.grad`, `aliases` share their memory and carry their gradients: nothing is written into the script's
     own tensors."""
 
-    def __init__(self, leaves: Sequence[torch.Tensor], aliased: bool) -> None:
+    def __init__(self, leaves: Sequence[torch.Tensor], aliased: bool, settings: Mapping[str, Any]) -> None:
+        self._settings = settings  # of the library's optimiser that does it, where that is known
         self.rate: float | None = None  # of the latest update
         self.plain = False  # the first update was a multiple of the gradient
         self.aliases = [leaf.detach().requires_grad_() for leaf in leaves] if aliased else []
@@ -61,7 +62,13 @@ class ByHand:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        return [{"params": self.leaves} if self.rate is None else {"params": self.leaves, "lr": self.rate}]
+        measured = {} if self.rate is None else {"lr": self.rate}
+        return [{"params": self.leaves, **measured, **self._settings}]
+
+    @property
+    def name(self) -> str | None:
+        """Of the optimiser of another library that does the updates."""
+        return self._settings.get("name")
 
     def keep(self, kept: Sequence[bool]) -> None:
         """Let go of parameters that are not updated."""
@@ -138,6 +145,7 @@ class HandLoop:
         self.found = False  # the loop is a training
         self.pending = False  # it is, and a pass was made since its last update
         self.optimizer: ByHand | None = None
+        self.settings: dict[str, Any] = {}  # of an optimiser that is not torch's, written by who knows it
         self.originals: set[int] = set()  # ids of parameters that aliases stand for, those replaced since among them
         self._announced = False  # observers know that an update is to come
         self._by_backward = False  # `backward` was called: `torch.autograd.grad` is a part of the loss then
@@ -262,7 +270,7 @@ class HandLoop:
             return False
         self._replaced, self._silent = replaced, not any(moved)
         if self.optimizer is None or (replaced and not self.optimizer.aliases):
-            self.optimizer = ByHand(leaves, replaced or self._given)
+            self.optimizer = ByHand(leaves, replaced or self._given, self.settings)
         elif replaced:
             self.optimizer.follow(leaves)
         if not self._silent:
@@ -292,7 +300,7 @@ class HandLoop:
         if self._look is None or self._announced:
             return False
         self._announced = True
-        self.optimizer = ByHand(self._leaves, self._given)
+        self.optimizer = ByHand(self._leaves, self._given, self.settings)
         if gradients is not None:
             self.optimizer.carry(gradients)
         self._leaves = []

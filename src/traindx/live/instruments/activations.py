@@ -135,7 +135,7 @@ class Activations(Observer):
                 self._flat.setdefault(name, []).append(share)
         if self._looks < FIRST_LOOKS:
             self._functions |= {activation.kind for activation in graph.activations}
-        if graph.layers < MIN_LAYERS:
+        if not graph.layers:
             return
         self._looks += 1
         if self._looks == FIRST_LOOKS:

@@ -194,7 +194,9 @@ class Optimizers(Observer):
         group = optimizer.param_groups[0]
         settings: dict[str, Any] = {"optimizer": type(optimizer).__name__}
         if isinstance(optimizer, ByHand):
-            settings = {"optimizer": "SGD" if optimizer.plain else "written by hand", "update_by_hand": True}
+            guessed = "SGD" if optimizer.plain else "written by hand"
+            settings = {"optimizer": optimizer.name or guessed}
+            settings |= {} if optimizer.name else {"update_by_hand": True}
         for key in ("lr", "weight_decay", "momentum", "eps", "nesterov"):
             value = group.get(key)
             if isinstance(value, int | float):

@@ -49,6 +49,7 @@ class Samples(Observer):
         self._low: torch.Tensor | None = None  # of each feature, over the batches looked at
         self._high: torch.Tensor | None = None
         self._rows = 0
+        self._whole = False  # no loader: the same samples came in every update
         self._lengths: tuple[int, int] | None = None  # batches and samples of the loader that is trained on
         self._last_loader: weakref.ref[Any] | None = None
         self._sums: list[float] = []  # of all values of a training batch, whatever the order of its samples
@@ -92,7 +93,7 @@ class Samples(Observer):
         first = self._sums[0]
         same = all(math.isclose(one, first, rel_tol=ROUNDING, abs_tol=ROUNDING * rows) for one in self._sums)
         if same and len(self._sums) >= SAME_BATCHES and self._last_loader is None:
-            self._lengths = 1, rows
+            self._lengths, self._whole = (1, rows), True
 
     def _describe(self, shape: tuple[int, ...], data: torch.Tensor) -> None:
         kind = str(data.dtype).removeprefix("torch.")
@@ -200,6 +201,7 @@ class Samples(Observer):
                 batches=batches,
                 samples=data,
                 updates=self.hub.step,
+                loaded=not self._whole,
                 first_loss=losses[0],
                 last_loss=losses[-1],
                 thirds=tuple(fmean(losses[third * part : third * (part + 1)]) for part in range(3)) if third else (),
