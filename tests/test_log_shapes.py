@@ -94,7 +94,7 @@ def test_a_loss_that_jumps_to_nan_at_once_speaks_for_the_rate(page: Page) -> Non
 def test_the_rate_in_the_log_is_used(page: Page) -> None:
     found = page(logs.climbing_rate())
     assert first_cause(found) == "lr-too-high"
-    assert confidence(found, "lr-too-high") > 0.4
+    assert confidence(found, "lr-too-high") > 2 * confidence(found, "fp16-overflow")
 
 
 def test_evaluation_alone_is_nan_for_want_of_targets(page: Page) -> None:
