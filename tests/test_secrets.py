@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import string
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from traindx.engine import diagnose
 from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
 from traindx.reporters import reporters
+from traindx.run import Run
 from traindx.secrets import hidden, hidden_arguments, hidden_settings
 
 DICE = random.Random(7)
@@ -94,6 +96,10 @@ def test_sixty_are_planted() -> None:
     assert found_in(everywhere()) == PLANTED
 
 
+def fields_of(run: Run) -> list[str]:
+    return [repr(getattr(run, one.name)) for one in fields(run)]
+
+
 def test_none_is_stored_shown_or_exported(planted: Path, capsys: pytest.CaptureFixture[str]) -> None:
     recording = planted / "run.traindx" / "rank-0.jsonl"
     assert found_in(recording.read_text()) == []
@@ -105,7 +111,13 @@ def test_none_is_stored_shown_or_exported(planted: Path, capsys: pytest.CaptureF
         shown = [
             reporter.render([page], color=False, width=100) for name, reporter in reporters().items() if name != "png"
         ]
-        everything = [(planted / "saved").read_text(), repr(run), repr(case_of(page, "diagnose")), *map(str, shown)]
+        everything = [
+            (planted / "saved").read_text(),
+            repr(run),
+            *fields_of(run),
+            repr(case_of(page, "diagnose")),
+            *map(str, shown),
+        ]
         assert [found_in(text) for text in everything] == [[]] * len(everything)
         main(["diagnose", str(place)])
         said = capsys.readouterr()

@@ -236,6 +236,15 @@ class Diagnosis:
             "samples": [samples_to_json(one, texts) for one in self.samples],
         }  # fmt: skip
 
+    def __repr__(self) -> str:
+        """One line: the fields have a page of their own, and JSON."""
+        first = self.hypotheses[0] if self.hypotheses else None
+        sure = first is not None and first.confidence >= UNSURE
+        named = f": {first.cause}" if first is not None and self.verdict != "healthy" else ""
+        cause = f"{named} {first.confidence:.0%}" if first is not None and sure else ""
+        where = f"{self.run.source} ({self.run.name})" if self.run.name else self.run.source
+        return f"<Diagnosis {self.verdict}{cause}, {where}, {self.run.steps} {self.run.axis}s>"
+
     def _repr_html_(self) -> str:
         """How notebooks show it."""
         from traindx.reporters.html.fragment import of_diagnosis

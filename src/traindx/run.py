@@ -185,6 +185,11 @@ class Run:
         except OSError as error:
             raise TraindxError(f"{path} cannot be read: {error.strerror or error}.", "Check the path.") from error
 
+    def __repr__(self) -> str:
+        """One line: a run may hold millions of values."""
+        where = f"{self.source} ({self.name})" if self.name else self.source
+        return f"<Run {where}, {self.format}, {self.steps} {self.axis}s, {len(self.series)} series>"
+
     def _repr_html_(self) -> str:
         """How notebooks show it."""
         from traindx.reporters.html.fragment import of_run

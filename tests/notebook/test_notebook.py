@@ -14,6 +14,7 @@ from hostile import HOSTILE
 from runs import run_of
 from traindx.engine import diagnose
 from traindx.live.outside.notebook import NotebookView, display_handle
+from traindx.readers.find import find_runs
 from traindx.reading import Table
 from traindx.reporters.html.fragment import fragment, table
 
@@ -101,3 +102,14 @@ def test_the_example_notebook_runs(tmp_path: Path) -> None:
     assert "softmax" in shown[2].lower()  # the live view ended with the diagnosis of the whole recording
     assert re.search("160 steps", shown[3])
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("example", ["mistake/train.traindx", "sick/metrics.csv", "healthy/metrics.csv"])
+def test_what_a_cell_shows_is_short(example: str) -> None:
+    (run,) = find_runs([Path(__file__).resolve().parents[2] / "examples" / example])
+    page = diagnose(run)
+    for one in (run, page):
+        assert len(one._repr_html_()) < 4096
+        assert len(repr(one)) < 300
+    assert page.verdict in repr(page)
+    assert repr(page).count("%") <= 1

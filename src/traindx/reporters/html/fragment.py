@@ -16,6 +16,7 @@ from traindx.reporters.patch import recipe
 from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
+    clean,
     known_issue,
     leading,
     length_of,
@@ -37,7 +38,8 @@ TONES = {
     "helped": "#146C3C",
 }
 UNKNOWN_TONE = "#525C68"
-MOST_SYMPTOMS, MOST_OTHERS, MOST_SERIES, MOST_SETTINGS = 8, 5, 40, 60
+MOST_SYMPTOMS, MOST_OTHERS, MOST_SERIES, MOST_SETTINGS = 3, 3, 8, 12  # a cell's output is saved with the notebook
+COLUMNS = 16  # of a picture
 _FRAME = "font:14px/1.5 system-ui,sans-serif;border:1px solid #8884;border-radius:8px;padding:12px 16px;max-width:860px"
 _PILL = (
     "color:#fff;border-radius:99px;padding:1px 10px;font-size:11px;font-weight:700;letter-spacing:.05em;background:{}"
@@ -56,11 +58,9 @@ def fragment(title: str, parts: Sequence[Html | None], *, verdict: str = "", asi
 
 def table(given: Table) -> Html:
     """A small table with its own styles."""
-    cell = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;background:none"
+    cell = "padding:1px 9px 1px 0;text-align:left"
     head = tag("tr", [tag("th", name, style=f"{cell};opacity:.75") for name in given.columns])
-    rows = [
-        tag("tr", [tag("td", _cell(value), style=cell) for value in row], style="background:none") for row in given.rows
-    ]
+    rows = [tag("tr", [tag("td", _cell(value), style=cell) for value in row]) for row in given.rows]
     return tag("table", head, rows, style="border-collapse:collapse;font-size:12.5px;margin:6px 0")
 
 
@@ -77,9 +77,9 @@ def picture(chart: Chart) -> Html:
 def of_diagnosis(diagnosis: Diagnosis) -> str:
     """A diagnosis in one frame: answer, curve, symptoms, the likeliest cause with its fix, what to do next."""
     first = leading(diagnosis)
-    parts: list[Html | None] = [tag("div", in_code(diagnosis.headline)), *_pictures(plots_of_curves(diagnosis))]
+    parts: list[Html | None] = [tag("div", in_code(diagnosis.headline)), *_pictures(plots_of_curves(diagnosis))[:1]]
     present = diagnosis.present()
-    if present:
+    if present and (first is None or first.confidence < UNSURE):  # else they are what speaks for the cause
         listed = [
             tag("li", tag("b", symptom.id, style=_MONO), " ", placed(symptom, diagnosis.run.axis))
             for symptom in present[:MOST_SYMPTOMS]
@@ -94,10 +94,11 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
                 tag("span", first.cause, style=_MONO),
             )
         )
-        proof = [tag("li", "for: ", in_code(text)) for text in supports(diagnosis, first)]
+        sure = first.confidence >= UNSURE
+        proof = [tag("li", "for: ", in_code(text)) for text in supports(diagnosis, first)] if sure else []
         proof += [tag("li", "against: ", in_code(text)) for text in first.contradicts]
         parts.append(tag("ul", proof, style="margin:2px 0 6px;padding-left:18px"))
-        if first.fix is not None and first.confidence >= UNSURE:
+        if first.fix is not None and sure:
             code = f"{_MONO};background:#8881;padding:8px;border-radius:6px;overflow-x:auto;margin:4px 0"
             parts += [tag("div", "fix: ", first.fix.title), block(recipe(first.fix), style=code)]
     parts += [tag("div", f"also {percent(h.confidence)}: {title_of(h)}") for h in diagnosis.also]
@@ -120,22 +121,24 @@ def of_run(run: Run) -> str:
     plots = Plots(clock_of(panels), panels, (), (), (), 0)
     whole = [series for series in run.series.values() if len(series) and not series.meaning.where]
     layers = sum(bool(len(series) and series.meaning.where) for series in run.series.values())
-    rows = [(series.name, series.meaning.kind, len(series), sentence(series).partition(": ")[2]) for series in whole]
-    shown = Table("", ("series", "kind", "values", ""), tuple(rows[:MOST_SERIES]))
+    rows = [(clean(series.name), len(series), sentence(series).partition(": ")[2]) for series in whole]
+    wide = max((len(row[0]) for row in rows[:MOST_SERIES]), default=0)
+    lines = [f"{name:<{wide}}  {count:>7}  {said}" for name, count, said in rows[:MOST_SERIES]]
+    shown = tag("pre", "\n".join(lines), style=f"{_MONO};margin:6px 0;overflow-x:auto")
     settings = [(key, str(value)) for key, value in sorted(run.config.items()) if value is not None]
-    parts: list[Html | None] = [*_pictures(plots)[:2], table(shown) if rows else tag("div", "Nothing was logged.")]
+    parts: list[Html | None] = [*_pictures(plots)[:1], shown if rows else tag("div", "Nothing was logged.")]
     more = [f"{len(rows) - MOST_SERIES} more"] if len(rows) > MOST_SERIES else []
     more += [f"{layers} series of single layers"] if layers else []
     parts.append(tag("div", f"and {', '.join(more)}", style=_SOFT) if more else None)
     if settings:
-        lines = tag("div", [tag("div", f"{key} = {value}") for key, value in settings[:MOST_SETTINGS]], style=_MONO)
-        parts.append(tag("details", tag("summary", amount(len(settings), "setting")), lines))
+        text = "\n".join(f"{key} = {value}" for key, value in settings[:MOST_SETTINGS])
+        parts.append(tag("details", tag("summary", amount(len(settings), "setting")), tag("pre", text, style=_MONO)))
     aside = f"{amount(run.steps, run.axis)} · {run.format}"
     return fragment(f"{run.source} ({run.name})" if run.name else run.source, parts, aside=aside)
 
 
 def _pictures(plots: Plots) -> list[Html]:
-    return [picture(still(panel, plots.clock)) for panel in plots.panels]
+    return [picture(still(panel, plots.clock, COLUMNS)) for panel in plots.panels]
 
 
 def _cell(value: object) -> str:

@@ -93,11 +93,11 @@ def plots_of_curves(diagnosis: Diagnosis) -> Plots:
     return Plots(clock, panels, (), (), _marks(diagnosis, Run(diagnosis.run.source, diagnosis.run.format), clock), 0)
 
 
-def still(panel: Panel, clock: Clock) -> Chart:
+def still(panel: Panel, clock: Clock, columns: int = STILL_COLUMNS) -> Chart:
     """The panel as a chart that needs no script."""
     lines = []
     for series in panel.series:
-        small = thinned(clock.place(series), series.values, STILL_COLUMNS)
+        small = thinned(clock.place(series), series.values, columns)
         if "lo" in small:
             x = [step for step in small["x"] for _ in range(2)]
             y = [value for pair in zip(small["lo"], small["hi"], strict=True) for value in pair]
