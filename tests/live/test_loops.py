@@ -12,7 +12,7 @@ from live_scripts import facts_of, present, run
 
 from traindx.live.events.hub import Hub
 from traindx.live.instruments.memory import EVERY_READINGS, Memory
-from traindx.measurements import Measured, Measurement
+from traindx.measurements import Measured, Measurement, ScheduleSteps
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
 from traindx.signals.choose import is_adversarial
@@ -190,3 +190,20 @@ def test_memory_that_fills_up_and_stays() -> None:
     found = memory_growth.judge(hub.measured)
     assert found is not None
     assert found.state == "absent"
+
+
+def test_a_rate_is_followed_at_every_step_of_its_schedule(tmp_path: Path) -> None:
+    """Also where updates are told in groups: a warm-up and a cosine to zero are no schedule that ends early."""
+    body = """
+import math
+net = nn.Linear(4, 2); optimizer = torch.optim.AdamW(net.parameters(), lr=3e-4)
+cosine = lambda step: step / 10 if step < 10 else 0.5 * (1 + math.cos(math.pi * (step - 10) / 490))
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, cosine)
+for step in range(500):
+    loss = F.cross_entropy(net(torch.randn(8, 4)), torch.randint(0, 2, (8,)))
+    optimizer.zero_grad(); loss.backward(); optimizer.step(); scheduler.step()
+"""
+    assert "schedule-per-batch" not in present(facts_of(body, tmp_path))
+    look = find_runs([tmp_path / "run.traindx"])[0].measured[0].last(ScheduleSteps)
+    assert look is not None
+    assert [round(step, -1) for step in look.last_above] == [400, 470, 490, 500]

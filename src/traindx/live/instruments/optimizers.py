@@ -102,6 +102,7 @@ class Optimizers(Observer):
                     self._schedules.append(known)
                 if known is not None:
                     known.steps += 1
+                    self._guarded(self._follow, getattr(scheduler, "optimizer", None))
                 if known is not None and isinstance(scheduler, lr_scheduler.ReduceLROnPlateau):
                     self._guarded(self._note_metric, scheduler, args, kwargs)
             return original(scheduler, *args, **kwargs)
@@ -178,11 +179,13 @@ class Optimizers(Observer):
         if steps == 1 and len(self._steps) <= MAX_DESCRIBED:
             self._describe(optimizer, len(self._steps) - 1)
         if self._schedules:
-            rate = optimizer.param_groups[0].get("lr")
-            if isinstance(rate, float):
-                self._follow(rate)
+            self._follow(optimizer)
 
-    def _follow(self, rate: float) -> None:
+    def _follow(self, optimizer: Optimizer | None) -> None:
+        """The rate of the update that was just made. Asked where a scheduler goes on, too: not every update is told."""
+        rate = optimizer.param_groups[0].get("lr") if optimizer is not None else None
+        if not isinstance(rate, float):
+            return
         self._last_rate = rate
         self._peak = max(self._peak, rate)
         for place, share in enumerate(RATE_SHARES):
