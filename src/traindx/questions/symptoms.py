@@ -99,7 +99,7 @@ QUESTION = Question(
                 r"(tiny|very small|minuscule) grad",
                 r"grad\w*( norms?)?( (is|are|stays?|of|at|around|about|near|close to|below|under|almost|nearly))* "
                 r"(zero\b|tiny|very small|too small|none|0\.0[01]\d*\b|\d(\.\d+)?e-\d+)",
-            ),  # fmt: skip
+            ),
         ),
         Choice(
             "val-worse",
