@@ -106,6 +106,8 @@ for step in range(STEPS):
 SCRIPTS = {
     "sound.py": "model = torch.nn.Sequential(torch.nn.Linear(12, 48), torch.nn.ReLU(), torch.nn.Linear(48, 4))\n"
     "optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)\n" + LOOP.replace("STEPS", "300"),
+    "high.py": "model = torch.nn.Sequential(torch.nn.Linear(12, 48), torch.nn.ReLU(), torch.nn.Linear(48, 4))\n"
+    "optimizer = torch.optim.AdamW(model.parameters(), lr=3.0)\n" + LOOP.replace("STEPS", "300"),
     "frozen.py": "model = torch.nn.Sequential(torch.nn.Linear(12, 48), torch.nn.ReLU(), torch.nn.Linear(48, 4))\n"
     "for parameter in model.parameters():\n    parameter.requires_grad = False\nmodel[2].bias.requires_grad = True\n"
     "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n" + LOOP.replace("STEPS", "150"),

@@ -94,7 +94,12 @@ QUESTION = Question(
             present=("vanishing-gradients", "tiny-updates"),
             clarity=SEEN,
             overlooked=True,
-            cues=(r"vanish", r"grad\w* (are |is )?(zero|near zero|tiny|very small|too small|none)"),
+            cues=(
+                r"vanish",
+                r"(tiny|very small|minuscule) grad",
+                r"grad\w*( norms?)?( (is|are|stays?|of|at|around|about|near|close to|below|under|almost|nearly))* "
+                r"(zero\b|tiny|very small|too small|none|0\.0[01]\d*\b|\d(\.\d+)?e-\d+)",
+            ),
         ),
         Choice(
             "val-worse",
