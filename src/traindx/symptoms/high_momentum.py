@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.signals import Signals, lookup
-from traindx.symptoms.base import Case, Symptom, num
+from traindx.signals import Signals
+from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling
+from traindx.symptoms.told_settings import above_usual
 from traindx.thresholds import Threshold
 
 ID = "high-momentum"
@@ -14,15 +15,7 @@ USUAL = Threshold(0.95, "momentum", "chosen by hand; usual recipes reach it", si
 
 
 def detect(signals: Signals) -> Observation:
-    value = lookup.number(signals.run.config, "momentum")
-    if value is None:
-        return Observation(ID, "unknown", "The settings do not tell the momentum.")
-    weight = value
-    if HIGH.reached(weight):
-        return Observation(ID, "present", f"Momentum is {num(value)}.", clarity=HIGH.clarity(weight))
-    if USUAL.reached(value):
-        return Observation(ID, "absent", f"Momentum is {num(value)}.")
-    return Observation(ID, "unknown", f"Momentum is {num(value)}: neither low nor high.")
+    return above_usual(ID, signals, "momentum", HIGH, USUAL)
 
 
 SYMPTOM = Symptom(

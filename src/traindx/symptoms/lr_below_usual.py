@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.signals.rates import CALLED, USUAL_LR, family_of, peak_lr
-from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling
+from traindx.symptoms.told_settings import rate_beside_usual
 from traindx.thresholds import Threshold
 
 ID = "lr-below-usual"
@@ -21,17 +19,7 @@ BEYOND = Threshold(
 
 
 def detect(signals: Signals) -> Observation:
-    lr, family = peak_lr(signals), family_of(signals)
-    if lr is None or not 0 < lr < math.inf:
-        return Observation(ID, "unknown", "The learning rate is not known.")
-    edge = USUAL_LR[family][0]
-    beyond = math.log10(edge / lr)
-    if beyond > 0 and BEYOND.reached(beyond):
-        text = f"The learning rate is {num(lr)}; {CALLED[family]} usually need {num(edge)} at least."
-        return Observation(ID, "present", text, clarity=BEYOND.clarity(beyond))
-    if not family:
-        return Observation(ID, "unknown", f"The learning rate is {num(lr)}, for an optimiser that is not known.")
-    return Observation(ID, "absent", f"The learning rate {num(lr)} is not low for {CALLED[family]}.")
+    return rate_beside_usual(ID, signals, BEYOND, above=False)
 
 
 SYMPTOM = Symptom(

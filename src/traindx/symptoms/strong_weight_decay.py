@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.signals import Signals, lookup
+from traindx.signals import Signals
 from traindx.signals.rates import decoupled
-from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling
+from traindx.symptoms.told_settings import above_usual
 from traindx.thresholds import Threshold
 
 ID = "strong-weight-decay"
@@ -16,15 +17,8 @@ COUPLED = 6.0  # times as strong where it is added to the gradient (Adam, SGD)
 
 
 def detect(signals: Signals) -> Observation:
-    value = lookup.number(signals.run.config, "weight_decay")
-    if value is None:
-        return Observation(ID, "unknown", "The settings do not tell the weight decay.")
-    weight = value if decoupled(signals) else COUPLED * value
-    if HIGH.reached(weight):
-        return Observation(ID, "present", f"Weight decay is {num(value)}.", clarity=HIGH.clarity(weight))
-    if USUAL.reached(value):
-        return Observation(ID, "absent", f"Weight decay is {num(value)}.")
-    return Observation(ID, "unknown", f"Weight decay is {num(value)}: neither low nor high.")
+    times = 1.0 if decoupled(signals) else COUPLED
+    return above_usual(ID, signals, "weight_decay", HIGH, USUAL, times)
 
 
 SYMPTOM = Symptom(
