@@ -1594,6 +1594,13 @@ class SourceFile(Measurement, frozen=True, kw_only=True):
 # --- language models: adapters, embeddings, experts, logits, what a resume brought ------------------------------------
 
 
+class UnusedAdapter(Measurement, frozen=True, kw_only=True):
+    """A layer for adapters that the script defines and no model has, while parameters are frozen."""
+
+    name: str  # of the class
+    frozen: float  # share of all parameters that are
+
+
 class AdapterPairs(Measurement, frozen=True, kw_only=True):
     """The low-rank pairs beside frozen matrices in the models that are called in training: LoRA and its kin, by their
     structure. `where` is the module of the first pair."""
