@@ -1494,7 +1494,7 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     training: int  # distinct runs of training samples
     evaluated: int  # distinct runs of evaluated samples
     seen: int  # of these, those in training samples
-    fresh: int  # runs of training samples that came later than others and were new as a whole
+    fresh: int  # runs of the last training samples that were new as a whole, as many as evaluated ones
     fresh_seen: int  # of these, those in training samples before
     samples: int  # evaluated samples
     samples_seen: int  # of these, those of whose runs nine of ten are in training samples
