@@ -1534,7 +1534,7 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     training: int  # distinct runs of training samples
     evaluated: int  # distinct runs of evaluated samples
     seen: int  # of these, those in training samples
-    fresh: int  # runs of training samples that came later than others and were new as a whole
+    fresh: int  # runs of the last training samples that were new as a whole, as many as evaluated ones
     fresh_seen: int  # of these, those in training samples before
     samples: int  # evaluated samples
     samples_seen: int  # of these, those of whose runs nine of ten are in training samples
@@ -1632,6 +1632,13 @@ class SourceFile(Measurement, frozen=True, kw_only=True):
 
 
 # --- language models: adapters, embeddings, experts, logits, what a resume brought ------------------------------------
+
+
+class UnusedAdapter(Measurement, frozen=True, kw_only=True):
+    """A layer for adapters that the script defines and no model has, while parameters are frozen."""
+
+    name: str  # of the class
+    frozen: float  # share of all parameters that are
 
 
 class AdapterPairs(Measurement, frozen=True, kw_only=True):

@@ -65,6 +65,11 @@ FAULTS = {
         "net.head.requires_grad_(True)\ntrain(net)",
         "adapter-inactive",
     ),
+    "defined, and put nowhere": (
+        "Pair.__name__ = 'LoRALinear'\nfor b in net.blocks:\n    if hasattr(b, 'c_attn'): b.c_attn = Pair(b.c_attn)\n"
+        "for b in net.blocks: b.norm.requires_grad_(True)\ntrain(net)",
+        "adapter-inactive",
+    ),
     "beside the head alone": ("net.head = Pair(net.head)\ntrain(net)", "adapter-inactive"),
     "in one block of four": ("net.blocks[0].mix = Pair(net.blocks[0].mix)\ntrain(net)", "adapter-inactive"),
     "two hundred times too strong": (

@@ -42,6 +42,8 @@ CAUSE = Cause(
     prior="rare",
     predicts={
         "adapter-scale-extreme": "always",
+        "clipped-hard": "often",  # gradients of both factors grow with the scale
+        "exploding-gradients": "often",
         "flat-from-start": "sometimes",
         "slow-convergence": "often",
         "still-improving": "often",

@@ -5,21 +5,22 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
-from traindx.measurements import AdapterPairs, Measured
-from traindx.symptoms.base import Case, Symptom
+from traindx.measurements import AdapterPairs, Measured, UnusedAdapter
+from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
 ID = "adapter-inactive"
 UPDATES = Threshold(5, "updates", "a second matrix leaves zero with its first gradient")
 BLOCKS = Threshold(4, "equal blocks", "of fewer, one alone may be chosen on purpose")
+FROZEN = Threshold(0.5, "of the parameters are frozen", "an adapter stands beside a base that does not learn")
 SHARE = fitted(f"{ID}.blocks", 0.34, unit="of the equal blocks that hold a pair", strong=0.1, side="below")
 
 
 def judge(measured: Measured) -> Observation | None:
     looks = measured.all(AdapterPairs)
     if not looks:
-        return None
+        return _unused(measured.last(UnusedAdapter))
     last = looks[-1]
     reason = _reason(last)
     if reason:
@@ -40,6 +41,16 @@ def judge(measured: Measured) -> Observation | None:
     return seen(
         ID, False, f"{last.trainable} of {last.pairs} adapter pairs learn, in {last.blocks_with} blocks.", at=last
     )
+
+
+def _unused(look: UnusedAdapter | None) -> Observation | None:
+    if look is None or not FROZEN.reached(look.frozen):
+        return None
+    text = (
+        f"The script defines {look.name}, {percent(look.frozen)} of the parameters are frozen, and no layer of the "
+        "model is one: it replaced nothing."
+    )
+    return seen(ID, True, text, at=look)
 
 
 def _reason(look: AdapterPairs) -> str:
@@ -89,6 +100,8 @@ that match the wrong modules ("layers.1" is also layer 10 to 19), or an adapter 
 """,
     detect=from_measurements(ID, judge),
     cases=(
+        Case("a layer that replaced nothing", "present", measured=(UnusedAdapter(name="LoRALinear", frozen=0.99),)),
+        Case("beside a small frozen part", "unknown", measured=(UnusedAdapter(name="LoRALinear", frozen=0.1),)),
         Case("every pair learns", "absent", measured=(SOUND,)),
         Case("merged before training", "present", measured=(replace(SOUND, merged=14),)),
         Case("switched off", "present", measured=(replace(SOUND, disabled=14),)),

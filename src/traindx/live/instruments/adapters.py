@@ -13,14 +13,16 @@ from torch.optim import Optimizer
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer, on_deep_steps
 from traindx.live.events.naming import optimized
+from traindx.live.events.places import user_frame
 from traindx.live.measures.low_rank import Pair, pairs_in
 from traindx.live.measures.rows import watchable
 from traindx.live.recording.async_copy import AsyncCopy
-from traindx.measurements import AdapterPairs
+from traindx.measurements import AdapterPairs, UnusedAdapter
 
 MAX_LOOKED = 24  # pairs whose numbers are looked at
 MAX_ELEMENTS = 1 << 22  # of a base matrix whose norm is taken
 EVERY = 5  # deep updates between two looks after the first ones
+ADAPTERS = ("lora", "dora", "adapter")  # in names of layers that a script defines
 ADAPTIVE = ("adam", "lion", "adafactor", "rmsprop")
 
 
@@ -35,6 +37,7 @@ class Adapters(Observer):
         self._rate: float | None = None
         self._adaptive = self._backward = False
         self._looks = 0
+        self._told = False  # an adapter that is not used was looked for
 
     def on_backward(self, loss: torch.Tensor) -> None:
         if not self.hub.deep:
@@ -51,6 +54,22 @@ class Adapters(Observer):
         found = [(model, pairs_in(model)) for model in self.hub.models.values()]
         model, self._pairs = max(found, key=lambda one: len(one[1]), default=(None, []))
         self._model = model if self._pairs else None  # what has no adapters is not held
+        if not self._pairs and not self._told:
+            self._told = True
+            self._look_for_unused()
+
+    def _look_for_unused(self) -> None:
+        """The script has a layer for adapters, most of a model is frozen, and no layer of any model is of that kind."""
+        frame = user_frame()
+        names = frame.f_globals if frame is not None else {}
+        defined = [one for one in list(names.values()) if _is_adapter(one, names.get("__name__"))]
+        models = list(self.hub.models.values())
+        if not defined or any(isinstance(one, tuple(defined)) for model in models for one in model.modules()):
+            return
+        sizes = [(p.numel(), p.requires_grad) for model in models for p in model.parameters()]
+        frozen, whole = sum(size for size, learns in sizes if not learns), sum(size for size, _ in sizes)
+        if frozen:
+            self.hub.measure(UnusedAdapter(name=defined[0].__name__, frozen=frozen / whole))
 
     @on_deep_steps
     def on_updated(self, optimizer: Optimizer) -> None:
@@ -125,6 +144,12 @@ class Adapters(Observer):
                 where=pairs[0].module,
             )
         )
+
+
+def _is_adapter(found: Any, script: str | None) -> bool:
+    """A layer of the script's own, by its name."""
+    mine = isinstance(found, type) and issubclass(found, torch.nn.Module) and found.__module__ == script
+    return mine and any(word in found.__name__.lower() for word in ADAPTERS)
 
 
 def _readable(pair: Pair) -> bool:

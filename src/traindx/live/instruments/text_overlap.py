@@ -46,13 +46,14 @@ class _Side:
         self.rows: list[Runs] = []
         self.known: set[int] = set()
         self.count = 0
-        self.texts: set[bytes] = set()
+        self.texts: set[int] = set()
         self.met: list[int] = []  # after each row, how many different texts there were
 
-    def add(self, rows: list[tuple[int, Runs]]) -> None:
-        for identity, runs in rows:
+    def add(self, rows: list[Runs]) -> None:
+        for runs in rows:
+            identity = hash(runs.tobytes())  # whatever padding stands beside it
             if len(runs) and len(self.met) < MAX_MET:
-                self.texts.add(runs.tobytes())
+                self.texts.add(identity)
                 self.met.append(len(self.texts))
             if identity not in self.known and len(runs) and self.count < MAX_RUNS:
                 self.known.add(identity)
@@ -72,7 +73,7 @@ class _Loader:
     batches are accumulated."""
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[list[tuple[int, Runs]], float]] = deque(maxlen=MOST_AHEAD)
+        self.waiting: deque[tuple[list[Runs], float]] = deque(maxlen=MOST_AHEAD)
         self.evaluated = _Side()  # as long as nothing of this loader is trained on
         self.trains = False
 
@@ -130,8 +131,9 @@ class TextOverlaps(Observer):
         if len(trained) < 2 or not evaluated:
             return
         known, asked = np.unique(np.concatenate(trained)), np.unique(np.concatenate(evaluated))
-        half = len(trained) // 2
-        earlier, later = np.unique(np.concatenate(trained[:half])), np.unique(np.concatenate(trained[half:]))
+        # as many training samples as evaluated ones beside all others: what more text repeats, both sides have seen
+        rest = len(trained) - max(1, min(len(evaluated), len(trained) // 2))
+        earlier, later = np.unique(np.concatenate(trained[:rest])), np.unique(np.concatenate(trained[rest:]))
         shares = [float(np.isin(row, known).mean()) for row in evaluated]
         long, copied = _copied(evaluated, trained)
         self.hub.measure(
@@ -179,8 +181,8 @@ def _copied(evaluated: list[Runs], trained: list[Runs]) -> tuple[int, int]:
     return long, found
 
 
-def _runs(ids: torch.Tensor) -> list[tuple[int, Runs]]:
-    """Each row by a hash of all of it, with the kept hashes of its runs."""
+def _runs(ids: torch.Tensor) -> list[Runs]:
+    """The kept hashes of the runs of each row."""
     rows = ids.detach()[:MAX_ROWS, :MAX_LENGTH].numpy().astype(np.int64)
     count = rows.shape[1] - RUN + 1
     if count < 1:
@@ -192,8 +194,7 @@ def _runs(ids: torch.Tensor) -> list[tuple[int, Runs]]:
         changes = np.cumsum(np.pad(rows[:, 1:] != rows[:, :-1], ((0, 0), (1, 0))), 1)
         varied = changes[:, RUN - 1 :] - changes[:, :count] >= MIN_CHANGES
         kept = varied & ((hashes >> 40) % KEPT == 0)
-        whole = (rows * (np.arange(rows.shape[1]) * 2 + 1) * np.int64(MULTIPLIER)).sum(1)
-    return [(int(one), row[here]) for one, row, here in zip(whole, hashes, kept, strict=True)]
+    return [row[here] for row, here in zip(hashes, kept, strict=True)]
 
 
 OBSERVER = TextOverlaps
