@@ -267,6 +267,12 @@ def test_stopping_a_recording_does_not_make_it_ill() -> None:
     assert cut.evidence == "The training was stopped: KeyboardInterrupt"
 
 
+def test_told_classes_rule_out_what_only_numbers_and_single_outputs_can_have() -> None:
+    page = diagnose(run_of({"loss": flat(300, 2.303, 0.004)}), Settings(classes=10))
+    named = [one.cause for one in page.hypotheses]
+    assert not {"loss-shape-broadcast", "softmax-on-single-output"} & set(named)
+
+
 @pytest.mark.parametrize(("own", "fix"), [(3.0, "lower-lr"), (1e-6, "raise-lr")])
 def test_a_measured_rate_is_the_one_that_the_fix_names(own: float, fix: str) -> None:
     config = {"optimizer": "adamw", "lr": own, "probe.lr": 0.0202}
