@@ -26,7 +26,7 @@ for step in range(STEPS):
     AFTER
 open("weights", "w").write(str(model.weight.double().sum().item()))
 """
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGXCPU")
 ENVIRONMENT = {**os.environ, "TRAINDX_CASES": "off", "OMP_NUM_THREADS": "1"}
 
 

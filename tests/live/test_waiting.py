@@ -25,6 +25,8 @@ from traindx.run import Run
 from traindx.signals import Signals
 from traindx.symptoms import slow_transfer, waits_for_device
 
+pytestmark = pytest.mark.filterwarnings("default")  # what is looked at comes as warnings
+
 TEXT = "called a synchronizing CUDA operation (Triggered internally at CUDAFunctions.cpp:149.)"
 
 

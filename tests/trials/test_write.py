@@ -47,6 +47,21 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert (tmp_path / "real" / "train.py").read_text() == "lr = 2\n"
 
 
+def test_a_file_with_two_names_stays_one_and_keeps_its_attributes(tmp_path: Path) -> None:
+    for name in ("train.py", "alone.py"):
+        (tmp_path / name).write_text("lr = 1\n")
+    os.link(tmp_path / "train.py", tmp_path / "second.py")
+    try:
+        os.setxattr(tmp_path / "alone.py", "user.note", b"kept")
+        marked = True
+    except (OSError, AttributeError):  # not every system has them
+        marked = False
+    backup = write(tmp_path, {"train.py": "lr = 2\n", "alone.py": "lr = 2\n"})
+    assert (tmp_path / "second.py").read_text() == "lr = 2\n"
+    assert not marked or os.getxattr(tmp_path / "alone.py", "user.note") == b"kept"
+    assert backup.stat().st_mode & 0o077 == 0
+
+
 def test_what_an_editor_saved_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text("lr = 3\n")

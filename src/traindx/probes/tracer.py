@@ -14,7 +14,7 @@ import torch
 from torch.nn.modules import module as torch_module
 from torch.overrides import TorchFunctionMode
 
-from traindx.live.events.calls import remove_hooks, returned_by
+from traindx.live.events.calls import hook_forwards, remove_hooks, returned_by
 from traindx.live.events.places import user_line
 from traindx.probes.nested import exchange, tensors
 from traindx.probes.tape import Constant, Live, Node, Setting, Tape, Unreplayable, Value, refs
@@ -55,7 +55,7 @@ class Tracer(TorchFunctionMode):
         self.stop()
         self._unhook = [
             torch_module.register_module_forward_pre_hook(self._enter),
-            torch_module.register_module_forward_hook(self._leave, with_kwargs=True, always_call=True),
+            hook_forwards(self._leave),
         ]
         self._push()
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import stat
 import time
 from collections.abc import Mapping
@@ -78,10 +79,13 @@ def undo(root: Path) -> list[str]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """In one step, so that a crash leaves the old file or the new one; its permissions and its owner stay, and a link
-    still leads to it."""
+    """In one step, so that a crash leaves the old file or the new one; its permissions, owner and attributes stay, and
+    a link still leads to it. A file with a second name is written in place, since a new one would part them."""
     path = path.resolve()
     status = path.stat()
+    if status.st_nlink > 1:
+        path.write_bytes(content)
+        return
     new = path.with_name(f".{path.name}.traindx")
     new.unlink(missing_ok=True)
     with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -89,5 +93,7 @@ def _replace(path: Path, content: bytes) -> None:
     if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (new.stat().st_uid, new.stat().st_gid):
         with contextlib.suppress(OSError):  # whoever may not give it away keeps it
             os.chown(new, status.st_uid, status.st_gid)
-    new.chmod(stat.S_IMODE(status.st_mode))
+    modified = new.stat()
+    shutil.copystat(path, new)  # the mode and extended attributes; the time is that of the change
+    os.utime(new, ns=(modified.st_atime_ns, modified.st_mtime_ns))
     os.replace(new, path)

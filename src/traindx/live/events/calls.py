@@ -3,6 +3,8 @@ pickled."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -30,6 +32,15 @@ def remove_hooks(handles: list[Any]) -> None:
         handle = handles.pop()
         handle.remove()
         getattr(torch_module, "_global_forward_hooks_with_kwargs", {}).pop(handle.id, None)
+
+
+def hook_forwards(after: Callable[..., None]) -> Any:
+    """Let `after` hear of every call of a layer, also one that ends in an exception. Before torch 2.5 hooks of all
+    layers are not given the keyword arguments: they are empty there."""
+    register = torch_module.register_module_forward_hook
+    if "with_kwargs" in inspect.signature(register).parameters:
+        return register(after, with_kwargs=True, always_call=True)
+    return register(lambda module, args, output: after(module, args, {}, output), always_call=True)
 
 
 def returned_by(rest: tuple[Any, ...]) -> tuple[Any, Any] | None:
@@ -66,9 +77,7 @@ class Calls:
     def _install(self) -> None:
         self._hooks = [
             torch_module.register_module_forward_pre_hook(shielded(self._enter, self._hub.fault)),
-            torch_module.register_module_forward_hook(
-                shielded(self._leave, self._hub.fault), with_kwargs=True, always_call=True
-            ),
+            hook_forwards(shielded(self._leave, self._hub.fault)),
         ]
 
     def forget(self) -> None:

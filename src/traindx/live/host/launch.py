@@ -28,7 +28,9 @@ _IGNORING = frozenset("IES")  # options with which an interpreter ignores PYTHON
 _WITH_VALUE = frozenset("WX")
 POLL_SECONDS = 0.25
 SENT_BY_A_PROCESS = 0  # SI_USER of signal.h, or less; the kernel itself has a higher code
-_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+_FORWARDED = (
+    "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGQUIT", "SIGALRM", "SIGXCPU", "SIGCONT", "SIGABRT",
+)  # fmt: skip
 
 
 def command_of(arguments: Sequence[str]) -> list[str]:
