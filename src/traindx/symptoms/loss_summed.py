@@ -45,7 +45,7 @@ def _taken(signals: Signals) -> str:
         return ""
     if OFF_BEST.reached((curve.now - curve.best) / max(curve.level_noise, 1e-12)):
         return ""
-    return f"{curve.name} fell by {percent(curve.reduction)} without a leap and stays there: the rate suits the sum."
+    return f"{curve.name} fell by {percent(curve.reduction)} without a leap and stays there: the rate may suit the sum."
 
 
 def _how(one: LossReduction) -> str:
@@ -75,9 +75,9 @@ grow with the batch.
 A recording follows the graph from the loss function's result (`reduction='sum'`), or from a `sum()` over the batch,
 to the loss that `backward` gets, from the second pass on. A division or a factor on the way is a scaling, and it is
 absent. It counts for optimisers whose step grows with the gradient (SGD) when four samples or more are summed and
-rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size. It is absent
-where the loss lost a quarter or more, never rose to one and a half of its first value and ends at its best level:
-the rate was chosen for the sum.
+rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size.
+It is doubtful where the loss lost a quarter or more, never rose to one and a half of its first value and ends at its
+best level: the rate may have been chosen for the sum.
 
 ## Healthy range
 A mean, a sum that is divided by a count, a sum with a rate that was chosen for it, or any sum with an optimiser that
@@ -86,7 +86,7 @@ does not care.
 ## What it usually means
 `reduction='sum'` or `.sum()` with a learning rate that was meant for a mean.
 """,
-    detect=from_measurements(ID, judge, excuse=_taken),
+    detect=from_measurements(ID, judge, doubt=_taken),
     cases=(
         Case(
             "a sum with a rate for a mean",
@@ -110,7 +110,7 @@ does not care.
         ),
         Case(
             "a sum that the training takes",
-            "absent",
+            "present",
             lambda: {"train_loss": falling(60, 22.0, 14.0)},
             measured=(LossReduction(loss="bce", form="sum", samples=32, rate=0.1, optimizer="SGD", passes=3),),
         ),

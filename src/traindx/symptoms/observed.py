@@ -14,6 +14,7 @@ from traindx.signals import Signals
 from traindx.signals.inside import learned, objective
 from traindx.symptoms.base import Case
 
+DOUBTED = 0.25  # clarity of what was seen and may do no harm
 Judge = Callable[[Measured], Observation | None]
 
 
@@ -26,6 +27,7 @@ class FromMeasurements:
     judge: Judge
     otherwise: Callable[[Signals], Observation] | None = None
     excuse: Callable[[Signals], str] | None = None  # why it does no harm here; '' where it may
+    doubt: Callable[[Signals], str] | None = None  # why it may do none; '' where nothing speaks for that
 
     def __call__(self, signals: Signals) -> Observation:
         fact = signals.run.facts.get(self.id)
@@ -33,7 +35,12 @@ class FromMeasurements:
         if found is None or (fact is not None and fact.present and found.state != "present"):
             return _observed(self.id, self.otherwise, signals)
         excused = self.excuse(signals) if self.excuse is not None and found.state == "present" else ""
-        return replace(found, state="absent", evidence=f"{found.evidence} {excused}") if excused else found
+        if excused:
+            return replace(found, state="absent", evidence=f"{found.evidence} {excused}")
+        doubted = self.doubt(signals) if self.doubt is not None and found.state == "present" else ""
+        if doubted:
+            return replace(found, evidence=f"{found.evidence} {doubted}", clarity=min(found.clarity, DOUBTED))
+        return found
 
     def judged(self, signals: Signals) -> Observation | None:
         """What the ranks measured: the first that shows the symptom counts, else the first that was measured."""
@@ -58,8 +65,9 @@ def from_measurements(
     judge: Judge,
     otherwise: Callable[[Signals], Observation] | None = None,
     excuse: Callable[[Signals], str] | None = None,
+    doubt: Callable[[Signals], str] | None = None,
 ) -> FromMeasurements:
-    return FromMeasurements(identifier, judge, otherwise, excuse)
+    return FromMeasurements(identifier, judge, otherwise, excuse, doubt)
 
 
 def state_of(signals: Signals, identifier: str) -> State:

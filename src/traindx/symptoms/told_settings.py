@@ -42,4 +42,5 @@ def rate_beside_usual(identifier: str, signals: Signals, beyond: Threshold, *, a
         return Observation(identifier, "present", f"{said}; {limit}.", clarity=beyond.clarity(powers))
     if not family:
         return Observation(identifier, "unknown", f"{said}, for an optimiser that is not known.")
-    return Observation(identifier, "absent", f"The learning rate {num(rate)} is not {'high' if above else 'low'} for {called}.")
+    side = "high" if above else "low"
+    return Observation(identifier, "absent", f"The learning rate {num(rate)} is not {side} for {called}.")
