@@ -69,7 +69,7 @@ def _gap(signals: Signals) -> Iterator[str]:
     """Training beside validation at the end: scores in points, losses in times and percent."""
     score, own = signals.score, signals.train_score
     held_out = score is not None and score.series.meaning.split in ("val", "test")
-    if score is not None and own is not None and held_out and own.series.meaning.part == score.series.meaning.part:
+    if score and own and held_out and own.series.meaning.part == score.series.meaning.part:  # each with values
         there, here = _end(own), _end(score)
         scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
         points = abs(there - here) * scale
@@ -115,8 +115,10 @@ def _spread(series: Series) -> Iterator[str]:
     values = series.values[np.isfinite(series.values)]
     if len(values) < PAIR:
         return
+    size = float(np.abs(values).max()) or 1.0  # squares of what a log may hold would overflow
+    mean, spread = float((values / size).mean() * size), float((values / size).std() * size)
     text = (
-        f"Gradient norm: mean {values.mean():.2g}, standard deviation {values.std():.2g}, smallest {values.min():.2g}, "
+        f"Gradient norm: mean {mean:.2g}, standard deviation {spread:.2g}, smallest {values.min():.2g}, "
         f"largest {values.max():.2g}"
     )
     above = int((values > LARGE_NORM).sum())

@@ -80,7 +80,7 @@ def _everything(run: Run) -> Hashable:
 
 def _varies(values: Floats) -> bool:
     finite = values[np.isfinite(values)]
-    return len(finite) > 1 and bool(np.ptp(finite) > 0)
+    return len(finite) > 1 and bool(finite.max() > finite.min())
 
 
 def _same_training(run: Run, other: Run) -> bool:
@@ -136,8 +136,9 @@ def _equal(one: Floats, other: Floats) -> bool:
     unit = np.maximum(_unit(one[few]), _unit(other[few]))
     if np.any(apart > 1.01 * unit):  # a whole unit: some loggers cut digits off instead of rounding
         return False
-    spread = np.ptp(one)
-    return bool(spread > 0 and np.log10(np.maximum(spread / unit, 1.0)).sum() >= _CHANCE)
+    with np.errstate(over="ignore"):  # what is infinitely many units apart tells enough
+        told_apart = np.log10(np.maximum(np.ptp(one) / unit, 1.0)).sum()
+    return bool(one.max() > one.min() and told_apart >= _CHANCE)
 
 
 def _unit(values: Floats) -> Floats:

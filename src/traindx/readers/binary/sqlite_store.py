@@ -15,6 +15,7 @@ from traindx.readers.source import Source
 
 _MAGIC = b"SQLite format 3\0"
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter when sqlite's own message quotes damaged text
+_SMALLEST_LIMIT = 1_000_000  # bytes of a cell or a query that sqlite always accepts
 _MAX_FAILURES = 500  # damaged places in one table after which the rest of it is given up
 
 
@@ -48,6 +49,8 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
             uri = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         with closing(sqlite3.connect(uri, uri=True)) as database:
             database.text_factory = lambda data: data.decode("utf-8", errors="replace")
+            # no cell is larger than its file; a damaged length would ask for gigabytes
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_SMALLEST_LIMIT, Path(path).stat().st_size))
             yield database
 
 

@@ -45,7 +45,8 @@ _OPAQUE = re.compile(  # numbers in here are part of something else: dates, path
 )
 _CLOCK = re.compile(r"(?<![\w.:/@-])(?:\d+\s?(?:d|days?),?\s*)?\d{1,4}:\d{2}(?::\d{2}(?:\.\d+)?)?(?![\w:])")
 _BAR = re.compile(
-    r"(\d+)%\s?\|([^|]*)\|\s*(\d+)/(\d+)\s*\[[\d:?]+<[\d:?]+(?:\s?days?,\s?[\d:]+)?,\s*[\d.?]*\s*[\w?]+/\w+(,\s*)?"
+    r"([0-9]+)%\s?\|([^|]*)\|\s*([0-9]+)/([0-9]+)\s*"
+    r"\[[\d:?]+<[\d:?]+(?:\s?days?,\s?[\d:]+)?,\s*[\d.?]*\s*[\w?]+/\w+(,\s*)?"
 )
 _AVERAGE = re.compile(r"\s*[(\[]\s*(?:avg|ave|average|mean|global_avg|running)?\s*[:=]?\s*$", re.IGNORECASE)
 _OVER = re.compile(r"\s*/\s*")
