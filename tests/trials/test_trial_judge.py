@@ -229,6 +229,7 @@ def test_a_pair_that_is_done_has_its_verdict_where_the_one_beside_it_was_interru
     def need(session: Session, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
         session._arms["", 0] = _arm(0.3, "present")
         session._arms[changes[0].change, 0] = _arm(0.2, "absent")
+        session._tried[changes[0].change, changes[0].fix] = changes[0]
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Session, "_need", need)
@@ -240,6 +241,7 @@ def test_a_pair_that_is_done_has_its_verdict_where_the_one_beside_it_was_interru
     ]
     with pytest.raises(KeyboardInterrupt):
         session.screen(changes, at_once=2)
+    session.settle()
     assert [(trial.candidate.fix, trial.seeds) for trial in session.of_this_round()] == [("use-bce-with-logits", 1)]
 
 

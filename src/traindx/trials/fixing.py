@@ -302,6 +302,8 @@ def _held_by(asked: Asked) -> str:
 def _conclude(
     session: Session, asked: Asked, page: Diagnosis, files: dict[str, str], interrupted: bool, notes: list[str]
 ) -> tuple[Report, Edits]:
+    if interrupted:
+        session.settle()
     trials = sorted(session.trials.values(), key=_order)
     best = session.best or helped(trial for trial in trials if trial.candidate.on is None)
     together = None if best is None or best.candidate.on is None else session.against_the_script(best.candidate)

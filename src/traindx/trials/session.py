@@ -63,6 +63,7 @@ class Session:
         self.base: Candidate | None = None  # what is tried is compared with this change, not with the unchanged script
         self._ends = time.monotonic() + limits.budget
         self._arms: dict[tuple[str, int], Arm] = {}
+        self._tried: dict[tuple[str, str], Candidate] = {}  # of which an arm was run
         self._limit = limits.steps
         self.state: Path | None = None  # a kept state that all arms begin with
         self._before = 0.0  # seconds it took to get there
@@ -147,6 +148,8 @@ class Session:
                 self._recorded = result
             arm = arm_of(result)
             self._arms[_key(candidate), seed] = arm
+            if candidate is not None:
+                self._tried[_key(candidate), candidate.fix] = candidate
             self.tell(_said(candidate, seed, arm))
 
     def _job(self, **values: Any) -> Job:
@@ -195,11 +198,8 @@ class Session:
         while line and self.left > 0:
             together = 1 if any(one.judged == "speed" for one in line[:at_once]) else at_once  # clocks want to be alone
             batch, line = line[:together], line[together:]
-            try:
-                self._need([(candidate, 0) for candidate in batch])
-            finally:  # a pair that is done has its verdict, also where the one beside it was interrupted
-                done = [self.judge(candidate) for candidate in batch if self._pairs(candidate.on, candidate)]
-            for trial in done:
+            self._need([(candidate, 0) for candidate in batch])
+            for trial in [self.judge(candidate) for candidate in batch]:
                 if self._clear(trial):  # what is left to find is how much of this fix is best
                     fix, tried = trial.candidate.fix, trial.candidate
                     kept = [other for other in line if other.fix == fix or written_instead(other, tried)]
@@ -278,6 +278,13 @@ class Session:
         trial = judged(candidate, self._pairs(candidate.on, candidate))
         self.trials[_key(candidate), candidate.fix] = trial
         return trial
+
+    def settle(self) -> None:
+        """The verdicts of all pairs that are done: an interruption may have come before one was judged."""
+        for key, candidate in self._tried.items():
+            known = self.trials.get(key)
+            if len(self._pairs(candidate.on, candidate)) > (known.seeds if known is not None else 0):
+                self.judge(candidate)
 
     def against_the_script(self, candidate: Candidate) -> Trial:
         """The verdict on all changes of a chain together, beside the unchanged script, by the arms there are."""
