@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:  # the help of the command line loads no schema
+    from traindx.meaning import Goal
     from traindx.measurements import RewardedAnswers, ShownSamples, TokenSamples
 
 SCHEMA = "traindx.diagnosis/1"
@@ -132,11 +133,13 @@ class Curve:
     # what `steps` counts, where it is not what the run counts: validation may be logged by the epoch in a run that
     # counts steps
     axis: str = ""
+    goal: Goal = ""  # which end is its best, as the run means it
 
     def to_json(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "axis": self.axis,
+            "goal": self.goal,
             "steps": [_number(step) for step in self.steps],
             "values": [_number(value) for value in self.values],
         }
@@ -270,7 +273,8 @@ class Diagnosis:
             missing=tuple(Missing(m["evidence"], tuple(m["would_decide"]), m["how"]) for m in data["missing"]),
             next=data["next"], version=data["traindx"], notes=tuple(data["notes"]),
             curves=tuple(
-                Curve(c["name"], _floats(c["steps"]), _floats(c["values"]), c.get("axis", "")) for c in data["curves"]
+                Curve(c["name"], _floats(c["steps"]), _floats(c["values"]), c.get("axis", ""), c.get("goal", ""))
+                for c in data["curves"]
             ),
             also=tuple(Hypothesis.from_json(hypothesis) for hypothesis in data.get("also", ())),
             known_issues=tuple(KnownIssueNote(**note) for note in data.get("known_issues", ())),

@@ -209,6 +209,12 @@ def _scale(name: str, words: list[str]) -> Scale:
     return "epoch" if "phase" in words else ""
 
 
+def says_only_the_split(name: str) -> bool:
+    """Whether a name says on which data something was measured, and not what: 'Val', 'test'."""
+    words = tokens_of(name)
+    return bool(words) and set(words) <= _SPLITS
+
+
 @lru_cache(maxsize=8192)
 def step_rank(name: str) -> int:
     """How good a step counter this name is; 0 when it is none."""

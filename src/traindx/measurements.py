@@ -98,6 +98,14 @@ class InitialUnits(Measurement, frozen=True, kw_only=True):
     by_unit: bool  # False: which side the units are on is not known, and equal is one number everywhere
 
 
+class ZerosLater(Measurement, frozen=True, kw_only=True):
+    """Hidden matrices that held zeros only before the first update, looked at once more."""
+
+    matrices: int  # of those
+    equal: int  # of them: ones in which all units are still the same
+    updates: int  # made since
+
+
 class InitialZeros(Measurement, frozen=True, kw_only=True):
     """Matrices that hold zeros only before the first update and get a gradient of exactly zero."""
 

@@ -15,6 +15,7 @@ from torch.utils.checkpoint import checkpoint
 from live_watch import batch, fit, mlp, present, watch
 from traindx.live.instruments.activations import Activations
 from traindx.live.instruments.initialisation import Initialisation
+from traindx.measurements import ZerosLater
 
 ALL = (Activations, Initialisation)
 
@@ -227,3 +228,28 @@ def test_a_compiled_model(tmp_path: Path) -> None:
     """The layers are hidden in one node: nothing is said of them, and nothing breaks."""
     run = watch(tmp_path, lambda: train(torch.compile(mlp(), backend="aot_eager")), *ALL)  # type: ignore[arg-type]
     assert not present(run)
+
+
+class Gated(nn.Module):
+    """Most matrices start with zeros, as in RWKV and other networks of residual branches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.head = nn.Linear(8, 16), nn.Linear(16, 3)
+        self.blocks = nn.ModuleList(nn.ModuleList(nn.Linear(16, 16) for _ in range(3)) for _ in range(2))
+        for layer in self.blocks.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.zeros_(layer.weight)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.first(x)
+        for key, value, out in self.blocks:
+            x = x + out(torch.sigmoid(key(x)) * torch.tanh(value(x) + x))
+        return self.head(x)
+
+
+def test_zeros_beside_random_matrices_are_judged_by_what_becomes_of_them(tmp_path: Path) -> None:
+    run = watch(tmp_path, lambda: train(Gated()), *ALL)
+    (later,) = run.measured[0].all(ZerosLater)
+    assert (later.matrices, later.equal) == (6, 0)
+    assert "equal-initial-weights" not in present(run)

@@ -62,6 +62,6 @@ def test_scale_follows_the_range() -> None:
 
 def test_caption_knows_which_way_is_better() -> None:
     steps = (1.0, 2.0, 3.0)
-    assert "0.9 at step 2 (best), 0.7 now" in caption(Curve("val_accuracy", steps, (0.5, 0.9, 0.7)), "step")
+    assert "0.9 at step 2 (best), 0.7 now" in caption(Curve("val_accuracy", steps, (0.5, 0.9, 0.7), goal="max"), "step")
     assert "0.5 at epoch 1 (best), 0.7 now" in caption(Curve("val_loss", steps, (0.5, 0.9, 0.7)), "epoch")
     assert "NaN now (✕ from step 3)" in caption(Curve("loss", steps, (0.5, 0.9, math.nan)), "step")

@@ -21,7 +21,7 @@ from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
 from traindx.lines import line_of
-from traindx.run import Run, Series
+from traindx.run import Floats, Run, Series
 from traindx.shown_samples import samples_of
 from traindx.signals import Settings, Signals
 from traindx.signals.disguise import unmasked
@@ -177,7 +177,7 @@ def picture(series: Series) -> Curve:
     """A small picture of a series that keeps its spikes: lowest and highest value of each piece, in order."""
     count = len(series)
     if count <= PICTURE_POINTS:
-        return Curve(series.name, tuple(series.steps.tolist()), tuple(series.values.tolist()), series.axis)
+        return _curve(series, series.steps, series.values)
     edges = np.linspace(0, count, PICTURE_POINTS // 2 + 1).astype(int)
     keep: list[int] = []
     for low, high in pairwise(edges):
@@ -188,7 +188,11 @@ def picture(series: Series) -> Curve:
         if len(bad) < len(piece):
             keep += [low + int(np.nanargmin(piece)), low + int(np.nanargmax(piece))]
     index = np.unique([0, *keep, count - 1])  # the last value is what 'now' means
-    return Curve(series.name, tuple(series.steps[index].tolist()), tuple(series.values[index].tolist()), series.axis)
+    return _curve(series, series.steps[index], series.values[index])
+
+
+def _curve(series: Series, steps: Floats, values: Floats) -> Curve:
+    return Curve(series.name, tuple(steps.tolist()), tuple(values.tolist()), series.axis, series.meaning.goal)
 
 
 def _hypotheses(signals: Signals, ranked: list[Ranked], elsewhere: frozenset[str]) -> tuple[Hypothesis, ...]:

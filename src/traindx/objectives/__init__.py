@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 
+from traindx.bare_names import with_scores
 from traindx.meaning import Meaning
 from traindx.objectives.base import TELLING, Trainer, match
 from traindx.registry import load_units
@@ -63,7 +64,9 @@ def understood(run: Run) -> Understood:
     """The run as its trainer means it. The run that was given is not changed."""
     trainer = recognise(tuple(name for name, series in run.series.items() if len(series)))
     if trainer is None:
-        return Understood(run, None)
+        known = with_scores(run.series.values())
+        same = all(new is old for new, old in zip(known, run.series.values(), strict=True))
+        return Understood(run if same else replace(run, series=dict(zip(run.series, known, strict=True))), None)
     changed = {name: _meant(series, trainer) for name, series in run.series.items()}
     if all(changed[name] is series for name, series in run.series.items()):
         return Understood(run, trainer)

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 
 from traindx.diagnosis import Curve, Diagnosis
-from traindx.meaning import meaning_of
 from traindx.reporters.wording import apart, clean, count, number
 
 NOT_FINITE = "✕"
@@ -82,7 +81,7 @@ def result(curve: Curve, unit: str) -> str:
     name = clean(curve.name)
     if not finite:
         return f"{name}: not one finite value"
-    best, at = (max if meaning_of(curve.name).goal == "max" else min)(finite, key=lambda pair: pair[0])
+    best, at = (max if curve.goal == "max" else min)(finite, key=lambda pair: pair[0])
     last = curve.values[-1]
     if last == best:
         sentence = f"{name}: {number(last)} now, its best"

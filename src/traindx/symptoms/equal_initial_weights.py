@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import InitialUnits, InitialZeros, Measured
+from traindx.measurements import InitialUnits, InitialZeros, Measured, ZerosLater
 from traindx.run import Fact
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.dead_units import listed
@@ -21,7 +21,7 @@ ZEROS = Threshold(
 def judge(measured: Measured) -> Observation | None:
     units = measured.last(InitialUnits)
     if units is not None:
-        return _judge_units(units)
+        return _judge_units(units, measured.last(ZerosLater))
     zeros = measured.last(InitialZeros)
     if zeros is None or not ZEROS.reached(zeros.zero):
         return None
@@ -32,7 +32,14 @@ def judge(measured: Measured) -> Observation | None:
     return seen(ID, True, evidence, at=zeros, where=zeros.names[0])
 
 
-def _judge_units(units: InitialUnits) -> Observation:
+def _judge_units(units: InitialUnits, later: ZerosLater | None) -> Observation | None:
+    if units.by_unit and 0 < units.equal < units.matrices and not units.nonzero:
+        # beside random matrices zeros are good practice where those tell the units apart: what became of them decides
+        if later is None:
+            return None
+        if not SHARE.reached(later.equal / later.matrices):
+            text = f"{units.equal} of {units.matrices} hidden weight matrices start with zeros; after {later.updates} "
+            return seen(ID, False, f"{text}updates the units of {later.matrices - later.equal} differ.", at=later)
     most = SHARE.reached(units.equal / units.matrices)
     same = "all units start with the same weights" if units.by_unit else "all weights start as one number"
     text = f"In {units.equal} of {units.matrices} hidden weight matrices {same}"
@@ -48,6 +55,10 @@ def _judge_units(units: InitialUnits) -> Observation:
         where=units.names[0],
         clarity=1.0 if most else SINGLE_CLARITY,
     )
+
+
+def _later(equal: int, matrices: int = 12) -> ZerosLater:
+    return ZerosLater(matrices=matrices, equal=equal, updates=8)
 
 
 def _units(equal: int, nonzero: int, *, by_unit: bool = True) -> InitialUnits:
@@ -68,7 +79,9 @@ In hidden layers every unit begins with the same weights. Equal units receive eq
 
 ## How it is measured
 The weight matrices just before the first update: all rows equal. The last layer, biases, norms, embeddings and
-adapters may start at zero. Present when half of the hidden matrices are so, or one that is not zero. Of parameters
+adapters may start at zero. Present when half of the hidden matrices are so, or one that is not zero. Matrices of zeros
+beside random ones are looked at again after eight updates: where most of them have units that differ by then, they
+started so on purpose. Of parameters
 without modules it is not known which side the units are on: present when half of them hold one number everywhere. Where
 no hidden matrix can be compared, present when two matrices hold zeros only and get a gradient of exactly zero.
 
@@ -82,10 +95,13 @@ zeros_, ones_ or constant_ on weights, parameters made with torch.zeros or torch
 """,
     detect=from_measurements(ID, judge),
     cases=(
-        Case("all zero", "present", measured=(_units(12, 0),)),
+        Case("all zero", "present", measured=(_units(12, 0), _later(0))),
+        Case("most of them zero, not looked at again", "unknown", measured=(_units(10, 0),)),
+        Case("most of them zero, and still so", "present", measured=(_units(10, 0), _later(10, 10))),
+        Case("most of them zero, whose units differ later", "absent", measured=(_units(10, 0), _later(0, 10))),
         Case("random", "absent", measured=(_units(0, 0),)),
-        Case("half of them zero", "present", measured=(_units(6, 0),)),
-        Case("residual branches that start at zero", "absent", measured=(_units(5, 0),)),
+        Case("half of them zero", "present", measured=(_units(6, 0), _later(6, 6))),
+        Case("fewer of them zero", "absent", measured=(_units(5, 0), _later(5, 5))),
         Case("one that is constant and not zero", "present", measured=(_units(1, 1),)),
         Case("one that is constant, without modules", "absent", measured=(_units(1, 1, by_unit=False),)),
         Case(
@@ -97,7 +113,7 @@ zeros_, ones_ or constant_ on weights, parameters made with torch.zeros or torch
         Case(
             "zeros behind zeros, and other layers whose units differ",
             "absent",
-            measured=(InitialZeros(matrices=14, zero=2, names=("a.weight", "b.weight")), _units(2, 0)),
+            measured=(InitialZeros(matrices=14, zero=2, names=("a.weight", "b.weight")), _units(2, 0), _later(0, 2)),
         ),
         Case(
             "a checkpoint shows it",

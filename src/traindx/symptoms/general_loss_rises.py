@@ -62,8 +62,9 @@ def _data_sets(signals: Signals) -> list[Series]:
         one for one in held
         if one.meaning.part and one.meaning.part not in trained and not set(tokens_of(one.meaning.part)) & _PARTS
     ]  # fmt: skip
-    # a total beside its data sets is their mean; beside one of them it is the task's
-    return named if len(named) > 1 else [*named, *(one for one in held if not one.meaning.part)][:2]
+    # a total beside its data sets is their mean; beside one of them it is the task's. Validation and test data that
+    # have no other name are one kind of data.
+    return named if len(named) > 1 else [*named, *[one for one in held if not one.meaning.part][:1]]
 
 
 def _finite(series: Series) -> tuple[Floats, Floats]:
@@ -125,6 +126,8 @@ Full fine-tuning at too high a rate, or too many epochs on a narrow task: what t
         Case("parts of one objective", "unknown", lambda: {
             "train_loss": falling(100, 1.4, 0.1), "val_recon_loss": _rising(1.4, 0.7),
             "val_kl_loss": _rising(0.1, 0.7)}),
+        Case("validation and test data", "unknown", lambda: {
+            "train_loss": falling(100, 1.4, 0.1), "val_loss": _rising(1.4, 1.3), "test_loss": _rising(1.4, 2.7)}),
         Case("one held-out loss", "unknown", lambda: {
             "train_loss": falling(100, 1.4, 0.1), "val_loss": _rising(1.4, 2.7)}),
     ),

@@ -16,7 +16,7 @@ from traindx.live.measures.norms import norms_of
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import TABLES, weight_of
 from traindx.live.recording.async_copy import AsyncCopy
-from traindx.measurements import InitialScales, InitialUnits, InitialZeros
+from traindx.measurements import InitialScales, InitialUnits, InitialZeros, ZerosLater
 
 LAYERS = (torch.nn.Linear, torch.nn.modules.conv._ConvNd)
 TRANSPOSED = torch.nn.modules.conv._ConvTransposeNd
@@ -28,6 +28,7 @@ MAX_ELEMENTS_ON_DEVICE = 1 << 12  # or of one that lies on a device,
 MAX_UNITS_ON_DEVICE = 256  # of so many units
 MAX_SCALES = 100  # written in one measurement
 MAX_NAMES = 5
+LATER = 8  # updates after which matrices of zeros are looked at again: a zero behind a zero waits one update more
 _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
 
 _Matrix = tuple[str, torch.Tensor, int]  # name, weights, fan-in
@@ -38,9 +39,12 @@ class Initialisation(Observer):
         super().__init__(hub)
         self._copies = AsyncCopy()
         self._done = False
+        self._zeros: list[torch.Tensor] = []  # matrices that hold zeros only before the first update
 
     @on_deep_steps
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._zeros and self.hub.step >= LATER:
+            self._look_again()
         if self._done:
             return
         self._done = True
@@ -58,6 +62,9 @@ class Initialisation(Observer):
 
     def on_end(self) -> None:
         self._copies.poll(wait=True)
+        if self._zeros and self.hub.step:
+            self._look_again()
+            self._copies.poll(wait=True)
 
     def _layers(self) -> list[torch.nn.Module]:
         return [layer for model in self.hub.models.values() for layer in model.modules()]
@@ -131,6 +138,7 @@ class Initialisation(Observer):
         hidden = [entry for entry in list(zip(matrices, numbers, strict=True))[:-1] if len(entry[0][1]) >= 2]
         if hidden:
             equal = [(name, most) for (name, _, _), (_, apart, most) in hidden if apart == 0]
+            self._zeros = [weight for (_, weight, _), (_, _, most) in hidden if not most]
             self._measure_units(len(hidden), equal, by_unit=True)
         self._measure_scales(matrices, numbers)
 
@@ -141,6 +149,17 @@ class Initialisation(Observer):
         self.hub.measure(
             InitialUnits(matrices=matrices, equal=len(equal), nonzero=nonzero, names=names, by_unit=by_unit)
         )
+
+    def _look_again(self) -> None:
+        """Whether the units of those matrices that held zeros differ by now."""
+        tables, self._zeros, updates = self._zeros, [], self.hub.step
+        apart = [(one - one[:1]).abs().amax() for one in map(_some, tables)]
+
+        def measure(differences: list[float]) -> None:
+            equal = sum(not one for one in differences)
+            self.hub.measure(ZerosLater(matrices=len(differences), equal=equal, updates=updates))
+
+        self._copies.ask(torch.stack(apart), measure)
 
     def _measure_scales(self, matrices: list[_Matrix], numbers: list[list[float]]) -> None:
         sized = [

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from traindx.bare_names import with_scores
 from traindx.readers.text.assemble import series_of
 from traindx.readers.text.lines import tidy
 from traindx.readers.text.scan import Scanner
@@ -38,7 +39,7 @@ def printed_series(lines: Sequence[tuple[float, str]]) -> list[Series]:
         found: Floats = steps[np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)]
         return found
 
-    return series_of(scanner, at)
+    return with_scores(series_of(scanner, at))
 
 
 def added(recorded: Mapping[str, Series], printed: Sequence[Series]) -> dict[str, Series]:

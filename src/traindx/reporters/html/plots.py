@@ -4,7 +4,7 @@ maps."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,9 @@ def plots_of(run: Run, diagnosis: Diagnosis, settings: Settings | None = None) -
 def plots_of_curves(diagnosis: Diagnosis) -> Plots:
     """What a diagnosis without its run can still draw: the small pictures it carries."""
     kept = [
-        Series(curve.name, meaning_of(curve.name), np.array(curve.steps), np.array(curve.values))
+        Series(
+            curve.name, replace(meaning_of(curve.name), goal=curve.goal), *map(np.array, (curve.steps, curve.values))
+        )
         for curve in diagnosis.curves
         if curve.values
     ]
