@@ -73,9 +73,10 @@ def main() -> None:
     for kind, groups in counts.items():
         print(f"{kind}: {sum(groups.values())} " + ", ".join(f"{name} {n}" for name, n in groups.most_common()))
     if arguments.write:
+        named = sum(map(Counter.total, counts.values()))
         source = (
-            f"{settled} settled issue threads of {min(years)} to {max(years)}, {sum(map(Counter.total, counts.values()))} of them with a "
-            "cause of the catalogue (benchmarks/field/priors.py)"
+            f"{settled} settled issue threads of {min(years)} to {max(years)}, {named} of them with a cause of the "
+            "catalogue (benchmarks/field/priors.py)"
         )
         ordered = {kind: dict(sorted(groups.items())) for kind, groups in sorted(counts.items())}
         TARGET.write_text(json.dumps({"source": source, "counts": ordered}, indent=1) + "\n")
