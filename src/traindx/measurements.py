@@ -229,6 +229,8 @@ class BatchVariety(Measurement, frozen=True, kw_only=True):
     slice: bool = False  # the batch lies within the memory of that table
     seeded: int = 0  # times that a random generator got the seed it had got before, after the first update, on one line
     seeded_at: str = ""  # that line
+    given_looks: int = 0  # updates at which the numbers that models and loss functions were given are known
+    given: int = 0  # different ones among them
 
 
 class PassesOverData(Measurement, frozen=True, kw_only=True):

@@ -140,3 +140,23 @@ def test_an_evaluation_in_between_is_not_the_training(tmp_path: Path) -> None:
 def test_setting_a_seed_works_as_before(tmp_path: Path) -> None:
     draw = "g = torch.manual_seed(seed=5); random.seed(); np.random.seed(None); assert g is torch.default_generator; "
     assert said(tmp_path, draw + "torch.seed(); " + RANDOM_ROWS)[0] is False
+
+
+EPOCHS = """for a, b in data:
+            {}"""
+
+
+@pytest.mark.parametrize(
+    ("update", "found"),
+    [
+        (ONCE, False),
+        ("loss = F.cross_entropy(net(c), d); opt.zero_grad(); loss.backward(); opt.step()", True),
+        ("loss = F.cross_entropy(net(c), b); opt.zero_grad(); loss.backward(); opt.step()", None),
+    ],
+    ids=["the batch that is drawn", "a batch of before the loop", "its inputs with the labels that are drawn"],
+)
+def test_what_the_model_is_given_counts(tmp_path: Path, update: str, found: bool | None) -> None:
+    before = LOADER.format(", shuffle=True") + "; c, d = next(iter(data))"
+    state, _, evidence = said(tmp_path, "pass", before, EPOCHS.format(update), steps=6)
+    assert state is found or (found is None and state is False)
+    assert ("were given the same" in evidence) == bool(found)

@@ -48,6 +48,7 @@ CAUSE = Cause(
     predicts={
         "low-clipping": "sometimes",
         "clipped-hard": "always",
+        "loss-summed": "never",
         "slow-convergence": "usually",
         "still-improving": "usually",
         "tiny-updates": "often",

@@ -50,6 +50,7 @@ CAUSE = Cause(
         "nan-from-growth": "often",
         "nonfinite-inputs": "never",
         "loss-summed": "always",
+        "clipped-hard": "sometimes",
         "high-initial-loss": "always",
         "exploding-gradients": "usually",
         "huge-updates": "often",

@@ -43,6 +43,12 @@ def judge(measured: Measured) -> Observation | None:
     return seen(ID, hard, evidence, at=since, clarity=clarity)
 
 
+def clipped_hard(measured: Measured) -> ClippedGradients | None:
+    """What clipping does to the norms, where it cuts nearly all of them to a fraction."""
+    looks = _enough(measured, "norm", STEPS)
+    return looks[-1] if looks and _is_hard(looks[-1]) else None
+
+
 def _enough(measured: Measured, by: str, steps: Threshold) -> list[ClippedGradients]:
     return [one for one in measured.all(ClippedGradients) if one.by == by and steps.reached(one.looks)]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import LossReduction, Measured
+from traindx.measurements import ClippedGradients, LossReduction, Measured
 from traindx.signals import Signals
 from traindx.signals.inside import objective
 from traindx.symptoms.base import Case, Symptom, num, percent
+from traindx.symptoms.clipped_hard import TIMES, clipped_hard
 from traindx.symptoms.loss_calls import clearest
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling
@@ -24,13 +25,20 @@ DOUBTFUL = 0.6  # clarity of a rate that could still be one for a mean
 
 
 def judge(measured: Measured) -> Observation | None:
-    return clearest(_judge_loss(one) for one in measured.all(LossReduction) if PASSES.reached(one.passes))
+    clipped = clipped_hard(measured)
+    return clearest(_judge_loss(one, clipped) for one in measured.all(LossReduction) if PASSES.reached(one.passes))
 
 
-def _judge_loss(one: LossReduction) -> Observation | None:
+def _judge_loss(one: LossReduction, clipped: ClippedGradients | None) -> Observation | None:
     if not one.samples:
         how = "averaged over the batch" if one.form == "mean" else "summed and then scaled"
         return seen(ID, False, f"{one.loss} is {how}.", at=one)
+    if clipped is not None and SAMPLES.reached(one.samples) and not TIMES.reached(clipped.times / one.samples):
+        text = (
+            f"{_how(one)} The median norm of the gradients is {clipped.times:.3g} times the clipping norm; that of a "
+            f"mean would be {clipped.times / one.samples:.2g} times it."
+        )
+        return seen(ID, True, text, at=one)
     step = one.rate * one.samples
     if one.optimizer not in NOT_SCALE_FREE or not SAMPLES.reached(one.samples) or not STEP.reached(step):
         return None
@@ -56,6 +64,10 @@ def _how(one: LossReduction) -> str:
     return f"{one.loss} is called with reduction='sum' over {one.samples} samples{joint}{added}never divided."
 
 
+def _clipped(times: float) -> ClippedGradients:
+    return ClippedGradients(by="norm", limit=1.0, looks=100, cut=1.0, times=times, sgd=False, rate=0.003)
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="loss summed over the batch",
@@ -75,7 +87,8 @@ grow with the batch.
 A recording follows the graph from the loss function's result (`reduction='sum'`), or from a `sum()` over the batch,
 to the loss that `backward` gets, from the second pass on. A division or a factor on the way is a scaling, and it is
 absent. It counts for optimisers whose step grows with the gradient (SGD) when four samples or more are summed and
-rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size.
+rate times samples reaches 0.1, plainly from 0.5 on; Adam and its kin divide the gradient by its own size. It counts for
+every optimiser where clipping cuts the gradients of the sum to a fraction and would not do so with those of the mean.
 It is doubtful where the loss lost a quarter or more, never rose to one and a half of its first value and ends at its
 best level: the rate may have been chosen for the sum.
 
@@ -129,6 +142,22 @@ does not care.
             "a sum with Adam",
             "unknown",
             measured=(LossReduction(loss="mse_loss", form="sum", samples=64, rate=0.05, optimizer="Adam", passes=3),),
+        ),
+        Case(
+            "a sum with Adam that clipping cuts to a fraction",
+            "present",
+            measured=(
+                LossReduction(loss="cross_entropy", form="sum", samples=384, rate=0.003, optimizer="AdamW", passes=3),
+                _clipped(577.0),
+            ),
+        ),
+        Case(
+            "a sum whose mean would be cut to a fraction, too",
+            "unknown",
+            measured=(
+                LossReduction(loss="cross_entropy", form="sum", samples=16, rate=0.003, optimizer="AdamW", passes=3),
+                _clipped(577.0),
+            ),
         ),
         Case(
             "a sum over three samples",

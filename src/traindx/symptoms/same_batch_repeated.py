@@ -23,6 +23,12 @@ def judge(measured: Measured) -> Observation | None:
     look = measured.last(BatchVariety)
     if look is None or not MIN_LOOKS.reached(look.looks):
         return None
+    if look.loader and look.distinct > 2 and look.given == 1 and MIN_LOOKS.reached(look.given_looks):
+        text = (
+            f"The loader draws different batches, but models and losses were given the same numbers at each of "
+            f"{look.given_looks} updates looked at"
+        )
+        return seen(ID, True, f"{text}.", at=look)
     if look.distinct > 2:
         return seen(
             ID, False, f"{look.distinct} different batches were seen at {look.looks} updates looked at.", at=look
@@ -60,12 +66,13 @@ def _seeded(look: BatchVariety) -> bool:
 
 def _look(
     distinct: int = 1, looks: int = 12, rows: int = 32, data: int = 1000, loader: bool = True, span: int = 60,
-    *, fresh: int = 0, slice: bool = False, seeded: int = 0,
+    *, fresh: int = 0, slice: bool = False, seeded: int = 0, given: int = 0,
 ) -> tuple[BatchVariety, ...]:  # fmt: skip
     return (
         BatchVariety(
             looks=looks, distinct=distinct, span=span, rows=rows, data=data, loader=loader, fresh=fresh, slice=slice,
             seeded=seeded, seeded_at="train.py:20" if seeded else "", where="train.py:21",
+            given=given, given_looks=looks if given else 0,
         ),
     )  # fmt: skip
 
@@ -86,7 +93,8 @@ By the indices that a DataLoader's sampler draws together with fingerprints of t
 without a loader, by fingerprints of what the model and the loss are given. Present from 8 updates with one batch on, or
 16 with two, where the loader can draw at least twice as many samples. Without a loader it takes a batch that is cut
 anew at every update from a tensor with eight times as many rows, or a line that sets the same seed at every update.
-Augmented samples with the same indices and the same labels are the same samples.
+Augmented samples with the same indices and the same labels are the same samples. Where a loader draws different
+batches, it is present if models and loss functions were given the same numbers at 8 updates all the same.
 
 A batch that is all the data (full-batch training, a data set of one batch) is no finding, and one tensor that is held
 and used at every update is none either: whether that was meant cannot be seen.
@@ -105,6 +113,8 @@ move.
         Case("two batches, too few looks", "unknown", measured=_look(2, looks=15)),
         Case("seven looks", "unknown", measured=_look(looks=7)),
         Case("a shuffled loader", "absent", measured=_look(12)),
+        Case("a shuffled loader, and a variable of another loop", "present", measured=_look(12, given=1)),
+        Case("a shuffled loader, whose batches the model gets", "absent", measured=_look(12, given=12)),
         Case("four batches are all the data", "absent", measured=_look(4, looks=40, data=128)),
         Case("full batch", "absent", measured=_look(rows=1000)),
         Case("two batches are all the data", "absent", measured=_look(2, looks=40, data=64)),

@@ -112,15 +112,17 @@ class Initialisation(Observer):
         hidden = {
             name: one for name, one in tables.items() if one.dim() >= 2 and min(one.shape) >= 2 and watchable(one)
         }
-        names = list(hidden)[:MAX_MATRICES][:-1]
+        names = list(hidden)[:MAX_MATRICES]
+        matrices = [(name, hidden[name].detach(), _widest_side(hidden[name])) for name in names]
 
-        def measure(ends: list[list[float]]) -> None:
-            equal = [(name, high) for name, (low, high) in zip(names, ends, strict=True) if low == high]
-            self._measure_units(len(names), equal, by_unit=False)
+        def measure(numbers: list[list[float]]) -> None:
+            equal = [(name, high) for name, (low, high, _) in zip(names, numbers[:-1], strict=False) if low == high]
+            self._measure_units(len(names) - 1, equal, by_unit=False)
+            self._measure_scales(matrices, [[std, high - low, high] for low, high, std in numbers])
 
-        if names:
-            ends = [torch.stack(torch.aminmax(hidden[name].detach())) for name in names]
-            self._copies.ask(torch.stack(ends), measure)
+        if len(names) > 1:
+            numbers = [torch.stack([*torch.aminmax(one), one.std(unbiased=False)]) for _, one, _ in matrices]
+            self._copies.ask(torch.stack(numbers), measure)
 
     def _look(self, matrices: list[_Matrix]) -> None:
         """Weights on a GPU are looked at in host memory: a look needs a dozen operations, some of them new there."""
@@ -181,6 +183,11 @@ class Initialisation(Observer):
                 normalised=any(isinstance(layer, NORMS) for layer in self._layers()),
             )
         )
+
+
+def _widest_side(weight: torch.Tensor) -> int:
+    """The fan-in of a matrix that may be either way round: of networks that narrow it is the larger side."""
+    return max(weight.shape) if weight.dim() == 2 else weight[0].numel()
 
 
 def _some(weight: torch.Tensor) -> torch.Tensor:

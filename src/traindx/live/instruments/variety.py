@@ -4,7 +4,7 @@ given."""
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -75,6 +75,7 @@ class Variety(Observer):
         # what models are given
         self._look: _Look | None = None
         self._looks: list[_Look] = []
+        self._beside: list[_Look] = []  # updates whose batches came from a loader
         self._last: weakref.ref[torch.Tensor] | None = None  # what the model was given at the look before
         self._fresh = self._table_looks = 0
         self._table = 0  # rows of the one that holds a batch
@@ -122,13 +123,16 @@ class Variety(Observer):
         self._loaded, self._look, self._backward = _Loaded(), None, False
         if trained and 0 < loaded.batches <= MAX_BATCHES:
             self._count(loaded)
+            if look is not None and look.asked:
+                self._beside.append(look)
         elif trained and look is not None and look.asked:
             self._looks.append(look)
         self._copies.poll()
-        self._done = self._distinct() > ENOUGH
+        same = self._same_so_far()
+        self._done = self._distinct() > ENOUGH and not same
         if self._done or len(self._steps) in MEASURED_AT or len(self._looks) in MEASURED_AT:
             self._measure()
-        if not self._done and not self._steps and self.hub.step % 8 == 0:
+        if not self._done and (same or not self._steps) and self.hub.step % 8 == 0:
             self.hub.sample_calls(evaluation=False)
 
     def _count(self, loaded: _Loaded) -> None:
@@ -148,7 +152,7 @@ class Variety(Observer):
     # --- what models are given ----------------------------------------------------------------------------------------
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        if self._done or self._steps or self._loaded.batches or self._rare(len(self._looks)):
+        if self._done or self._rare(len(self._looks) + len(self._beside)):
             return
         data = first_input(args, kwargs)
         if data is None or data.requires_grad or not (self.hub.grad and wants_gradients(output)):
@@ -160,7 +164,8 @@ class Variety(Observer):
             self._where = self._where or user_line()
         self._look.rows += len(data)
         self._ask(self._look, tensors_in((args, kwargs)))
-        self._look_for_table(data)
+        if not self._steps and not self._loaded.batches:
+            self._look_for_table(data)
 
     on_sampled_call = on_forward
 
@@ -207,17 +212,23 @@ class Variety(Observer):
         """Where indices are known, samples may be altered on their way (augmentation) as long as some part of them,
         such as the labels, stays; else all parts count. 0 where no part tells batches apart."""
         if not self._steps:
-            return len({frozenset(look.prints) for look in self._whole()})
+            return _different(self._whole(self._looks))
         telling = [len(seen) for seen in self._parts if not any(0 in prints for prints in seen)]
         if not telling:
             return 0
         return max(len(self._indices), min(telling)) if self._indices else max(map(len, self._parts))
 
-    def _whole(self) -> Iterator[_Look]:
-        return (look for look in self._looks if look.arrived == look.asked and any(look.prints))
+    def _same_so_far(self) -> bool:
+        """Whether models were given the same beside the batches of a loader, too few times to tell."""
+        given = self._whole(self._beside)
+        return len(given) <= ENOUGH and len(self._steps) <= MEASURED_AT[-1] and _different(given) == 1
+
+    def _whole(self, looks: list[_Look]) -> list[_Look]:
+        return [look for look in looks if look.arrived == look.asked and any(look.prints)]
 
     def _measure(self) -> None:
-        steps = self._steps or [look.step for look in self._whole()]
+        given = self._whole(self._beside if self._steps else self._looks)
+        steps = self._steps or [look.step for look in given]
         if not steps or not self._distinct():
             return
         loader = bool(self._steps)
@@ -225,9 +236,10 @@ class Variety(Observer):
         self.hub.measure(
             BatchVariety(
                 looks=len(steps), distinct=self._distinct(), span=steps[-1] - steps[0] + 1,
-                rows=self._rows if loader else max(look.rows for look in self._whole()),
+                rows=self._rows if loader else max(look.rows for look in given),
                 data=self._data if loader else self._table, loader=loader, fresh=0 if loader else self._fresh,
                 slice=self._slice and not loader, seeded=seeded, seeded_at=line, where=self._where,
+                given=_different(given), given_looks=len(given),
             )
         )  # fmt: skip
 
@@ -235,6 +247,10 @@ class Variety(Observer):
         self._copies.poll(wait=True)
         if not self._done:
             self._measure()
+
+
+def _different(looks: list[_Look]) -> int:
+    return len({frozenset(look.prints) for look in looks})
 
 
 def _plain(tensor: torch.Tensor) -> bool:

@@ -18,7 +18,7 @@ from traindx.live.measures.direction import Direction
 from traindx.live.measures.handmade import is_error
 from traindx.live.measures.nodes import Node, above, chain, dim_of, inputs, kind_of, shape_of
 from traindx.live.measures.signs import sign_of_error
-from traindx.loss_functions import MINIMISED
+from traindx.loss_functions import MINIMISED, OVER_CLASSES
 from traindx.measurements import LossDirection, LossOperation, LossReduction
 
 # Operations between a criterion's result and `backward`.
@@ -187,6 +187,9 @@ def _reduction_of(call: Criterion, value: torch.Tensor, between: list[str]) -> t
 
 
 def _samples(call: Criterion) -> int:
+    """How many targets are summed: of class numbers each one, of rows of numbers each row."""
+    if call.name in OVER_CLASSES and not call.target.is_floating_point():
+        return call.target.numel()
     return call.target.shape[0] if call.target.dim() else 1
 
 
