@@ -11,11 +11,14 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_module
 
+from traindx.live.measures.rows import odd_stride
 from traindx.live.measures.tensors import entries
+
+MAX_WIDTH = 512  # numbers of a token that are kept: scores of a large vocabulary would fill the memory of a GPU
 
 
 def states_of(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor) -> torch.Tensor | None:
-    """The last layer's output with one row for each token, from a call of the model."""
+    """The last layer's output with one row for each token, from a call of the model; of wide rows some columns."""
     found: list[torch.Tensor] = []
 
     def keep(module: torch.nn.Module, inputs: Any, output: Any) -> None:
@@ -32,7 +35,7 @@ def states_of(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tens
         model(*args, **kwargs)
     finally:
         handle.remove()
-    return found[0].detach().clone() if found else None
+    return found[0].detach()[..., :: odd_stride(found[0].shape[-1], MAX_WIDTH)].clone() if found else None
 
 
 def exchanged(value: Any, old: torch.Tensor, new: torch.Tensor) -> Any:

@@ -14,8 +14,11 @@ def norms_of(tensors: list[torch.Tensor]) -> torch.Tensor | None:
         return None
     if len({tensor.device for tensor in dense}) > 1:
         return None
-    wide = [tensor.float() if tensor.dtype in LOW else tensor for tensor in dense]
-    norms = torch._foreach_norm(wide)
+    if any(tensor.dtype in LOW for tensor in dense):  # summed in single precision, without a copy of the tensors in it
+        narrow = [tensor.float() if tensor.dtype is torch.float64 else tensor for tensor in dense]
+        norms = torch._foreach_norm(narrow, 2, torch.float32)
+    else:
+        norms = torch._foreach_norm(dense)
     return torch.stack([norm.float() for norm in norms])
 
 
