@@ -30,6 +30,7 @@ _INK = {"1": "ink", "2": "soft", "1;31": "bad", "1;32": "good", "1;33": "warn", 
 _BOLD = ("1", "1;31", "1;32", "1;33")
 _ANSI = re.compile(r"\x1b\[([\d;]*)m")
 _SECTION = "| tool | fires on faults | right cause first | near misses included | false alarms |"
+_PAGE = re.compile(r"^```\ntraindx · (\S+) ", re.MULTILINE)  # a page that the README shows
 BAR, ROW, NAMES = 300, 26, 220  # pixels
 
 
@@ -139,10 +140,22 @@ def sentences() -> dict[str, tuple[re.Pattern[str], str]]:
     }
 
 
+def pages(text: str) -> str:
+    """The README with each page it shows as it is printed today."""
+    os.chdir(ROOT)
+    for source in _PAGE.findall(text):
+        run = read(source)[0]
+        page = reporters()["text"].render([diagnose(run)], color=False, width=COLUMNS)
+        shown = re.compile(rf"(?<=^```\n)traindx · {re.escape(source)} .*?(?=^```$)", re.MULTILINE | re.DOTALL)
+        text = shown.sub(page.replace("\\", r"\\"), text)
+    return text
+
+
 def main(arguments: list[str]) -> int:
     made = {"docs/images/terminal.svg": terminal(), "docs/images/peers.svg": peers()}
     for name, (pattern, sentence) in sentences().items():
         made[name] = pattern.sub(sentence, (ROOT / name).read_text("utf-8"))
+    made["README.md"] = pages(made["README.md"])
     stale = [name for name in made if not (ROOT / name).exists() or (ROOT / name).read_text("utf-8") != made[name]]
     if "--check" in arguments:
         print("\n".join(f"not up to date: {name}" for name in stale))

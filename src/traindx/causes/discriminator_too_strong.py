@@ -25,7 +25,7 @@ perfectly and still teach: its scores have no scale.
 2. `balance-networks`: equal rates, labels of 0.9, spectral normalisation, the non-saturating loss.
 
 ## What NOT to do
-- Do not train longer: a certain discriminator does not become uncertain by itself.
+- Do not train longer: a discriminator that is always right does not begin to doubt by itself.
 - Do not read the falling loss of the discriminator as progress.
 
 ## References
@@ -51,7 +51,7 @@ CAUSE = Cause(
     },
     fixes=("balance-networks",),
     do_not=(
-        "train longer: a certain discriminator does not become uncertain by itself",
+        "train longer: a discriminator that is always right does not begin to doubt by itself",
         "read the falling loss of the discriminator as progress",
     ),
     doc=DOC,

@@ -90,7 +90,7 @@ CAUSE = Cause(
     fixes=("add-lr-decay", "reduce-on-plateau", "increase-batch", "ensemble-models", "cyclical-lr"),
     line=("optimizer",),
     do_not=(
-        "raise the rate to escape a local minimum: on a noise floor the circle only gets wider",
+        "raise the rate to escape a local minimum: on a noise floor the swings only get wider",
         "enlarge the model before a short test with a tenth of the rate: only a capacity limit would stay",
         "stop at the plateau: much of the final quality comes with the last decay",
     ),

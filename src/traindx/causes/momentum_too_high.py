@@ -90,7 +90,7 @@ CAUSE = Cause(
     do_not=(
         "only lower the rate: the waves get longer, not smaller",
         "read one wave as a plateau or overfitting: look at two periods",
-        "replace the optimizer: the same beta rings in any of them",
+        "replace the optimizer: the same momentum overshoots in any of them",
     ),
     doc=DOC,
     cases=(

@@ -28,7 +28,7 @@ update on one batch the answers with the highest reward must be more probable th
 ## What NOT to do
 - Do not lower the learning rate: it only falls more slowly.
 - Do not raise the KL coefficient: it holds the policy back and hides the sign.
-- Do not turn a second sign to compensate: the entropy and KL terms then have the wrong one.
+- Do not flip a second sign to compensate: the entropy and KL terms then have the wrong one.
 
 ## References
 - Schulman et al., *Proximal Policy Optimization Algorithms*, 2017.
@@ -70,7 +70,7 @@ CAUSE = Cause(
     do_not=(
         "lower the learning rate: it only falls more slowly",
         "raise the KL coefficient: it holds the policy back and hides the sign",
-        "turn a second sign to compensate: the entropy and KL terms then have the wrong one",
+        "flip a second sign to compensate: the entropy and KL terms then have the wrong one",
     ),
     doc=DOC,
     only_with=POLICY,

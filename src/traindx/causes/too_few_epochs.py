@@ -94,7 +94,7 @@ CAUSE = Cause(
     fixes=("train-longer", "decrease-batch", "raise-lr", "use-pretrained"),
     line=("setting epochs", "outer-loop"),
     do_not=(
-        "answer a flat loss with more epochs: not learning is not undertrained",
+        "answer a flat loss with more epochs: a model that does not learn is not short of training",
         "continue with a rate that has decayed to zero: nothing will move",
         "compare models on curves that are still falling: their order often changes",
     ),

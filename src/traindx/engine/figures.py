@@ -15,6 +15,8 @@ from traindx.signals.curve import Curve, counted
 
 LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with its count, judged nowhere
 TOP = 1.5  # scores above it are given in percent
+ALIKE = 0.01  # of the training loss: closer than that is no gap
+MANY_TIMES = 5.0  # from five times on a factor is the easier number
 LAST = 3  # evaluations whose median is the gap
 PAIR = 2  # values from which on there is a spread
 
@@ -71,21 +73,32 @@ def _gap(signals: Signals) -> Iterator[str]:
     held_out = score is not None and score.series.meaning.split in ("val", "test")
     if score and own and held_out and own.series.meaning.part == score.series.meaning.part:  # each with values
         there, here = _end(own), _end(score)
-        scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
-        points = abs(there - here) * scale
-        share = f" ({abs(there - here) / abs(there):.0%} of the training score)" if there else ""
-        yield (
-            f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} % "
-            f"({_over(min(len(own), len(score)))}): {points:.3g} points{share}."
-        )
+        over = _over(min(len(own), len(score)))
+        if "acc" in score.name.lower():  # a share of the samples; what R² or a correlation means no percent says
+            scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
+            share = f" ({abs(there - here) / there:.0%})" if there > 0 else ""
+            points = f"{abs(there - here) * scale:.2g} points{share}"
+            yield f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} % ({over}): {points}."
+        else:
+            yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {abs(there - here):.2g} apart."
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
     if val is not None and train is not None and at is not None and len(at):
         there, here = float(np.median(at[-LAST:])), _end(val)
         if math.isfinite(there) and math.isfinite(here):
-            ratio = f", {here / there:.3g} times ({(here - there) / there:+.0%})" if there > 0 and here > 0 else ""
             ends = f"{train.name} {there:.3g}, {val.name} {here:.3g} ({_over(min(len(at), len(val)))})"
-            yield f"Gap: {ends}: {here - there:+.3g}{ratio}."
+            yield f"Gap: {ends}: {_apart(there, here)}."
+
+
+def _apart(there: float, here: float) -> str:
+    """How far the validation loss lies from the training loss, and in percent where both have a size."""
+    size = f"{abs(here - there):.2g} {'higher' if here > there else 'lower'}"
+    if there <= 0 or here <= 0:
+        return size if here != there else "equal"
+    share = (here - there) / there
+    if abs(share) < ALIKE:
+        return "almost equal"
+    return f"{size} ({share:+.0%})" if share < MANY_TIMES else f"{here / there:.2g} times as high"
 
 
 def _over(evaluations: int) -> str:
@@ -106,8 +119,8 @@ def _norms(signals: Signals) -> Iterator[str]:
     if len(weights) >= PAIR:
         low, high = min(weights, key=weights.__getitem__), max(weights, key=weights.__getitem__)
         yield (
-            f"Gradient norms by layer (medians): {weights[low]:.2g} in {_layer(low)} to {weights[high]:.2g} in "
-            f"{_layer(high)}, largest by smallest {weights[high] / weights[low]:.2g}."
+            f"Gradient norms by layer (medians): {_short(weights[low])} in {_layer(low)} to {_short(weights[high])} in "
+            f"{_layer(high)}, {_short(weights[high] / weights[low])} times as large."
         )
 
 
@@ -118,11 +131,16 @@ def _spread(series: Series) -> Iterator[str]:
     size = float(np.abs(values).max()) or 1.0  # squares of what a log may hold would overflow
     mean, spread = float((values / size).mean() * size), float((values / size).std() * size)
     text = (
-        f"Gradient norm: mean {mean:.2g}, standard deviation {spread:.2g}, smallest {values.min():.2g}, "
-        f"largest {values.max():.2g}"
+        f"Gradient norm: mean {_short(mean)}, standard deviation {_short(spread)}, smallest {_short(values.min())}, "
+        f"largest {_short(values.max())}"
     )
     above = int((values > LARGE_NORM).sum())
     yield f"{text}; {above} of {len(values)} above {LARGE_NORM:.0f}." if above else f"{text}."
+
+
+def _short(value: float) -> str:
+    """Two digits, as people write them: 180 and 1.2e-08, not 1.8e+02."""
+    return f"{float(f'{value:.2g}'):g}"
 
 
 def _median(series: Series) -> float:

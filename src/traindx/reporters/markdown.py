@@ -9,7 +9,7 @@ from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
 from traindx.reporters.base import Reporter
 from traindx.reporters.patch import whole
 from traindx.reporters.sparkline import caption, curves_of, sparkline
-from traindx.reporters.unclear import checks, heading
+from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
     OTHER,
     VERDICT_WORD,
@@ -136,6 +136,7 @@ def _most_likely(diagnosis: Diagnosis) -> str:
     if found:
         sentence = [
             f"- {escaped(title_of(h))} ({code(h.cause)}, {percent(h.confidence)}): "
+            + (f"{escaped(context(diagnosis, h))}; " if context(diagnosis, h) else "")
             + (escaped(check) if check else f"`traindx explain {h.cause}`")
             for h, check in found
         ]
@@ -149,7 +150,7 @@ def _most_likely(diagnosis: Diagnosis) -> str:
     proof += [f"- against: {escaped(text)}" for text in first.contradicts]
     parts.append("\n".join(proof))
     parts.append(_fixes(first))
-    if first.do_not:
+    if first.do_not and first.confidence >= UNSURE:
         parts.append(_bullets("Do not", [escaped(text) for text in first.do_not]))
     return "\n\n".join(part for part in parts if part)
 

@@ -15,7 +15,7 @@ from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
-from traindx.reporters.unclear import checks, heading
+from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
     HEALTHY,
     OTHER,
@@ -23,6 +23,7 @@ from traindx.reporters.wording import (
     amount,
     clean,
     details,
+    first_of_each_story,
     folder_of,
     headline,
     ids_of,
@@ -87,8 +88,8 @@ _FULL = {
 # what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
 _BRIEFER: tuple[Mapping[str, int], ...] = (
     {}, {"tokens": 3}, {"seen": 2, "figures": 2, "do not": 1, "notes": 2},
-    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1}, {"why": 1},
-    {"else": 1, "against": 0, "diff": 6}, {"notes": 0, "do not": 0}, {"figures": 0},
+    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1},
+    {"else": 1, "against": 0, "diff": 6}, {"figures": 0}, {"notes": 0, "do not": 0}, {"why": 1},
 )  # fmt: skip
 _SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
@@ -201,11 +202,15 @@ class _Pages:
         above = {symptom.evidence for symptom in self._proof(diagnosis)}
         above |= {text for hypothesis in diagnosis.also for text in hypothesis.supports[: self.most["why"]]}
         present = [symptom for symptom in telling(diagnosis) if symptom.evidence not in above]
-        shown = list({symptom.evidence: symptom for symptom in reversed(present)}.values())[::-1][: self.most["seen"]]
-        heading = f"  {self.ink('Also seen' if above else 'Seen', 'heading')}"
+        if diagnosis.verdict == "unhealthy":  # of a log or a probe that was long enough to tell
+            present = [symptom for symptom in present if symptom.id != "too-short"]
+        shown = present if self.full else first_of_each_story(diagnosis, present, self._proof(diagnosis))
+        shown = list({symptom.evidence: symptom for symptom in reversed(shown)}.values())[::-1][: self.most["seen"]]
+        label = "Also seen" if above or headline(diagnosis) else "Seen"
+        heading = f"  {self.ink(label, 'heading')}"
         if not shown:
             ids = [clean(symptom.id) for symptom in present]
-            return self.section("Also seen" if above else "Seen", [joined(ids, 6)] if ids else [])
+            return self.section(label, [joined(ids, 6)] if ids else [])
         column = max(len(clean(symptom.id)) for symptom in shown) + 3
         lines = []
         for symptom in shown:
@@ -259,7 +264,7 @@ class _Pages:
     def answer(self, diagnosis: Diagnosis) -> list[str]:
         first, found = leading(diagnosis), checks(diagnosis)
         if first is None or found:
-            return self.unclear(found) if found else []
+            return self.unclear(diagnosis, found) if found else []
         lines = self.explanation("Most likely", first)
         lines += self.labelled("category", [clean(first.category)] if first.category else [])
         lines += self.line_of(first)
@@ -269,7 +274,8 @@ class _Pages:
         lines += self.labelled("why", proof)
         lines += self.labelled("against", [clean(text) for text in first.contradicts[: self.most["against"]]])
         lines += self.fix(first)
-        lines += self.labelled("do not", [clean(text) for text in first.do_not[: self.most["do not"]]])
+        if first.confidence >= UNSURE:  # a guess warns of nothing
+            lines += self.labelled("do not", [clean(text) for text in first.do_not[: self.most["do not"]]])
         return lines
 
     def line_of(self, hypothesis: Hypothesis) -> list[str]:
@@ -277,11 +283,12 @@ class _Pages:
         patched = hypothesis.fix is not None and hypothesis.fix.diff
         return self.labelled("line", [clean(hypothesis.where)] if hypothesis.where and not patched else [])
 
-    def unclear(self, found: list[tuple[Hypothesis, str]]) -> list[str]:
-        """The candidates, each with what tells it from the others."""
+    def unclear(self, diagnosis: Diagnosis, found: list[tuple[Hypothesis, str]]) -> list[str]:
+        """The candidates, each with what the run says for it and what tells it from the others."""
         lines = [f"  {self.ink(line, 'heading')}" for line in wrap(heading(found), self.width - 2)]
         for hypothesis, check in found:
             lines += self.explanation("", hypothesis)
+            lines += hanging("", [clean(text) for text in [context(diagnosis, hypothesis)] if text], _TITLE, self.width)
             text = clean(check) if check else f"traindx explain {clean(hypothesis.cause)}"
             lines += hanging("", [text], _TITLE, self.width)
         return lines
@@ -364,6 +371,9 @@ class _Pages:
         texts: list[str] = []
         lacking = wanted(diagnosis)
         for item in lacking[: self.most["missing"]]:
+            if item.how and item.how in diagnosis.next and not self.full:  # the last line says how, and what for
+                texts.append(clean(item.evidence))
+                continue
             ids = joined([clean(name) for name in item.would_decide], 3)
             settles = f" (would settle {ids})" if ids else ""
             how = f": {clean(item.how)}" if item.how else ""

@@ -80,8 +80,8 @@ def amount(value: int, noun: str) -> str:
 
 def length_of(diagnosis: Diagnosis) -> str:
     """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any. Epochs 0 to 9 are
-    ten."""
-    from_zero = diagnosis.run.axis == "epoch" and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
+    ten, and so are rows."""
+    from_zero = diagnosis.run.axis in ("epoch", "row") and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
     length = amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
     cost = diagnosis.run.config.get("recording.cost")
     return (
@@ -179,9 +179,32 @@ def telling(diagnosis: Diagnosis) -> list[Observation]:
     plainest. What the headline says is not said again."""
     rests = [text for h in (leading(diagnosis), *diagnosis.also) if h is not None for text in h.supports]
     above = headline(diagnosis)
-    present = [symptom for symptom in diagnosis.present() if clean(symptom.evidence) != above]
+    present = [symptom for symptom in diagnosis.present() if not above.startswith(clean(symptom.evidence))]
     rank = {text: place for place, text in reversed(list(enumerate(rests)))}
     return sorted(present, key=lambda symptom: (rank.get(symptom.evidence, len(rests)), -symptom.clarity))
+
+
+def first_of_each_story(
+    diagnosis: Diagnosis, present: Sequence[Observation], above: Sequence[Observation]
+) -> list[Observation]:
+    """The symptoms that say something new: of a family that tells the same story of the same series (a loss that left
+    its best, ends far from it and swings) the first one speaks."""
+    from traindx.symptoms import symptoms  # brings numpy, which the help of the command line does without
+
+    known = symptoms()
+    headed = [symptom for symptom in diagnosis.present() if headline(diagnosis).startswith(clean(symptom.evidence))]
+    heard = {_story(symptom, known[symptom.id].family) for symptom in (*above, *headed) if symptom.id in known}
+    new = []
+    for symptom in present:
+        story = _story(symptom, known[symptom.id].family if symptom.id in known else symptom.id)
+        if story not in heard:
+            heard.add(story)
+            new.append(symptom)
+    return new
+
+
+def _story(symptom: Observation, family: str) -> tuple[str, str]:
+    return family, symptom.where or symptom.id
 
 
 def seen_at(diagnosis: Diagnosis, hypothesis: Hypothesis) -> list[str]:
@@ -201,10 +224,11 @@ def main_symptom(diagnosis: Diagnosis) -> str:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """The headline, unless the list of symptoms says the same sentence; why a page decides nothing is always said
-    first."""
+    """The headline, unless the cause that stands first says the same sentence; where no cause stands first, what is
+    wrong or why the page decides nothing is said first."""
     said = {symptom.evidence for symptom in diagnosis.present()}
-    return "" if diagnosis.headline in said and diagnosis.verdict != "inconclusive" else clean(diagnosis.headline)
+    named = diagnosis.verdict != "inconclusive" and leading(diagnosis) is not None
+    return "" if diagnosis.headline in said and named else clean(diagnosis.headline)
 
 
 def wanted(diagnosis: Diagnosis) -> list[Missing]:

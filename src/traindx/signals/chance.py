@@ -44,7 +44,7 @@ class Chance:
     def __str__(self) -> str:
         if self.entropy is None:
             return f"ln({self.classes}) = {self.loss:.4g}"
-        return f"{self.loss:.4g}, which guessing by how often each label occurs costs"
+        return f"{self.loss:.4g} (guessing by how often each label occurs)"
 
 
 def variance_of_targets(signals: Signals) -> float | None:

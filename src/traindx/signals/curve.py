@@ -18,6 +18,7 @@ from traindx.signals.stats import mad_sigma, mann_kendall, noise_sigma, resoluti
 MAX_BINS = 60
 HUGE = 1e300  # MLflow stores Inf as the largest double; sums of such values overflow
 MANY_RESULTS = 50  # nobody prints the errors of that many models
+VISIBLE = 0.03  # of a number: two that differ by more are two different numbers to a reader
 END_SHARE = 0.1  # 'now' and 'best' are medians over a tenth of the run, so that they compare like with like
 
 
@@ -151,6 +152,15 @@ class Curve:
     def best(self) -> float:
         """The best level held over a tenth of the run."""
         return float(self._levels[0].min())
+
+    @cached_property
+    def level_name(self) -> str:
+        """The name in a sentence about `best` or `now`: they are medians, and where single values, which the picture of
+        the curve names, lie visibly apart from them, the sentence says so."""
+        if not len(self):
+            return self.name
+        pairs = ((float(self.y.min()), self.best), (float(self.y[-1]), self.now))
+        return f"smoothed {self.name}" if any(abs(a - b) > VISIBLE * abs(b) for a, b in pairs) else self.name
 
     @property
     def lowest_at(self) -> float:

@@ -96,6 +96,20 @@ def num(value: float) -> str:
     return f"{value:.3g}" if abs(value) < 1e3 else f"{value:.0f}"
 
 
+def times(factor: float) -> str:
+    """How many times, as people say it: 2.4, 29, 290."""
+    return f"{factor:.2g}" if factor < 100 else f"{float(f'{factor:.2g}'):.0f}" if factor < 1e6 else f"{factor:.0e}"
+
+
+def apart(one: float, other: float) -> tuple[str, str]:
+    """Two numbers for one sentence, with as many digits as it takes to tell them apart."""
+    for digits in range(3, 8):
+        texts = f"{one:.{digits}g}", f"{other:.{digits}g}"
+        if texts[0] != texts[1]:
+            break
+    return (num(one), num(other)) if digits == 3 or one == other else texts
+
+
 def percent(share: float) -> str:
     if abs(share) >= 1e4:
         return f"{share * 100:.2g} %"

@@ -32,12 +32,12 @@ def judge(measured: Measured) -> Observation | None:
     hard = _is_hard(last)
     since = next(one for one in looks if _is_hard(one) == hard)
     if last.by == "value":
-        left = f"clipping leaves one part in {num(last.times)} of their median norm in {last.looks} steps"
+        left = f"before it their median norm is {num(last.times)} times that after, in {last.looks} checked steps"
         evidence = f"Gradients are clipped to values of ±{num(last.limit)}: {left}."
     else:
         evidence = (
-            f"Gradients are clipped to a norm of {num(last.limit)} in {percent(last.cut)} of {last.looks} steps; their "
-            f"median norm is {last.times:.3g} times that."
+            f"Gradients are clipped to a norm of {num(last.limit)} in {percent(last.cut)} of {last.looks} checked "
+            f"steps; their median norm is {last.times:.3g} times that."
         )
     clarity = BORDERLINE if hard and not TIMES.reached(last.times) else 1.0
     return seen(ID, hard, evidence, at=since, clarity=clarity)

@@ -20,7 +20,7 @@ def judge(measured: Measured) -> Observation | None:
         more = last.constant - len(last.constant_first)
         named = ", ".join(map(str, last.constant_first)) + (f" and {more} more" if more else "")
         text = (
-            f"{last.constant} of {last.features} input features have one value in all {last.rows} samples looked at: "
+            f"{last.constant} of {last.features} input features have one value in all {last.rows} checked samples: "
             f"{named}."
         )
         return seen(ID, True, text, at=last)

@@ -49,7 +49,7 @@ def judge(measured: Measured) -> Observation | None:
     present = ABOVE.reached(min(last.above[-count:])) and REAL.reached(real) and GENERATED.reached(generated)
     text = (
         f"{last.where} gives generated samples {num(generated)} and real ones {num(real)} (balance "
-        f"is 0.5) in the last {count} looks"
+        f"is 0.5) in the last {count} checks"
         + (f": {last.generator} gets no useful signal." if present else ".")
     )  # fmt: skip
     return seen(ID, present, text, at=last, clarity=GENERATED.clarity(generated) if present else 1.0)
@@ -81,7 +81,7 @@ def _in_log(signals: Signals) -> Observation:
     text = (
         f"In the second half of the log {judge_loss.name} stays below {num(level)} in three of four rows (1.39 or 0.69 "
         f"at balance) and {maker_loss.name} is {num(cost)} in the median"
-        + (": the discriminator tells every generated sample." if present else ".")
+        + (": the discriminator recognises every generated sample." if present else ".")
     )  # fmt: skip
     place = (float(judge_loss.steps[len(judge_loss) // 2]), float(judge_loss.steps[-1]))
     state: State = "present" if present else "absent"
@@ -97,7 +97,7 @@ LOST = replace(WIDE, real=(9.0,) * 5, generated=(-9.0,) * 5, above=(1.0,) * 5)
 
 SYMPTOM = Symptom(
     id=ID,
-    title="the discriminator tells every generated sample",
+    title="the discriminator recognises every generated sample",
     severity="problem",
     family=ID,
     background=0.003,

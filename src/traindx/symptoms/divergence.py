@@ -35,7 +35,7 @@ def detect(signals: Signals) -> Observation:
         )
     if curve.uncounted:
         return Observation(
-            ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
+            ID, "unknown", f"{curve.name} is logged without steps: these may be results of several folds or models."
         )
     abandoned = _before_resuming(signals, curve)
     if abandoned is not None:
@@ -102,8 +102,8 @@ def _both_left(signals: Signals, curve: Curve) -> Observation | None:
     if not left or curve.now - curve.initial <= LEFT * abs(curve.initial) or curve.sign < 0:
         return None
     return Observation(
-        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never "
-                       f"came back; "
+        ID, "present", f"{val.name} rose from {num(lowest)} ({val.at(float(val.x[best]))}) to {num(val.now)} and never "
+                       f"recovered; "
         f"{curve.name} rose from {num(curve.initial)} to {num(curve.now)}.",
         (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
     )  # fmt: skip
@@ -128,9 +128,8 @@ def _both_rose(signals: Signals) -> Observation | None:
     if not left or rose < (BOTH - 1) * abs(float(train.y[~passed].min())) or signals.better_after(0.5) is not None:
         return None
     return Observation(
-        ID, "present", f"{val.name} was {num(lowest)} at {val.at(float(val.x[best]))}, is {num(val.now)} now and never "
-                       f"came back, and "
-        f"{train.name} has stood above its best since as well.",
+        ID, "present", f"{val.name} rose from {num(lowest)} ({val.at(float(val.x[best]))}) to {num(val.now)} and never "
+                       f"recovered; {train.name} has stayed above its own best since then too.",
         (float(val.x[best]), float(val.x[-1])), val.name, 0.7,
     )  # fmt: skip
 
@@ -155,7 +154,7 @@ def _turned(curve: Curve) -> Observation | None:
     share = f", losing {percent(lost)} of its improvement" if lost < 1 else ""
     return Observation(
         ID, "present",
-        f"{curve.name} went from {num(curve.logged(curve.best))} ({curve.at(curve.best_at)}) to "
+        f"{curve.level_name} went from {num(curve.logged(curve.best))} ({curve.at(curve.best_at)}) to "
         f"{num(curve.logged(curve.now))} and never recovered{share}.",
         (left, float(curve.x[-1])), curve.name, clarity(min(lost, 1.0), LOST_SHARE, 0.7),
     )  # fmt: skip
@@ -170,7 +169,7 @@ def _drifted(curve: Curve) -> Observation | None:
     rise = f"by {percent(share)}" if share < MANY_TIMES else f"from {num(curve.logged(curve.initial))}"
     return Observation(
         ID, "present",
-        f"{curve.name} rises steadily over the whole log, {rise} to {num(curve.logged(curve.now))}.",
+        f"{curve.level_name} rises steadily over the whole log, {rise} to {num(curve.logged(curve.now))}.",
         (float(curve.x[0]), float(curve.x[-1])), curve.name, clarity(share, DRIFT_SHARE, 0.1),
     )  # fmt: skip
 

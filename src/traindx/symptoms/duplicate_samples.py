@@ -27,12 +27,12 @@ def judge(measured: Measured) -> Observation | None:
     many = [share for share in shares if REPEATED.reached(share)]
     if many and MOST_BATCHES.reached(len(many) / len(shares)):
         text = (
-            f"In {len(many)} of {len(shares)} batches looked at {percent(median_high(many))} of the samples repeat "
+            f"In {len(many)} of {len(shares)} checked batches {percent(median_high(many))} of the samples repeat "
             "another one of their batch."
         )
         return seen(ID, True, text, at=last)
     if not many:
-        return seen(ID, False, f"{len(shares)} batches looked at hold hardly any sample twice.", at=last)
+        return seen(ID, False, f"{len(shares)} checked batches hold hardly any sample twice.", at=last)
     return None
 
 

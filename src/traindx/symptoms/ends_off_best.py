@@ -9,7 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
 from traindx.signals.curve import Curve
-from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent, times
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 ID = "ends-off-best"
@@ -60,7 +60,7 @@ def _off(signals: Signals, curve: Curve) -> Observation | None:
     off = (now - curve.best) / abs(curve.best)
     return Observation(
         ID, "present",
-        f"{curve.name} was {num(curve.logged(curve.best))} at best ({curve.at(curve.best_at)}) and ends at "
+        f"{curve.level_name} was {num(curve.logged(curve.best))} at best ({curve.at(curve.best_at)}) and ends at "
         f"{num(curve.logged(now))}, {_far(off)}.", (curve.best_at, float(curve.x[-1])), curve.name, clear,
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def _stepped(curve: Curve) -> bool:
 
 
 def _far(off: float) -> str:
-    return f"{percent(off)} off" if off < 1 else f"{1 + off:.2g} times the best"
+    return f"{percent(off)} off" if off < 1 else f"{times(1 + off)} times the best"
 
 
 def _how_far(curve: Curve, now: float) -> float | None:

@@ -51,7 +51,7 @@ def detect(signals: Signals) -> Observation:
     )
     return Observation(
         ID, "absent",
-        f"{norm.name} stays in its band: median {num(float(np.median(norm.y)))}, largest "
+        f"{norm.name} does not climb and stay high: median {num(float(np.median(norm.y)))}, largest "
         f"{num(float(norm.y.max()))}.{note}",
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.score import Score, top_of
 from traindx.signals.started import trained_before
 from traindx.signals.stats import mann_kendall
-from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.base import Case, Symptom, apart, clarity, num, percent
 from traindx.symptoms.policy import TREND, at_its_top, late, named, rivals, rose, trend
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
@@ -52,6 +52,18 @@ CONSTANT = 10  # values that are equal to the last digit
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
 
+def _stays(curve: Curve, share: float, by_share: bool) -> str:
+    """How little it moved, beside what it was compared with: a share above the threshold was judged by its noise."""
+    start, best = apart(curve.logged(curve.initial), curve.logged(curve.best))
+    if curve.best >= curve.initial:
+        return f"{curve.level_name} never got better than where it began ({start}) in {len(curve)} values."
+    course = f"{curve.level_name} went from {start} to {best} at best"
+    if not by_share:
+        return f"{course} in {len(curve)} values: no more than its noise."
+    works = f"a training that works changes it by {percent(MOVED.value)} or more"
+    return f"{course}, a change of {percent(max(share, 0))}; {works}."
+
+
 def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS:
@@ -81,18 +93,7 @@ def detect(signals: Signals) -> Observation:
     ) or (course.by_ranks is False and _of_the_whole(signals, curve, course) < RANKS_SHARE)
     if (by_share or by_noise) and not other and (signals.kind == "rl" or not scatters(curve)):
         clear = clarity(-share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
-        best = num(curve.logged(curve.best))
-        course_of = (
-            f"went from {num(curve.logged(curve.initial))} to {best} at best"
-            if gain > 0
-            else f"stays around {best}, no better than where it began"
-        )
-        # the reason that was compared: a share that lies above the threshold was judged by its noise
-        why = f"a training that works moves more than {percent(MOVED.value)}" if by_share else "no more than its noise"
-        return Observation(
-            ID, "present", f"{curve.name} {course_of}: {percent(max(share, 0))} in {len(curve)} values ({why}).",
-            (first, last), curve.name, clear,
-        )  # fmt: skip
+        return Observation(ID, "present", _stays(curve, share, by_share), (first, last), curve.name, clear)
     if not other and signals.kind != "rl" and lost_in_noise(curve):
         return Observation(
             ID, "present",

@@ -23,7 +23,7 @@ def judge(measured: Measured) -> Observation | None:
             newest = [look for look in looks if look.where == one.where][-1]
             return seen(
                 ID, True,
-                f"At {newest.left_over} of {newest.left_over + newest.cleared} updates looked at, the gradients of "
+                f"At {newest.left_over} of {newest.left_over + newest.cleared} checked updates, the gradients of "
                 f"earlier updates had not been "
                 "cleared: each backward pass adds to all those before.", at=one,
             )  # fmt: skip
@@ -33,7 +33,7 @@ def judge(measured: Measured) -> Observation | None:
         and CLEARED.reached(last.cleared)
         and CLEARED_SHARE.reached(last.cleared / (last.cleared + last.left_over))
     ):
-        return seen(ID, False, f"Gradients were cleared before each of {last.cleared} updates looked at.", at=last)
+        return seen(ID, False, f"Gradients were cleared before each of {last.cleared} checked updates.", at=last)
     return None
 
 

@@ -17,7 +17,7 @@ def judge(measured: Measured) -> Observation | None:
         if UPDATES.reached(one.missing) and SHARE.reached(one.missing / updates):
             return seen(
                 ID, True,
-                f"At {one.missing} of {updates} updates looked at, zero_grad() had cleared the gradients after "
+                f"At {one.missing} of {updates} checked updates, zero_grad() had cleared the gradients after "
                 f"backward(): the update had "
                 "nothing to use.", at=one,
             )  # fmt: skip
@@ -26,7 +26,7 @@ def judge(measured: Measured) -> Observation | None:
         return seen(
             ID,
             False,
-            f"The gradients of the last backward pass were there at each of {last.used} updates looked at.",
+            f"The gradients of the last backward pass were there at each of {last.used} checked updates.",
             at=last,
         )
     return None

@@ -34,9 +34,8 @@ def detect(signals: Signals) -> Observation:
         distance, updates = way
         return Observation(
             ID, "present",
-            f"After {updates:.0f} updates the weights are {num(distance)} times their initial size away from where "
-            f"they began "
-            "(small networks that learn end within 3).",
+            f"After {updates:.0f} updates the weights have moved by {num(distance)} times their initial norm "
+            "(at most 3 in small networks that learn).",
             (0.0, updates), None, clarity(math.log10(distance), math.log10(FAR), math.log10(LOST)),
         )  # fmt: skip
     curves = ratio_curves(signals.run)
@@ -51,7 +50,7 @@ def detect(signals: Signals) -> Observation:
         size, steps, place = opening, (float(worst.x[0]), float(worst.x[:OPENING][-1])), None
     else:
         summary = (
-            f"{worst.name} holds {num(held)} over a tenth of the run"
+            f"{worst.name} stays at {num(held)} over a tenth of the run"
             if held
             else f"The first {OPENING} updates change the weights by {num(opening)} of their size"
         )

@@ -21,6 +21,7 @@ GAIN_TOGETHER = fitted(f"{ID}.gain-together", 1.5, unit="powers of ten through a
 LOOP = fitted(f"{ID}.loop", 1.4, unit="standard deviation · √fan-in of a recurrent matrix", strong=2.2)
 CLEAR = 0.4  # clarity at a threshold, and of an absence: weights of another size may be meant
 HE = math.sqrt(2)  # the scale that keeps a ReLU network's signal: He et al. 2015, arXiv:1502.01852, equation 10
+MANY_DIGITS = 5  # powers of ten from which on 1e5 is the easier number
 TINY = 1e-12  # below which a scale has no logarithm worth having
 
 
@@ -34,7 +35,7 @@ def judge(measured: Measured) -> Observation | None:
     large = SCALE.reached(scale) or grows or loops
     evidence = described(start)
     if grows:
-        times = f"1e{gain:.0f}" if GAIN.reached(gain) else f"{10**gain:.0f}"
+        times = f"1e{gain:.0f}" if gain >= MANY_DIGITS else f"{10 ** round(gain)}"
         evidence += f", which would amplify the signal about {times}-fold through {start.layers} layers"
     if loops:
         evidence += f"; {start.loop_name} multiplies the state of a sequence by about {start.loop:.2g} at every step"

@@ -32,7 +32,7 @@ def judge(measured: Measured) -> Observation | None:
     scale, gain = median(start.scales), gain_of(start)
     faded = SCALE_TOGETHER.reached(scale) and GAIN.reached(gain)
     small = SCALE.reached(scale) or faded
-    evidence = described(start) + (f", which leaves 1e{gain:.0f} of a signal on its way" if faded else "")
+    evidence = described(start) + (f", which leaves 1e{gain:.0f} of a signal behind the last layer" if faded else "")
     clarity = max(CLEAR, SCALE.clarity(scale), FADED_CLARITY if faded else 0.0)
     if start.normalised and not VANISHED.reached(scale):
         clarity *= RESCUED

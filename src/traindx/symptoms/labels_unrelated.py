@@ -32,7 +32,7 @@ PARTLY = Threshold(
     "of the way of neighbours from chance is lost",
     "twice the 10 % of wrong labels in the worst of ten known test sets (Northcutt et al. 2021)",
 )
-TOLD = Threshold(0.8, "of the evaluated samples' labels are told by neighbours", "at least four of five agree")
+GUESSED = Threshold(0.8, "of the evaluated labels are predicted by neighbours", "at least four of five agree")
 SIGMAS = Threshold(5.0, "standard deviations between two shares", "never by chance, whatever is looked at besides")
 UNCHANGED = Threshold(0.9, "of the training rows come back as they were", "altered ones have neighbours that differ")
 BEHIND = Threshold(0.1, "of the samples", "a model is right on as many of those it learnt from, and as neighbours are")
@@ -80,7 +80,7 @@ def _partly(look: LabelRelation, measured: Measured) -> bool:
     """A part of the training labels is wrong: neighbours tell them less often than those of the evaluation data, though
     the inputs are not altered on their way, and the model suffers: it is right on fewer training samples than new
     ones, or on fewer new ones than their neighbours."""
-    if look.labels != "class" or look.tokens or not TOLD.reached(look.held_score) or not PARTLY.reached(_lost(look)):
+    if look.labels != "class" or look.tokens or not GUESSED.reached(look.held_score) or not PARTLY.reached(_lost(look)):
         return False
     mean = (look.score + look.held_score) / 2
     deviation = math.sqrt(2 * mean * (1 - mean) / look.samples)
@@ -97,8 +97,8 @@ def _scores(look: LabelRelation) -> str:
         look.labels, f"its {look.columns} labels with mean correlation"
     )
     return (
-        f"{'The words' if look.tokens else 'The nearest neighbours'} of a sample tell {what} {look.held_score:.2f} in "
-        f"the evaluation data, and with {look.score:.2f} in {look.samples} training samples"
+        f"{'The words' if look.tokens else 'The nearest neighbours'} of a sample predict {what} {look.held_score:.2f} "
+        f"in the evaluation data, and with {look.score:.2f} in {look.samples} training samples"
     )
 
 
@@ -116,11 +116,11 @@ def _alone(look: FreshSamples) -> Observation | None:
     if look.tokens or not NO_RELATION.reached(look.deviations) or not at_chance:
         return None
     memorised = MEMORISED.reached(look.last / look.chance)
+    later = f"; trained on again, they come down to {num(look.last)}" if memorised else ""
     text = (
-        f"In {look.samples} training samples neither neighbours nor a regression tell the label better than "
-        f"chance, and the loss on samples seen for the first time is {num(look.fresh)}, that of a guess "
-        f"{num(look.chance)}; it "
-        f"{'falls to' if memorised else 'is'} {num(look.last)} in the end."
+        f"In {look.samples} training samples neither neighbours nor a regression predict the label better than "
+        f"chance, and on samples seen for the first time the loss is {num(look.fresh)} (a blind guess: "
+        f"{num(look.chance)}){later}."
     )
     return seen(ID, True, text, at=look, clarity=MEMORISED_CLARITY if memorised else STUCK_CLARITY)
 

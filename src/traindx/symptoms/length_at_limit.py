@@ -59,7 +59,7 @@ def detect(signals: Signals) -> Observation:
 
 def _judged(signals: Signals, share: Series) -> Observation:
     level = late(share)
-    text = f"{share.name} is {num(level)} lately: {percent(level)} of the answers are cut at the maximum length"
+    text = f"{percent(level)} of the recent answers are cut at the maximum length ({share.name})"
     if not CUT.reached(level):
         return Observation(ID, "absent", f"{text}.")
     if rewarded(signals) and level < (CUT.strong or 1.0):

@@ -37,7 +37,7 @@ def judge(measured: Measured) -> Observation | None:
             return seen(
                 ID,
                 True,
-                f"The largest {kind} score grew from {look.first:.3g} to {look.last:.3g} in the updates looked at "
+                f"The largest {kind} score grew from {look.first:.3g} to {look.last:.3g} over the checked updates "
                 f"(below {limit.value:g} in a stable training).",
                 at=look,
                 clarity=limit.clarity(look.last),

@@ -36,7 +36,7 @@ def detect(signals: Signals) -> Observation:
     variance = variance_of_targets(signals) if curve is signals.train else None
     if variance is not None and (level := _at_variance(curve, variance)) is not None:
         says = (
-            f"{curve.name} rests at {num(level)}; one answer for everything would cost {num(variance)}, the "
+            f"{curve.name} stays at {num(level)}; one answer for everything would cost {num(variance)}, the "
             f"variance of the targets."
         )
         return Observation(ID, "present", says, (float(curve.x[0]), float(curve.x[-1])), curve.name)
@@ -71,7 +71,7 @@ def detect(signals: Signals) -> Observation:
         certain = {"given": 1.0, "config": 1.0, "accuracy": 1.0, "loss": 0.7}[chance.known]
         guess = " (the class count is guessed from the loss)" if chance.known == "loss" else ""
         return Observation(
-            ID, "present", f"{curve.name} rests at {num(level)}, chance level is {says}{guess}.",
+            ID, "present", f"{curve.name} stays at {num(level)}, chance level is {says}{guess}.",
             (_since(curve, goal), float(curve.x[-1])), curve.name, certain,
         )  # fmt: skip
     if useless:

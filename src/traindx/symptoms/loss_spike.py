@@ -61,7 +61,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "Too few values of the training loss to see spikes.")
     if curve.uncounted:
         return Observation(
-            ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
+            ID, "unknown", f"{curve.name} is logged without steps: these may be results of several folds or models."
         )
     spikes = find_spikes(curve) or _superseded(signals)
     if spikes and signals.kind == "gan":

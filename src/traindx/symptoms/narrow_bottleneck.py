@@ -34,7 +34,7 @@ def detect(signals: Signals) -> Observation:
     if count >= SMALL_MODEL:
         return Observation(ID, "absent", f"The model has {count:.3g} parameters.")
     classes = lookup.number(config, "classes")
-    hands_on = f"A hidden layer hands on {narrowest} value{'s' * (narrowest != 1)}"
+    hands_on = f"A hidden layer outputs only {narrowest} value{'s' * (narrowest != 1)}"
     if classes and classes >= FEWEST_CLASSES:
         return _classes(signals, narrowest, classes, hands_on)
     if config.get("input_shape") == config.get("target_shape"):

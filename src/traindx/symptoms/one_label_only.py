@@ -26,7 +26,9 @@ def _judge(look: ClassPredictions) -> Observation | None:
         sentence = f"{look.occurring} of {look.classes} classes occur among the targets of {look.criterion}."
         return seen(ID, False, sentence, at=look)
     if look.occurring == look.sites == 1 and MIN_LOOKS.reached(look.looks) and TARGETS.reached(look.targets):
-        sentence = f"All {look.targets} targets of {look.criterion} in {look.looks} looks have the same class."
+        sentence = (
+            f"All {look.targets} targets of {look.criterion} in {look.looks} checked batches have the same class."
+        )
         return seen(ID, True, sentence, at=look)
     return None
 

@@ -21,14 +21,14 @@ def judge(measured: Measured) -> Observation | None:
         return seen(
             ID,
             True,
-            f"The optimiser was built anew over the same parameters with the same settings {first.rebuilt} times by "
+            f"The optimiser was re-created over the same parameters with the same settings {first.rebuilt} times by "
             f"step {first.step}; each time its momentum and moments start from nothing.",
             at=first,
         )
     end = measured.last(TrainingEnd)
     if not looks or end is None or not UPDATES.reached(end.updates):
         return None
-    return seen(ID, False, f"No optimiser was built anew in {end.updates} updates.", at=end)
+    return seen(ID, False, f"No optimiser was re-created in {end.updates} updates.", at=end)
 
 
 END = TrainingEnd(updates=500, cut_short=False)

@@ -27,7 +27,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", "Too few values of an objective to see swings.")
     if curve.uncounted:
         return Observation(
-            ID, "unknown", f"{curve.name} has no counter beside it: these may be results of several folds or models."
+            ID, "unknown", f"{curve.name} is logged without steps: these may be results of several folds or models."
         )
     skip = int(len(curve.bins.median) * SKIP)
     y, x = curve.bins.median[skip:], curve.bins.x[skip:]
@@ -58,7 +58,9 @@ def detect(signals: Signals) -> Observation:
             (float(x[0]), float(x[-1])), curve.name, clarity(len(turns), SWINGS, 8),
         )  # fmt: skip
     return Observation(
-        ID, "absent", f"{curve.name} turned {len(turns)} times by more than its noise; {SWINGS} count as swinging."
+        ID,
+        "absent",
+        f"{curve.name} changed its direction {len(turns)} times by more than its noise; {SWINGS} count as swings.",
     )
 
 

@@ -36,7 +36,7 @@ def judge(measured: Measured) -> Observation | None:
         far = far_out(tail.distances, FAR, 1.0)
         if far and ROWS.reached(tail.rows) and FEW_SAMPLES.reached(far / tail.rows):
             text = (
-                f"{far} of {tail.rows} training samples looked at reach {tail.farthest:.3g} in feature {tail.feature}; "
+                f"{far} of {tail.rows} checked training samples reach {tail.farthest:.3g} in feature {tail.feature}; "
                 f"the median is {tail.median:.3g}, and half of the samples lie within {tail.spread:.2g} of it."
             )
             return seen(ID, True, text, at=tail, clarity=FAR_CLARITY)

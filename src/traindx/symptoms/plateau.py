@@ -63,14 +63,14 @@ def detect(signals: Signals) -> Observation:
     excuse = _arrived(signals, curve, course)
     if excuse:
         return Observation(
-            ID, "absent", f"{curve.name} has stood at {level} since {curve.at(since)}: {excuse}.", noted=True
+            ID, "absent", f"{curve.level_name} has stayed at {level} since {curve.at(since)}: {excuse}.", noted=True
         )
     frozen = _frozen(curve, since)
-    stands = "stands still to the last digit" if frozen else "has not improved"
+    stays = "has not changed by a digit since" if frozen else "has stayed at that level since"
     return Observation(
         ID, "present",
-        f"{curve.name} went from {num(curve.logged(curve.initial))} to {level} by {curve.at(since)} and {stands} for "
-        f"the last {percent(course.rest)} of the run.",
+        f"{curve.level_name} went from {num(curve.logged(curve.initial))} to {level} by {curve.at(since)} and {stays} "
+        f"({percent(course.rest)} of the run).",
         (since, float(curve.x[-1])), curve.name,
         max(clarity(course.rest, STRETCH.value, PLAIN_STRETCH) * _high(signals, curve), FROZEN_CLEAR * frozen),
     )  # fmt: skip
@@ -105,7 +105,7 @@ def _arrived(signals: Signals, curve: Curve, course: Progress) -> str:
     since = course.rest_since
     loss = signals.kind != "rl" and curve.sign > 0
     if loss and not WAITED.reached((1 - course.share) * course.rest) and not _frozen(curve, since):
-        return f"{percent(curve.reduction)} of the loss is gone, as where a training has converged"
+        return f"it had fallen by {percent(curve.reduction)}, as in a training that has converged"
     better = signals.better_after(curve.clock_share(since)) if signals.kind == "supervised" else None
     if better is not None and better is not curve and _gained_since(better, curve.clock_share(since)):
         return f"{better.name} went on to {num(better.logged(better.best))}"
@@ -113,7 +113,7 @@ def _arrived(signals: Signals, curve: Curve, course: Progress) -> str:
     if score is not None and len(score) > 2 and signals.kind != "rl":
         scale = Score(score)
         if scale.bounded and GOOD_SCORE.reached(scale.now):
-            return f"{score.name} is {num(score.logged(score.now))}, it has converged"
+            return f"{score.name} is {num(score.logged(score.now))}, so the training has converged"
     return _planned(signals, curve, since) or (fine_tuning(signals) if loss else "")
 
 

@@ -26,6 +26,7 @@ from traindx.thresholds import Threshold, fitted
 ID = "prediction-collapse"
 MIN_EVALS = 5
 MANY = Threshold(10, "evaluations", "as many equal ones are no coincidence of a coarse score")
+SEEN = 0.01  # of the first loss: a fall that the curve on the page shows
 FALLING = 0.1  # of the first loss gone: the model learns something
 GOOD = 0.9  # a score this high may stand still
 SPREAD_LEFT = 1e-3  # of the early spread of the outputs
@@ -52,11 +53,13 @@ def _classes(look: ClassPredictions) -> Observation | None:
     if not shows_predictions(look):
         return None
     if look.predicted > 1:
-        sentence = f"{look.predicted} of {look.classes} classes are predicted in the last looks at {look.criterion}."
+        sentence = (
+            f"{look.predicted} of {look.classes} classes are predicted in the last checked batches of {look.criterion}."
+        )
         return seen(ID, False, sentence, at=look)
     sentence = (
-        f"All {look.predictions} predictions in the last {look.last_looks} looks at {look.criterion} are class "
-        f"{look.top}, which {percent(look.top_targets / look.targets)} of the targets are."
+        f"All {look.predictions} predictions in the last {look.last_looks} checked batches of {look.criterion} are "
+        f"class {look.top}, which {percent(look.top_targets / look.targets)} of the targets are."
     )
     return seen(ID, True, sentence, at=look)
 
@@ -68,7 +71,7 @@ def _spread(look: OutputSpread) -> Observation | None:
     if not few and not SPREAD_ENOUGH.reached(look.largest):
         return None
     sentence = f"The outputs given to {look.criterion} spread {num(look.largest)} times as far as the targets"
-    end = f" in the last {look.looks} looks: nearly one answer for everything." if few else "."
+    end = f" in the last {look.looks} checked batches: nearly one answer for everything." if few else "."
     return seen(ID, few, sentence + end, at=look)
 
 
@@ -186,10 +189,14 @@ def _constant(signals: Signals, scores: list[Series], curve: Curve) -> Observati
         )
         return Observation(ID, "unknown", text)
     return Observation(
-        ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} does "
-                       f"not fall.",
+        ID, "present", f"{series.name} is exactly {num(value)} in all {len(series)} evaluations, and {curve.name} "
+                       f"{_hardly_falls(curve)}.",
         (float(series.steps[0]), float(series.steps[-1])), series.name, 0.8 if MANY.reached(len(series)) else 0.5,
     )  # fmt: skip
+
+
+def _hardly_falls(curve: Curve) -> str:
+    return f"falls by {percent(curve.reduction)} only" if curve.reduction >= SEEN else "does not fall"
 
 
 def _another_moves(scores: list[Series]) -> bool:

@@ -30,12 +30,12 @@ def judge_sides(
             share = wrong(one) / looks
             if SHARE.reached(share):
                 return seen(
-                    identifier, True, f"The loss {part} at {wrong(one)} of {looks} looks.", at=one,
+                    identifier, True, f"The loss {part} in {wrong(one)} of {looks} checks.", at=one,
                     clarity=SHARE.clarity(share),
                 )  # fmt: skip
             if SHARE.reached(right(one) / looks):
                 found = found or seen(
-                    identifier, False, f"The loss {part} at {wrong(one)} of {looks} looks.", at=one,
+                    identifier, False, f"The loss {part} in {wrong(one)} of {looks} checks.", at=one,
                 )  # fmt: skip
         return found
 

@@ -28,7 +28,7 @@ def judge(measured: Measured) -> Observation | None:
     for one in measured.latest(RatioSpread):
         if not MIN_LOOKS.reached(one.reused) or (spread is not None and spread.zero == spread.looks):
             continue
-        text = f"All ratios are exactly 1 at {one.pinned} of {one.reused} looks at data that an update had used before"
+        text = f"All ratios are exactly 1 in {one.pinned} of {one.reused} checks of data that an update had used before"
         if PINNED.reached(one.pinned / one.reused):
             return seen(ID, True, f"{text}: old and new probabilities are the same numbers.", at=one)
         return seen(ID, False, f"{text}; they reach from {num(one.lowest)} to {num(one.highest)}.", at=one)

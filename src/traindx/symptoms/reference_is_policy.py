@@ -26,7 +26,7 @@ def judge(measured: Measured) -> Observation | None:
     for distance in measured.latest(KlToReference):
         if MIN_LOOKS.reached(distance.later):
             same = SAME.reached(distance.same / distance.later)
-            text = f"{distance.where} are equal at {distance.same} of {distance.later} looks after the first update"
+            text = f"{distance.where} are equal in {distance.same} of {distance.later} checks after the first update"
             if same:
                 return seen(ID, True, f"{text}: the reference moves with the policy.", at=distance)
             found = found or seen(ID, False, f"{text}.", at=distance)

@@ -35,7 +35,7 @@ def judge(measured: Measured) -> Observation | None:
     if FEW_DISTINCT.reached(one.batch_distinct) and varied:
         return seen(
             ID, True, f"Only {percent(one.batch_distinct)} of the {one.batch} transitions of a batch differ, and "
-                      f"{one.distinct} in all {one.looks} batches looked at{met}.", at=one,
+                      f"{one.distinct} in all {one.looks} checked batches{met}.", at=one,
             clarity=FEW_DISTINCT.clarity(one.batch_distinct),
         )  # fmt: skip
     if FEW_DISTINCT.reached(one.batch_distinct):

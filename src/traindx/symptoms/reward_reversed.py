@@ -41,14 +41,14 @@ def _pushed(slopes: list[ObjectiveSlopes]) -> Observation | None:
         share = one.against / one.pushes
         if AGAINST.reached(share):
             return seen(
-                ID, True, f"At {one.against} of {one.pushes} looks the loss makes less probable what has the larger "
+                ID, True, f"In {one.against} of {one.pushes} checks the loss makes less probable what has the larger "
                           f"{one.compared} (correlation {one.agreement:.2f}, should be positive).", at=one,
                 clarity=AGAINST.clarity(share),
             )  # fmt: skip
         if one.along > one.against:
             found = found or seen(
                 ID, False, f"The loss raises the probability of what has the larger {one.compared} at {one.along} of "
-                           f"{one.pushes} looks.", at=one,
+                           f"{one.pushes} checks.", at=one,
             )  # fmt: skip
     return found
 

@@ -58,7 +58,7 @@ def detect(signals: Signals) -> Observation:
 def _groups(series: Series | None) -> Observation:
     assert series is not None
     level = late(series)
-    text = f"{series.name} is {num(level)} lately: {percent(level)} of the groups have equal rewards"
+    text = f"{percent(level)} of the recent groups have equal rewards ({series.name})"
     if not EQUAL.reached(level):
         return Observation(ID, "absent", f"{text}.")
     return Observation(ID, "present", f"{text}, which gives no gradient (too many from {percent(EQUAL.value)}).",

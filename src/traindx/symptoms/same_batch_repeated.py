@@ -26,13 +26,11 @@ def judge(measured: Measured) -> Observation | None:
     if look.loader and look.distinct > 2 and look.given == 1 and MIN_LOOKS.reached(look.given_looks):
         text = (
             f"The loader draws different batches, but models and losses were given the same numbers at each of "
-            f"{look.given_looks} updates looked at"
+            f"{look.given_looks} checked updates"
         )
         return seen(ID, True, f"{text}.", at=look)
     if look.distinct > 2:
-        return seen(
-            ID, False, f"{look.distinct} different batches were seen at {look.looks} updates looked at.", at=look
-        )
+        return seen(ID, False, f"{look.distinct} different batches were seen at {look.looks} checked updates.", at=look)
     if look.distinct == 2 and not LOOKS_OF_TWO.reached(look.looks):
         return None
     if look.loader and 0 < look.data <= look.distinct * look.rows:
@@ -41,7 +39,7 @@ def judge(measured: Measured) -> Observation | None:
         return None
     what = "the same batch" if look.distinct == 1 else "one of the same two batches"
     more = f"; there are {look.data}" if look.data else ""
-    text = f"Each of {look.looks} updates looked at saw {what} ({look.rows} samples{more})"
+    text = f"Each of {look.looks} checked updates saw {what} ({look.rows} samples{more})"
     if _seeded(look):
         return seen(ID, True, f"{text}; the same seed was set {look.seeded} times.", at=look, where=look.seeded_at)
     return seen(ID, True, f"{text}.", at=look)

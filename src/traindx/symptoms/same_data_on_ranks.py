@@ -41,7 +41,7 @@ def _compare(ranks: Sequence[Rank]) -> Observation | None:
         return None
     same = sum(len(set(row)) == 1 for row in whole)
     if same == len(whole):
-        return seen(ID, True, f"In all {len(whole)} steps looked at, the {len(ranks)} ranks trained on the same batch.")
+        return seen(ID, True, f"In all {len(whole)} checked steps, the {len(ranks)} ranks trained on the same batch.")
     if not SAME.reached(same / len(whole)):
         return None
     return seen(ID, False, f"The {len(ranks)} ranks train on different batches.")

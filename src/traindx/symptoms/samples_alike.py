@@ -34,7 +34,7 @@ def judge(measured: Measured) -> Observation | None:
         return None  # it may not have learnt to differ yet
     text = (
         f"Samples of {last.generator} differ by {percent(recent[-1])} of what real ones do (batches of {last.samples}, "
-        f"{len(recent)} looks in a row at {percent(widest)} or less)"
+        f"{len(recent)} checks in a row at {percent(widest)} or less)"
         + (": what it is given does not differ either." if same and present else f", although its inputs differ by "
            f"{num(last.inputs[-1])}." if present else ".")
     )  # fmt: skip

@@ -32,11 +32,12 @@ def judge(measured: Measured) -> Observation | None:
     flat = [share for share in start.shares if START.reached(share)] if start is not None else []
     layers = len(flat) / len(start.shares) if start is not None else 0.0
     if start is not None and flat and START_LAYERS.reached(layers):
+        others = f", and {len(flat)} of {len(start.shares)} hidden layers have more than {percent(START.value)}"
+        others *= len(start.shares) > 1
         return seen(
             ID,
             True,
-            f"From the first step, {start.where} has {percent(flat[0])} of its outputs saturated, and "
-            f" {percent(layers)} of the hidden layers have more than {percent(START.value)}.",
+            f"From the first step, {percent(flat[0])} of the outputs of {start.where} are saturated{others}.",
             at=start,
             clarity=max(CLEAR, START.clarity(flat[0])),
         )

@@ -60,7 +60,7 @@ def detect(signals: Signals) -> Observation:
     if moves and MOVED.reached(share) and share < little and bend > UNBENT and np.argmin(y) > 0.8 * len(y):
         return Observation(
             ID, "present", f"{curve.name} fell by only {percent(share)} over the whole run, in an almost straight line "
-            f"(the second half is {bend:.1f} times as steep as the first; an ordinary descent bends early).",
+            f"(the usual loss falls fastest at first).",
             (float(x[0]), float(x[-1])), curve.name, clarity(bend, UNBENT, 1.0),
         )  # fmt: skip
     return Observation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.progress import LATE, TAIL, Progress
-from traindx.symptoms.base import Case, Symptom, clarity, num, percent
+from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "still-improving"
@@ -24,13 +24,14 @@ def detect(signals: Signals) -> Observation:
     share = course.late
     if course.unfinished:
         return Observation(
-            ID, "present", f"{curve.name} still made {percent(min(share, 1.0))} of its progress in the last part of "
-                           f"the run "
-            f"and ended at its best, {num(curve.logged(curve.now))}.",
+            ID, "present", f"{curve.name} was still getting better when the run ended: its last quarter made "
+                           f"{percent(min(share, 1.0))} of all progress.",
             (float(curve.tail(TAIL)[0][0]), float(curve.x[-1])), curve.name, clarity(share, LATE.value, EVEN),
         )  # fmt: skip
     return Observation(
-        ID, "absent", f"{curve.name} made {percent(max(share, 0.0))} of its progress in the last part of the run."
+        ID,
+        "absent",
+        f"{curve.name} made {percent(max(share, 0.0))} of all its progress in the last quarter of the run.",
     )
 
 

@@ -42,14 +42,14 @@ def detect(signals: Signals) -> Observation:
     if share is None:
         return Observation(ID, "unknown", "The length of the steps is not known.")
     left = left_over(curve)
-    text = f"The weights ended {percent(min(share, 1.0))} of the length of their way from where they began"
+    text = f"The weights ended up {percent(min(share, 1.0))} of their path's length away from where they began"
     if share < STRAIGHT or left < least_left or distance > NEAR:
         near = 0.5 if share > 0.8 * STRAIGHT else 1.0
         return Observation(ID, "absent", f"{text}, and {percent(left)} of the loss is left.", clarity=near)
     return Observation(
         ID,
         "present",
-        f"{text}: the steps still agreed when the training stopped, with {percent(left)} of the loss left.",
+        f"{text}: the updates still pointed the same way at the end, with {percent(left)} of the loss left.",
         (float(curve.x[0]), float(curve.x[-1])),
         None,
         clarity(share, STRAIGHT, STRONG_STRAIGHT),
@@ -113,7 +113,7 @@ def _case(steps: int, distance: float, loss: float, peak: float = 1e-3, gone: bo
 
 SYMPTOM = Symptom(
     id=ID,
-    title="weights went straight ahead to the end",
+    title="updates still pointed the same way at the end",
     severity="problem",
     family=ID,
     background=0.02,

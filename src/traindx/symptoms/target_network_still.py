@@ -35,12 +35,12 @@ def judge(measured: Measured) -> Observation | None:
             continue
         if ALWAYS.reached(one.equal / one.looks) and DRIFT.reached(one.drift):
             return seen(
-                ID, True, f"{one.where} equals {one.online} at {one.equal} of {one.looks} looks: it is copied at every "
-                          f"update, so that targets move with every update.", at=one,
+                ID, True, f"{one.where} equals {one.online} in {one.equal} of {one.looks} checks: it is copied at "
+                          f"every update, so that targets move with every update.", at=one,
             )  # fmt: skip
         if one.moved:
             found = found or seen(
-                ID, False, f"{one.where} changed between {one.moved} of {one.looks} looks and differs from "
+                ID, False, f"{one.where} changed between {one.moved} of {one.looks} checks and differs from "
                            f"{one.online}.", at=one,
             )  # fmt: skip
         elif UPDATES.reached(one.updates) and DRIFT.reached(one.drift):

@@ -36,7 +36,7 @@ def judge(measured: Measured) -> Observation | None:
             )  # fmt: skip
         if not one.through and found is None:
             found = seen(
-                ID, False, f"At all {one.ends} ends of episodes looked at the target stops at the reward ({names}).",
+                ID, False, f"At all {one.ends} checked ends of episodes the target stops at the reward ({names}).",
                 at=one,
             )  # fmt: skip
     return found

@@ -32,9 +32,8 @@ def detect(signals: Signals) -> Observation:
         distance, updates = way
         return Observation(
             ID, "present",
-            f"After {updates:.0f} updates the weights are {num(distance)} of their size away from where they began (a "
-            f"training "
-            f"that works goes 0.1 and further), and {curve.name} hardly moves.",
+            f"After {updates:.0f} updates the weights have moved by {num(distance)} of their norm (0.1 and more where "
+            f"a training works), and {curve.name} hardly moves.",
             (0.0, updates), None, clarity(-math.log10(max(distance, 1e-30)), -math.log10(NEAR), -math.log10(STILL)),
         )  # fmt: skip
     series = [one for one in only_matrices(update_ratios(signals.run)) if np.isfinite(one.values).sum() >= MIN_POINTS]

@@ -53,7 +53,8 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID,
             "present",
-            f"The log covers {span + 1:.0f} single steps; less than {STEPS} is the very beginning of a training.",
+            f"The log covers only {curve.at(float(curve.series.steps[0]))} to {curve.series.steps[-1]:.0f}; the first "
+            f"{STEPS} steps are the very beginning of a training.",
         )
     if signals.kind != "rl" and not _epochs_known(signals) and lost_in_noise(curve):
         return Observation(

@@ -53,14 +53,13 @@ def detect(signals: Signals) -> Observation:
     if unfitted and MOVED.reached(course.share) and _stalled(train):
         score = signals.score
         also = f", {score.name} {num(score.logged(score.best))}" if score is not None and len(score) else ""
-        known = "" if clearest == KNOWN_CLEAR else f", the loss of a guess among {classes:.0f} classes"
         return Observation(
-            ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of chance level "
-                           f"{num(chance)}{known}{also}, "
+            ID, "present", f"{train.name} ends at {num(train.now)}, {percent(level)} of ln({classes:.0f}) = "
+                           f"{num(chance)}, the loss of a blind guess{also}, "
             f"and {'validation is no better: neither is fitted' if signals.val is not None else 'it no longer falls'}.",
             (float(train.x[0]), float(train.x[-1])), train.name, min(HIGH.clarity(level), clearest),
         )  # fmt: skip
-    return Observation(ID, "absent", f"{train.name} ends at {percent(level)} of chance level {num(chance)}.")
+    return Observation(ID, "absent", f"{train.name} ends at {percent(level)} of ln({classes:.0f}) = {num(chance)}.")
 
 
 def _classes(signals: Signals, train: Curve) -> tuple[float | None, float]:

@@ -1,4 +1,4 @@
-"""val-at-chance: validation at chance while training learns."""
+"""val-at-chance: validation never improves while training learns."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _never_improved(signals: Signals) -> Observation | None:
 
 SYMPTOM = Symptom(
     id=ID,
-    title="validation at chance while training learns",
+    title="validation never improves while training learns",
     severity="problem",
     family="generalisation",
     background=0.01,

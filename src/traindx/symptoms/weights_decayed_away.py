@@ -29,7 +29,7 @@ def judge(measured: Measured) -> Observation | None:
     worst = min(shrunk, key=lambda one: median(one.ratios)) if shrunk else looks[-1]
     ratio = median(worst.ratios)
     sentence = (
-        f"Under a weight decay of {worst.decay:g} the median of {len(worst.ratios)} weight matrices is at "
+        f"With a weight decay of {worst.decay:g} the median of {len(worst.ratios)} weight matrices has shrunk to "
         f"{percent(ratio)} of its initial norm."
     )
     return seen(

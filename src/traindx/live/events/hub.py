@@ -162,7 +162,7 @@ class Hub(Records):
 
     @property
     def within_call(self) -> bool:
-        """Whether a model is running whose calls are told: what happens now happens in its forward pass."""
+        """Whether a model is running whose calls are reported: what happens now happens in its forward pass."""
         return self._calls.within
 
     def keep_sampling(self) -> None:

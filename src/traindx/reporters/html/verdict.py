@@ -10,7 +10,7 @@ from traindx.reporters.html.plots import Plots, still
 from traindx.reporters.html.svg import chart_svg
 from traindx.reporters.patch import whole
 from traindx.reporters.sparkline import result
-from traindx.reporters.unclear import checks, heading
+from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
@@ -95,7 +95,7 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
     )
     found = checks(diagnosis)
     if found:
-        return tag("div", _unclear(found), aside, class_="two")
+        return tag("div", _unclear(diagnosis, found), aside, class_="two")
     if first is None:
         return (
             inner(tag("section", tag("h2", "What was looked at"), _calm(diagnosis), class_="card"), aside)
@@ -105,10 +105,18 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
     return tag("div", _likeliest(diagnosis, first, run_id), aside, class_="two")
 
 
-def _unclear(found: list[tuple[Hypothesis, str]]) -> Html:
+def _how(hypothesis: Hypothesis, check: str) -> str:
+    return check or f"See `traindx explain {hypothesis.cause}`"
+
+
+def _unclear(diagnosis: Diagnosis, found: list[tuple[Hypothesis, str]]) -> Html:
     """The candidates where no cause may be called the likeliest, each with what tells it from the others."""
     listed = [
-        _row("for", f"{title_of(h)}. {check or f'See `traindx explain {h.cause}`'}", percent(h.confidence))
+        _row(
+            "for",
+            ". ".join(text for text in (title_of(h), context(diagnosis, h), _how(h, check)) if text),
+            percent(h.confidence),
+        )
         for h, check in found
     ]
     return tag(
@@ -139,7 +147,7 @@ def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
     proof = [_row("for", first.category, "category")] if first.category else []
     proof += [_row("for", text) for text in seen_at(diagnosis, first) if not said or said not in text][:MOST_PROOF]
     proof += [_row("against", text) for text in first.contradicts[:MOST_AGAINST]]
-    never = [_row("never", text, "do not") for text in first.do_not]
+    never = [_row("never", text, "do not") for text in first.do_not if first.confidence >= UNSURE]
     return tag(
         "section",
         tag(
