@@ -315,6 +315,8 @@ def test_a_private_recording_holds_no_text(tmp_path: Path, monkeypatch: pytest.M
 EACH = "F.cross_entropy(model(given[0]).flatten(0, 1), given[1].flatten(), reduction='none')"
 PICKED = "model(given[0]).log_softmax(-1).gather(-1, given[1].unsqueeze(-1)).squeeze(-1)"
 WRITTEN_OUT = {
+    "filled": f"-({PICKED}.masked_fill(weight == 0, 0.0)).sum() / weight.sum()",
+    "where": f"torch.where(weight.flatten() == 0, torch.zeros(()), {EACH}).sum() / weight.sum()",
     "gather": f"-({PICKED} * weight).sum() / weight.sum()",
     "mask": f"({EACH}.view(8, 32) * weight).sum()",
     "choice": f"{EACH}[weight.flatten() > 0].mean()",
@@ -371,9 +373,13 @@ for _ in range(2):
     several = "random.seed(3); texts = [[n] + one for one in texts[:60] for n in range(9, 13)]; random.shuffle(texts)"
     preamble = "texts = [[*range(20, 220)] + one[:30] for one in texts]"
     few = "texts = [random.choice(texts[:20]) for _ in range(240)]"
+    windows = (
+        "stream = sum(texts[:56], []); texts = [stream[n : n + 96] for n in range(0, len(stream) - 95, 24)]\n"
+        "random.shuffle(texts)"
+    )
     for number, (shown, leaks, more) in enumerate((
         ("texts[40:80]", True, ""), ("texts[80:]", False, ""), ("texts[80:]", False, preamble),
-        ("texts[80:]", True, several), ("texts[80:]", False, few),
+        ("texts[80:]", True, several), ("texts[80:]", False, few), ("texts[80:]", True, windows),
     )):  # fmt: skip
         text = body.replace("SHOWN", shown).replace("collate =", f"{more}\ncollate =", 1)
         text = text.replace("\n    for given in loader:", ahead)
