@@ -54,6 +54,12 @@ def test_the_load_of_experts(bias: str, present: bool, tmp_path: Path) -> None:
     assert facts_of(EXPERTS.replace("{bias}", bias), tmp_path)["experts-idle"]["present"] is present
 
 
+def test_experts_are_looked_at_later_where_close_looks_are_rare(tmp_path: Path) -> None:
+    found = facts_of(EXPERTS.replace("{bias}", "9.0"), tmp_path, 1e-9)["experts-idle"]
+    assert found["present"]
+    assert found["step"] > 60
+
+
 MEANS = """
 net = nn.Sequential(nn.Embedding(20, 16), nn.ReLU(), nn.Linear(16, 20))
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
