@@ -104,7 +104,15 @@ def batch():
             "labels": torch.tensor([labels[at:at + 160] for at in places])}
 """
 
+LEARNED = LEFT.replace("lm.llama(", "lm.gpt2(")
+FROM_THE_MASK = """
+whole = batch
+def batch():
+    given = whole(); return {**given, "position_ids": (given["attention_mask"].cumsum(-1) - 1).clamp(min=0)}
+"""
+
 FAULTS = {
+    "positions that count padding, each with an embedding": ("positions-not-restarted", LEARNED),
     "padding before the samples is attended to": (
         "padding-attended",
         LEFT + "whole = batch\ndef batch():\n    return {k: v for k, v in whole().items() if k != 'attention_mask'}",
@@ -232,6 +240,8 @@ plain = batch
 def batch():
     return {**plain(), "labels": torch.randint(0, 2, (8,))}
 """,
+    "padding before the samples, positions from the mask": LEARNED + FROM_THE_MASK,
+    "padding before the samples, rotary positions": LEFT,
     "conversations of several turns": CHAT
     + """
 def joined(number):
