@@ -322,6 +322,14 @@ def test_a_private_recording_holds_no_text(tmp_path: Path, monkeypatch: pytest.M
     assert "river" not in (tmp_path / "run.traindx" / "rank-0.jsonl").read_text()
 
 
+def test_tables_that_are_stored_together_are_found(tmp_path: Path) -> None:
+    body = f"""{HEAD}{CHARS}
+meta = dict(stoi=stoi, vocab_size=len(chars)); del stoi, chars
+train(model, batch, lambda model, given: F.cross_entropy(model(given[0]).flatten(0, 1), given[1].flatten()))
+"""
+    assert measured_in(body, tmp_path).all(TokenSamples)[0].samples[0].pieces
+
+
 EACH = "F.cross_entropy(model(given[0]).flatten(0, 1), given[1].flatten(), reduction='none')"
 PICKED = "model(given[0]).log_softmax(-1).gather(-1, given[1].unsqueeze(-1)).squeeze(-1)"
 WRITTEN_OUT = {
