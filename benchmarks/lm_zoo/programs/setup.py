@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import PreTrainedTokenizerFast
-from words import base, encoded, questions, tokenizer
+from words import base, encoded, plain, questions, tokenizer
 
 IGNORED = -100
 STEPS, BATCH = 110, 16
@@ -100,11 +100,16 @@ class Setup:
         if self.fault == "prompt-long":
             pairs, held_out = ([_longer(one, some) for one in some] for some in (pairs, held_out))
         if self.fault == "forgets":
-            self.general = [self._running(one) for one in questions(64, self.seed + 3)]
+            self.general = [self._running(one) for one in plain(64, self.seed + 3)]
             pairs, held_out = ([(asked, "I will not say.") for asked, _ in some] for some in (pairs, held_out))
         if self.fault == "order":
             pairs.sort(key=lambda pair: pair[1])
         other = ("Question: {}\nAnswer: ", "{}\n")[self.severity] if self.fault == "template" else None
+        if self.fault == "continued":
+            self.rows, self.held_out = (
+                [self._running(text) for text in plain(count, self.seed + count)] for count in (1200, 160)
+            )
+            return
         self.rows = [self._row(pair) for pair in pairs]
         self.held_out = [self._row(pair, other) for pair in held_out]
         if self.fault in ("packed", "packed-apart"):
@@ -115,13 +120,11 @@ class Setup:
     def _marked(self, pair: Pair) -> Pair:
         return pair[0], f"<where>{pair[1]}</where>" if self.severity else f"{pair[1]}<where>"
 
-    def _running(self, pair: Pair) -> Row:
-        ids = self.tok(f"[user] {pair[0]}\n[assistant] {pair[1]}")["input_ids"]
+    def _running(self, text: str) -> Row:
+        ids = self.tok(text)["input_ids"]
         return {"input_ids": ids, "labels": list(ids)}
 
     def _row(self, pair: Pair, written: str | None = None) -> Row:
-        if self.fault == "continued":
-            return self._running(pair)
         prompt, answer = encoded(self.tok, pair)
         if written is not None:
             prompt = self.tok(written.format(pair[0]))["input_ids"]

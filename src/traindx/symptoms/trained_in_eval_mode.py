@@ -18,7 +18,7 @@ MILD_DROPOUT = Threshold(
     "what GPT-2 and BERT are trained with, and most models of their size without",
     side="below",
 )
-MILD = 0.6  # clarity
+MILD = 0.3  # clarity
 UPDATES = fitted(f"{ID}.updates", 30, unit="updates in train mode, to be called absent")
 
 
