@@ -526,6 +526,7 @@ class UpdateModes(Measurement, frozen=True, kw_only=True):
     first_in_eval: int  # the first such update, counted from 1; 0 for none
     dropouts: int  # layers of each kind
     batchnorms: int
+    dropout: float = 0.0  # the largest share that a layer leaves out
 
 
 class EvaluationModes(Measurement, frozen=True, kw_only=True):
@@ -1523,8 +1524,18 @@ class PackedRows(Measurement, frozen=True, kw_only=True):
     separated: int  # ... with anything else that tells documents apart: a mask of pairs, lengths, document numbers
     positions_given: int = 0  # rows with position ids
     positions_broken: int = 0  # rows whose position ids neither count on by one nor begin again
+    learned: int = 0  # rows with padding before the sample whose positions go through an embedding
+    late: int = 0  # of these, those whose sample begins at a position that counts the padding before it
     change: float | None = None  # of later documents' outputs with a token of the first one, by the largest output
     noise: float | None = None  # between two equal calls, by the same
+
+
+class TiedWeights(Measurement, frozen=True, kw_only=True):
+    """Embedding and head of a model whose config ties them. `where` is its class."""
+
+    same: bool  # one tensor
+    distance: float  # norm of their difference, by that of the embedding
+    updates: int  # so far
 
 
 class AttendedPadding(Measurement, frozen=True, kw_only=True):
@@ -1550,7 +1561,8 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     samples_seen: int  # of these, those of whose runs nine of ten are in training samples
     repeated: float = 0.0  # training rows that repeat one before them, until half of the different ones were met
     long: int = 0  # evaluated samples with about forty tokens or more beside what many training samples share
-    copied: int = 0  # of these, those of which nine tenths stand in one and the same training sample
+    copied: int = 0  # of these, those of which nine tenths stand in one and the same training sample,
+    overlapping: int = 0  # and those of which half does
 
 
 class BatchLengths(Measurement, frozen=True, kw_only=True):

@@ -54,6 +54,38 @@ def test_the_load_of_experts(bias: str, present: bool, tmp_path: Path) -> None:
     assert facts_of(EXPERTS.replace("{bias}", bias), tmp_path)["experts-idle"]["present"] is present
 
 
+def test_experts_are_looked_at_later_where_close_looks_are_rare(tmp_path: Path) -> None:
+    found = facts_of(EXPERTS.replace("{bias}", "9.0"), tmp_path, 1e-9)["experts-idle"]
+    assert found["present"]
+    assert found["step"] > 60
+
+
+TIED = """
+import tiny_lm as lm
+net = lm.gpt2(50)
+{change}
+optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
+for _ in range(8):
+    ids = torch.randint(0, 50, (4, 16))
+    loss = net(input_ids=ids, labels=ids).loss
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "apart"),
+    [
+        ("pass", False),
+        ("net.lm_head.weight = nn.Parameter(net.lm_head.weight.detach().clone())", True),
+        ("net.config.tie_word_embeddings = False; net.lm_head = nn.Linear(32, 50, bias=False)", None),
+    ],
+    ids=["one matrix", "a copy", "not meant to be tied"],
+)
+def test_weights_that_the_config_ties(change: str, apart: bool | None, tmp_path: Path) -> None:
+    found = facts_of(TIED.replace("{change}", change), tmp_path).get("tied-weights-apart")
+    assert (None if found is None else found["present"]) == apart
+
+
 MEANS = """
 net = nn.Sequential(nn.Embedding(20, 16), nn.ReLU(), nn.Linear(16, 20))
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)

@@ -86,3 +86,38 @@ def test_a_script_that_goes_on_from_what_it_saved(
     here = SCRIPT.replace("FOLDER", str(tmp_path)) + FIRST + AGAIN.replace("{restore}", restore).replace("RATE", rate)
     found = facts_of(here, tmp_path / "a")
     assert tuple(name for name in NAMES if name in found and found[name]["present"]) == expected
+
+
+ACCELERATED = """
+from accelerate import Accelerator
+from torch.utils.data import DataLoader, TensorDataset
+x = torch.randn(400, 8); data = TensorDataset(x, (x[:, 0] > 0).long())
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 2))
+accelerator = Accelerator(cpu=True)
+net, optimizer = accelerator.prepare(net, torch.optim.Adam(net.parameters(), lr=1e-3))
+def steps(most):
+    {seed}
+    for number, (rows, labels) in enumerate(accelerator.prepare(DataLoader(data, 8, shuffle=True))):
+        if number == most: break
+        optimizer.zero_grad(); accelerator.backward(F.cross_entropy(net(rows), labels)); optimizer.step()
+steps(20); accelerator.save_state("FOLDER/{name}"); accelerator.load_state("FOLDER/{name}"); steps(20)
+"""
+
+
+@pytest.mark.parametrize(
+    ("seed", "name", "repeated"),
+    [
+        ("torch.manual_seed(3)", "state", True),
+        ("torch.manual_seed(3)", "step_20", True),
+        ("torch.manual_seed(3)", "epoch_1", None),
+        ("pass", "state", False),
+    ],
+    ids=["seeded again", "named by its step", "at the end of an epoch", "random numbers restored"],
+)
+def test_a_state_of_accelerate(seed: str, name: str, repeated: bool | None, tmp_path: Path) -> None:
+    pytest.importorskip("accelerate")
+    here = ACCELERATED.replace("FOLDER", str(tmp_path)).replace("{seed}", seed).replace("{name}", name)
+    found = facts_of(here, tmp_path / "a")
+    assert not found["optimizer-not-restored"]["present"]
+    seen = found.get("data-order-repeated")
+    assert (None if seen is None else seen["present"]) == repeated

@@ -104,7 +104,15 @@ def batch():
             "labels": torch.tensor([labels[at:at + 160] for at in places])}
 """
 
+LEARNED = LEFT.replace("lm.llama(", "lm.gpt2(")
+FROM_THE_MASK = """
+whole = batch
+def batch():
+    given = whole(); return {**given, "position_ids": (given["attention_mask"].cumsum(-1) - 1).clamp(min=0)}
+"""
+
 FAULTS = {
+    "positions that count padding, each with an embedding": ("positions-not-restarted", LEARNED),
     "padding before the samples is attended to": (
         "padding-attended",
         LEFT + "whole = batch\ndef batch():\n    return {k: v for k, v in whole().items() if k != 'attention_mask'}",
@@ -232,6 +240,8 @@ plain = batch
 def batch():
     return {**plain(), "labels": torch.randint(0, 2, (8,))}
 """,
+    "padding before the samples, positions from the mask": LEARNED + FROM_THE_MASK,
+    "padding before the samples, rotary positions": LEFT,
     "conversations of several turns": CHAT
     + """
 def joined(number):
@@ -312,9 +322,19 @@ def test_a_private_recording_holds_no_text(tmp_path: Path, monkeypatch: pytest.M
     assert "river" not in (tmp_path / "run.traindx" / "rank-0.jsonl").read_text()
 
 
+def test_tables_that_are_stored_together_are_found(tmp_path: Path) -> None:
+    body = f"""{HEAD}{CHARS}
+meta = dict(stoi=stoi, vocab_size=len(chars)); del stoi, chars
+train(model, batch, lambda model, given: F.cross_entropy(model(given[0]).flatten(0, 1), given[1].flatten()))
+"""
+    assert measured_in(body, tmp_path).all(TokenSamples)[0].samples[0].pieces
+
+
 EACH = "F.cross_entropy(model(given[0]).flatten(0, 1), given[1].flatten(), reduction='none')"
 PICKED = "model(given[0]).log_softmax(-1).gather(-1, given[1].unsqueeze(-1)).squeeze(-1)"
 WRITTEN_OUT = {
+    "filled": f"-({PICKED}.masked_fill(weight == 0, 0.0)).sum() / weight.sum()",
+    "where": f"torch.where(weight.flatten() == 0, torch.zeros(()), {EACH}).sum() / weight.sum()",
     "gather": f"-({PICKED} * weight).sum() / weight.sum()",
     "mask": f"({EACH}.view(8, 32) * weight).sum()",
     "choice": f"{EACH}[weight.flatten() > 0].mean()",
@@ -371,9 +391,13 @@ for _ in range(2):
     several = "random.seed(3); texts = [[n] + one for one in texts[:60] for n in range(9, 13)]; random.shuffle(texts)"
     preamble = "texts = [[*range(20, 220)] + one[:30] for one in texts]"
     few = "texts = [random.choice(texts[:20]) for _ in range(240)]"
+    windows = (
+        "stream = sum(texts[:56], []); texts = [stream[n : n + 96] for n in range(0, len(stream) - 95, 24)]\n"
+        "random.shuffle(texts)"
+    )
     for number, (shown, leaks, more) in enumerate((
         ("texts[40:80]", True, ""), ("texts[80:]", False, ""), ("texts[80:]", False, preamble),
-        ("texts[80:]", True, several), ("texts[80:]", False, few),
+        ("texts[80:]", True, several), ("texts[80:]", False, few), ("texts[80:]", True, windows),
     )):  # fmt: skip
         text = body.replace("SHOWN", shown).replace("collate =", f"{more}\ncollate =", 1)
         text = text.replace("\n    for given in loader:", ahead)

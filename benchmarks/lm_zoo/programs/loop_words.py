@@ -2,62 +2,68 @@
 
 from __future__ import annotations
 
-import random
 import sys
 
 import torch
-from peft import LoraConfig, get_peft_model
-from words import base, encoded, questions, tokenizer
+from setup import BATCH, STEPS, Row, Setup
+from torch.utils.data import DataLoader
 
 fault, severity, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-torch.set_num_threads(1)
-torch.manual_seed(seed)
-draw = random.Random(seed)
-tok, model = tokenizer(), base()
-pairs = questions(1200, seed + 1)
+given = Setup(fault, severity, seed, adapted=fault not in ("backbone", "forgets", "continued", "optimizer"))
+model = given.model
+before = [p for p in model.parameters() if p.dim() == 1]
 if fault == "means":
-    pairs += [(asked, answer + " That is all I can say of it." * (2, 6)[severity]) for asked, answer in pairs[:300]]
-if fault == "tokens":
-    tok.add_tokens(["<where>"])
-    model.resize_token_embeddings(len(tok))
-    pairs = [(asked, f"{answer}<where>" if severity else f"<where>{answer}") for asked, answer in pairs]
-before = [p for p in model.parameters() if p.dim() == 1] if severity else list(model.parameters())
-alpha = (4000, 40000)[severity] if fault == "scale" else 16
-model = get_peft_model(model, LoraConfig(r=8, lora_alpha=alpha, target_modules="all-linear", task_type="CAUSAL_LM"))
-if fault == "frozen":
-    for name, parameter in model.named_parameters():
-        parameter.requires_grad_("norm" in name if severity else "lm_head" in name)
+    for number, row in enumerate(given.rows):
+        if number % 4 == 0:
+            extra = row["input_ids"][-8:-1] * (4, 10)[severity]
+            row["input_ids"], row["labels"] = row["input_ids"] + extra, row["labels"] + extra
 learning = before if fault == "optimizer" else [p for p in model.parameters() if p.requires_grad]
-optimizer = torch.optim.AdamW(learning, lr=2e-3)
+optimizer = torch.optim.AdamW(learning, lr=given.rate)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, given.schedule)
+parts = 4 if fault == "means" else 1
+loader = DataLoader(given.rows, BATCH, shuffle=given.shuffled, collate_fn=list, drop_last=True)
+held_out = {"task": given.held_out} | ({} if given.general is None else {"general": given.general})
 
 
-def batch(chosen: list[tuple[str, str]]) -> dict[str, torch.Tensor]:
-    rows = [encoded(tok, pair) for pair in chosen]
-    longest = max(len(prompt) + len(answer) for prompt, answer in rows) + (0, 24)[severity and fault == "padding"]
-    table: dict[str, list[list[int]]] = {"input_ids": [], "attention_mask": [], "labels": []}
-    for prompt, answer in rows:
-        rest = longest - len(prompt) - len(answer)
-        table["input_ids"].append(prompt + answer + [tok.pad_token_id] * rest)
-        table["attention_mask"].append([1] * (len(prompt) + len(answer)) + [int(fault == "padding")] * rest)
-        ignored = tok.pad_token_id if fault == "padding" else -100
-        table["labels"].append([-100] * len(prompt) + answer + [ignored] * rest)
-    return {name: torch.tensor(lists) for name, lists in table.items()}
+def loss_of(rows: list[Row]) -> torch.Tensor:
+    batch = given.collate(rows)
+    if not given.smoothing:
+        return model(**batch).loss
+    labels = batch.pop("labels")[:, 1:]
+    logits = model(**batch).logits[:, :-1]
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten(), label_smoothing=given.smoothing)
 
 
-micro = 4 if fault == "means" else 1
-first = draw.sample(pairs, 16)
-for step in range(100):
-    picked = first if fault == "repeat" else draw.sample(pairs, 16)
-    if fault == "means":
-        picked.sort(key=lambda pair: len(pair[1]))
-    parts = [picked[number * 16 // micro : (number + 1) * 16 // micro] for number in range(micro)]
-    losses = []
-    for part in parts:
-        loss = model(**batch(part)).loss / micro
-        loss.backward()
-        losses.append(loss.item())
-    optimizer.step()
-    if fault != "gradients" or (not severity and step % 20 == 0):
-        optimizer.zero_grad()
-    if step % 5 == 0:
-        print(f"step {step} loss {sum(losses):.4f}")
+def evaluate() -> None:
+    model.eval()
+    with torch.no_grad():
+        for name, rows in held_out.items():
+            losses = [loss_of(rows[n : n + 32]).item() for n in range(0, len(rows), 32)]
+            print(f"{name} eval loss {sum(losses) / len(losses):.4f}")
+    model.train()
+
+
+step, first = 0, None
+while step < STEPS:
+    for chosen in loader:
+        if step == STEPS:
+            break
+        first = first or chosen
+        picked = first if fault == "repeat" else chosen
+        if fault == "means":
+            picked = sorted(picked, key=lambda row: len(row["input_ids"]))
+        size = len(picked) // parts
+        losses = []
+        for part in range(parts):
+            loss = loss_of(picked[part * size : (part + 1) * size]) / parts
+            loss.backward()
+            losses.append(loss.item())
+        optimizer.step()
+        scheduler.step()
+        if fault != "gradients" or (not severity and step % 20 == 0):
+            optimizer.zero_grad()
+        if step % 5 == 0:
+            print(f"step {step} loss {sum(losses):.4f}")
+        if step % 30 == 29:
+            evaluate()
+        step += 1

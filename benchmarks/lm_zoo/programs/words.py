@@ -34,6 +34,16 @@ def questions(count: int, seed: int, facts: int = 2) -> list[tuple[str, str]]:
     return [question(draw, facts) for _ in range(count)]
 
 
+def plain(count: int, seed: int) -> list[str]:
+    """Running text: what lies where, with nobody who asks."""
+    draw = random.Random(seed)
+    told = []
+    for _ in range(count):
+        chosen = draw.sample(THINGS, 4)
+        told.append(" ".join(f"The {thing} is on the {draw.choice(SHELVES)} shelf." for thing in chosen))
+    return told
+
+
 def tokenizer() -> PreTrainedTokenizerFast:
     return AutoTokenizer.from_pretrained(BASE)
 
@@ -53,7 +63,9 @@ def main() -> None:
         return
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    texts = [f"[user] {asked}\n[assistant] {answer}" for asked, answer in questions(3000, 0)]
+    texts = [f"[user] {asked}\n[assistant] {answer}" for asked, answer in questions(2000, 0)]
+    texts += plain(1500, 0)
+    random.Random(0).shuffle(texts)
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()

@@ -41,7 +41,7 @@ CAUSE = Cause(
     predicts={
         "adapter-export-differs": "always",
         "adapter-at-zero": "rarely",
-        "tied-weights-apart": "sometimes",
+        "tied-weights-apart": "rarely",
         "adapter-inactive": "rarely",
         "flat-from-start": "rarely",
         "divergence": "rarely",

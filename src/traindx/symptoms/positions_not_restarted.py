@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from traindx.diagnosis import Observation
 from traindx.measurements import Measured, PackedRows
 from traindx.symptoms.base import Case, Symptom, percent
@@ -12,7 +14,8 @@ from traindx.thresholds import Threshold
 ID = "positions-not-restarted"
 MOSTLY = Threshold(0.5, "of the rows", "a fault of the code that makes them hits all rows")
 ROWS = Threshold(4, "rows", "fewer may be odd ones")
-BROKEN, RUN_ON = 0.95, 0.8  # clarity: ids that skip or repeat; ids that run across documents, which some models stand
+# clarity: ids that skip or repeat; ids that run across documents, which some models stand; ids that count padding
+BROKEN, RUN_ON, COUNTS_PADDING = 0.95, 0.8, 0.9
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -33,6 +36,12 @@ def _judge(rows: PackedRows) -> Observation | None:
             "again at 0."
         )
         return seen(ID, True, text, at=rows, clarity=BROKEN)
+    if ROWS.reached(rows.learned) and MOSTLY.reached(rows.late / rows.learned):
+        text = (
+            f"{rows.late} of {rows.learned} samples with padding before them begin at a position that counts the "
+            "padding, and the model has an embedding for each position: the same text stands elsewhere in every batch."
+        )
+        return seen(ID, True, text, at=rows, clarity=COUNTS_PADDING)
     if rows.packed and MOSTLY.reached(rows.packed / rows.samples) and MOSTLY.reached(rows.separated / rows.packed):
         if MOSTLY.reached(rows.restarted / rows.packed):
             return seen(ID, False, "Position ids begin again at every document of a row.", at=rows)
@@ -60,7 +69,8 @@ apart.
 ## How it is measured
 A recording looks at the position ids of a few batches, without those of padding: in half of the rows or more they
 neither go up by one nor begin again at 0; or rows hold several documents that a mask or lengths tell apart, and the ids
-do not begin again with them.
+do not begin again with them; or samples are padded on the left, and the positions that go through an embedding of the
+model count the padding.
 
 ## Healthy range
 0, 1, 2, … in every document.
@@ -74,6 +84,8 @@ Position ids made by hand for padded or packed rows.
         Case("run on across documents", "present", measured=(packed_rows(separated=16, given=16),)),
         Case("begin again", "absent", measured=(packed_rows(separated=16, given=16, restarted=16),)),
         Case("counted by the model itself", "unknown", measured=(packed_rows(separated=16),)),
+        Case("padding is counted", "present", measured=(replace(packed_rows(0, packed=0), learned=16, late=16),)),
+        Case("padding is not counted", "unknown", measured=(replace(packed_rows(0, packed=0), learned=16),)),
         Case("0 to n", "absent", measured=(packed_rows(0, packed=0, given=16),)),
         Case("a log alone", "unknown"),
     ),

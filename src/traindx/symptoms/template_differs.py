@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from traindx.diagnosis import Observation
-from traindx.measurements import GenerationCalls, Measured, SpecialTokens
+from traindx.measurements import GenerationCalls, Measured, SpecialTokens, TokenCounts
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.token_counts import SAMPLES, counts_of, special_of, special_tokens, token_counts
@@ -23,7 +23,8 @@ SEEN, OTHER_FORMAT, PLAIN_FORMAT = 1.0, 0.8, 0.3
 
 
 def judge(measured: Measured) -> Observation | None:
-    special = special_of(measured, counts_of(measured))
+    counts = counts_of(measured)
+    special = special_of(measured, counts)
     asked = [one for one in measured.latest(GenerationCalls) if PROMPTS.reached(one.compared)]
     for calls in asked:
         if NONE.reached(calls.opened / calls.compared):
@@ -34,7 +35,25 @@ def judge(measured: Measured) -> Observation | None:
             return seen(ID, True, text, at=calls, clarity=SEEN)
     if special is None or not SAMPLES.reached(special.samples):
         return None
-    return _against_evaluation(measured, special) or _against_template(special, generated=bool(asked))
+    return (
+        _against_evaluation(measured, special)
+        or _against_template(special, generated=bool(asked))
+        or _without_bos(counts, special)
+    )
+
+
+def _without_bos(counts: TokenCounts | None, special: SpecialTokens) -> Observation | None:
+    """Samples with answers that lack the begin-of-sequence token which the tokenizer puts before any text: right for a
+    model that never saw one, and the template's own choice where that is in use."""
+    if counts is None or not special.adds_bos or not MOST_SAMPLES.reached(counts.structured / counts.samples):
+        return None
+    if not NONE.reached((special.bos_single + special.bos_doubled) / special.samples):
+        return None
+    text = (
+        f"None of {special.samples} training samples begins with the begin-of-sequence token (token {special.bos}), "
+        "which the tokenizer puts before every text it encodes, prompts to generate from among them."
+    )
+    return seen(ID, True, text, at=special, clarity=PLAIN_FORMAT)
 
 
 def _against_template(special: SpecialTokens, *, generated: bool) -> Observation | None:
@@ -110,8 +129,8 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 Samples are written in another way than the tokenizer's own chat template does, markers such as `<|im_start|>` are
-broken into pieces, evaluated samples lack the markers of training ones or have others, or what is given to `generate`
-does not end as prompts do in training.
+broken into pieces, evaluated samples lack the markers of training ones or have others, what is given to `generate`
+does not end as prompts do in training, or no sample begins with the begin-of-sequence token that the tokenizer adds.
 
 ## How it is measured
 A recording has the tokenizer write a short conversation, and looks for what it puts before answers in the training
@@ -123,7 +142,8 @@ answer in training.
 ## Healthy range
 Training, evaluation and generation write conversations in one way. A tokenizer without a template may be given any
 format. Plain words before answers (`Answer:`, `### Response:`) beside a tokenizer that has a template are weak
-evidence: they are right wherever the model is asked in the same words.
+evidence: they are right wherever the model is asked in the same words. So is a missing begin-of-sequence token, which
+is right for a model that never saw one.
 
 ## What it usually means
 A format written by hand beside a tokenizer that has its own, `add_generation_prompt=True` forgotten, or markers that
@@ -186,6 +206,12 @@ were never added to the tokenizer.
                 special_tokens(evaluation=True, opening=(8, 9)),
             ),
         ),
+        Case(
+            "without what the tokenizer puts before a text",
+            "present",
+            measured=(token_counts(structured=32, prompt=900, answer=500), special_tokens(bos_single=0)),
+        ),
+        Case("running text without it", "unknown", measured=(token_counts(), special_tokens(bos_single=0))),
         Case("running text", "unknown", measured=(token_counts(), special_tokens(has_template=True))),
         Case("a log alone", "unknown"),
     ),

@@ -8,10 +8,17 @@ from traindx.run import Fact
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.modes import CLARITY, layers
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.thresholds import fitted
+from traindx.thresholds import Threshold, fitted
 
 ID = "trained-in-eval-mode"
 IN_EVAL = fitted(f"{ID}.in-eval", 5, unit="updates in eval mode")
+MILD_DROPOUT = Threshold(
+    0.1,
+    "left out by dropout",
+    "what GPT-2 and BERT are trained with, and most models of their size without",
+    side="below",
+)
+MILD = 0.3  # clarity
 UPDATES = fitted(f"{ID}.updates", 30, unit="updates in train mode, to be called absent")
 
 
@@ -23,12 +30,17 @@ def judge(measured: Measured) -> Observation | None:
                 f"{one.where} was in eval mode in {one.in_eval} of {one.updates} updates (first in update "
                 f"{one.first_in_eval}): its {layers(one)} did not act as in training."
             )
-            return seen(ID, True, sentence, at=one, clarity=CLARITY)
+            return seen(ID, True, sentence, at=one, clarity=_weight(one))
     for one in looks:
         if UPDATES.reached(one.updates) and not one.in_eval:
             sentence = f"{one.where} was in train mode in its first {one.updates} updates."
             return seen(ID, False, sentence, at=one, clarity=CLARITY)
     return None
+
+
+def _weight(look: UpdateModes) -> float:
+    """A little dropout alone that is off changes little, as in a pretrained model that is loaded in eval mode."""
+    return MILD if not look.batchnorms and look.dropout > 0 and MILD_DROPOUT.reached(look.dropout) else CLARITY
 
 
 def _modes(updates: int, in_eval: int, first: int = 0) -> UpdateModes:
@@ -51,7 +63,8 @@ Updates of a model with dropout or batch norm while the whole model is in eval m
 ## How it is measured
 The mode of every model whose weights the optimiser holds, at every update; five updates in eval mode are enough, and 30
 updates in train mode without one in eval mode are called absent. Batch norm alone in eval mode is a deliberate freeze
-and does not count, nor does a frozen backbone under a new head.
+and does not count, nor does a frozen backbone under a new head. Dropout of at most 0.1 that is off is weak evidence:
+`from_pretrained` gives a model in eval mode, and many fine-tunings leave it there.
 
 In a checkpoint: the gains of BatchNorm layers were trained, and all running statistics are those they were made with.
 

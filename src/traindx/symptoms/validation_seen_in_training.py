@@ -83,6 +83,11 @@ def _by_text(look: TextOverlap | None) -> Observation | None:
             ID, True, f"{look.copied} of {look.long} evaluated samples stand nearly whole in a training sample, beside "
                       f"what many training samples share.", at=look, clarity=PERHAPS_MEANT,
         )  # fmt: skip
+    if EVALUATED.reached(look.long) and LEAK.reached(look.overlapping / look.long):
+        return seen(
+            ID, True, f"{look.overlapping} of {look.long} evaluated samples overlap by half or more with one training "
+                      f"sample, as windows over the same text that are split at random.", at=look, clarity=SURE,
+        )  # fmt: skip
     beyond = (seen_share - usual) / max(1 - usual, 1e-9)
     said = (
         f"{percent(seen_share)} of the runs of {look.length} tokens in evaluated samples occur in training samples; "
@@ -242,10 +247,11 @@ def _repeating() -> EvaluatedRows:
     return msgspec.structs.replace(look, table_distinct=3600)
 
 
-def _texts(seen: int, fresh_seen: int, copied: int = 0, repeated: float = 0.0) -> TextOverlap:
+def _texts(seen: int, fresh_seen: int, copied: int = 0, repeated: float = 0.0, overlapping: int = 0) -> TextOverlap:
     return TextOverlap(
         length=13, training=5000, evaluated=1000, seen=seen, fresh=1000, fresh_seen=fresh_seen, samples=60,
         samples_seen=50, long=60, copied=copied, repeated=repeated,
+        overlapping=overlapping,
     )  # fmt: skip
 
 
@@ -268,7 +274,8 @@ Validation rows may stand in the same table, so that those found in it count onl
 at least half as often as its other rows. At least 25 evaluated rows are needed, and 10 that were trained on. It is
 ruled out where a leak would have shown five training rows and none is there, or twenty and at most a quarter of them
 is. Tokens are also compared by runs of 13: at least half of those that training samples do not share among themselves
-are found in training samples.
+are found in training samples; or a fifth of the samples stand by half in one training sample, not all
+of which are seen.
 
 What is named after an evaluation where one runs (`val_loader`, `X_test`, `self.valid_data`, `data["val"]`) is compared
 with what is trained on and with what is named after the training: the same object, or equal numbers from all over it
@@ -337,6 +344,8 @@ anew at every start. """,
         Case("texts of the training set", "present", measured=(_texts(900, 100),)),
         Case("texts from one template", "absent", measured=(_texts(900, 880),)),
         Case("copies in a set that repeats itself", "present", measured=(_texts(900, 880, copied=40),)),
+        Case("windows that overlap, split at random", "present", measured=(_texts(500, 350, overlapping=20),)),
+        Case("a few passages in common", "absent", measured=(_texts(500, 350, copied=4, overlapping=6),)),
         Case("draws from a few texts", "absent", measured=(_texts(900, 230, copied=50, repeated=0.28),)),
         Case("other texts", "absent", measured=(_texts(20, 15),)),
         Case(

@@ -138,6 +138,8 @@ class Calls:
                 self._reported += 1
                 if self._reported >= SAMPLE_CALLS:
                     hub.look_closely(hub.deep)
+            elif id(module) in hub.sampled_layers:
+                hub.observe("on_sampled_module", module, args, output)
             return
         if (self._depth > 0 or not isinstance(module, _Loss)) and self._worth_telling(module):
             hub.observe("on_module", module, hub.name_of(module), args, output)

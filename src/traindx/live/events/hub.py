@@ -75,7 +75,8 @@ class Hub(Records):
         self.criteria = Criteria(self)
         self._next_write = self._clock.began + FLUSH_SECONDS
         self._inside = False  # an observer is running: what it does itself is not observed
-        self.sampling_calls = False  # whole models are reported, their layers are not
+        self.sampling_calls = False  # whole models are reported, and of their layers
+        self.sampled_layers: set[int] = set()  # only those that an observer has put here by id
         self._losses_from: dict[int, int] = {}
         self._loss_due = 0  # the step from which training losses are reported while the hub rests
         self._evaluated = False  # a loss without a gradient was reported since the last `backward`

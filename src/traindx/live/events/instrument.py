@@ -100,6 +100,9 @@ class Observer:
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
         """A layer was called (deep steps only)."""
 
+    def on_sampled_module(self, module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        """A layer of `hub.sampled_layers` was called in a sampled call. No device may be synchronised here."""
+
     def on_criterion(self, call: Criterion) -> None:
         """A loss function was called, in training or under no_grad."""
 

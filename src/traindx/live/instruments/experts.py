@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from traindx.live.events.hub import Hub
-from traindx.live.events.instrument import Observer, on_deep_steps
+from traindx.live.events.instrument import Observer
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
 from traindx.live.recording.async_copy import AsyncCopy
@@ -19,6 +19,7 @@ from traindx.measurements import ExpertLoad
 MAX_ROUTERS = 64
 MAX_TOKENS = 4096  # of one call
 WINDOW = 5  # looks that count together
+FIRST_SAMPLE = 32  # updates: a router has moved by then if it ever does
 MAX_EXPERTS, MAX_LOADS = 1024, 64
 EXPERTS = ("experts", "expert", "mlps", "ffns")  # how the experts' container is called
 
@@ -31,14 +32,16 @@ class Experts(Observer):
         self._copies = AsyncCopy()
         self._met = -1
         self._routers: dict[int, tuple[str, int, int]] = {}  # name, experts, choices for each token
+        self._shares: dict[str, bool] = {}  # whether a router gives probabilities and not scores
         self._looks: dict[str, deque[Look]] = {}
         self._first: dict[str, float] = {}
         self._chosen: dict[str, int] = {}
+        self._due = FIRST_SAMPLE  # the update from which calls are sampled next, where close looks are rare
 
     def on_call(self, model: torch.nn.Module) -> None:
         if self._met != self.hub.known.met:
             self._met = self.hub.known.met
-            self._routers = {}
+            self._forget()
             for known in self.hub.models.values():
                 self._find(known)
 
@@ -49,8 +52,26 @@ class Experts(Observer):
                 if len(self._routers) < MAX_ROUTERS and _gives(child, experts):
                     place = f"{name}.{child_name}" if name else child_name
                     self._routers[id(child)] = (place, experts, _choices(parent, child))
+                    self.hub.sampled_layers.add(id(child))
+
+    def _forget(self) -> None:
+        self.hub.sampled_layers -= self._routers.keys()
+        self._routers = {}
+
+    def on_models_freed(self) -> None:
+        self._forget()
+        self._met = -1
 
     def on_module(self, module: torch.nn.Module, name: str, args: tuple[Any, ...], output: Any) -> None:
+        self._look(module, output)
+
+    def on_sampled_module(self, module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        """What collapses does so later than the first updates."""
+        known = self._routers.get(id(module))
+        if known is not None and known[0] in self._shares:
+            self._look(module, output)
+
+    def _look(self, module: torch.nn.Module, output: Any) -> None:
         known = self._routers.get(id(module))
         if known is None or not self.hub.grad:
             return
@@ -60,7 +81,9 @@ class Experts(Observer):
             return
         rows = scores.detach().reshape(-1, experts)
         rows = rows[:: len(rows) // MAX_TOKENS + 1].float()
-        probabilities = rows if bool(_sums_to_one(rows)) else rows.softmax(-1)
+        if place not in self._shares:
+            self._shares[place] = bool(_sums_to_one(rows))
+        probabilities = rows if self._shares[place] else rows.softmax(-1)
         chosen = min(chosen, experts)
         picked = probabilities.topk(chosen, -1).indices.reshape(-1)
         counts = torch.zeros(experts, device=rows.device).index_add_(
@@ -73,10 +96,14 @@ class Experts(Observer):
         self._looks.setdefault(place, deque(maxlen=WINDOW)).append(look)
         self._first.setdefault(place, _entropy(look[1]))
 
-    @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._copies.poll()
-        self._measure()
+        if self.hub.deep:
+            self._measure()
+        elif self._shares and self.hub.step >= self._due:
+            self._measure()
+            self._due = self.hub.step + self.hub.step // 2
+            self.hub.sample_calls(evaluation=False)
 
     def on_end(self) -> None:
         self._copies.poll(wait=True)

@@ -42,6 +42,7 @@ class _Watched:
     def __init__(self, model: torch.nn.Module, name: str) -> None:
         self._model = weakref.ref(model)
         self.name = name
+        self.dropout = max((float(m.p) for m in model.modules() if isinstance(m, _DROPOUT)), default=0.0)
         self.dropouts = [weakref.ref(m) for m in model.modules() if isinstance(m, _DROPOUT) and m.p > 0]
         self.batchnorms = [
             weakref.ref(m) for m in model.modules() if isinstance(m, _BATCHNORM) and m.track_running_stats
@@ -230,6 +231,7 @@ class Phases(Observer):
                 first_in_eval=seen.first_in_eval,
                 dropouts=len(seen.dropouts),
                 batchnorms=len(seen.batchnorms),
+                dropout=seen.dropout,
                 where=seen.name,
             )
         )

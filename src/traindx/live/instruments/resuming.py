@@ -4,6 +4,7 @@ random numbers and the place in the data."""
 from __future__ import annotations
 
 import os
+import re
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -37,8 +38,10 @@ KINDS = {
     "scheduler": ("sched",),
     "rng": ("rng", "random"),
 }  # what a checkpoint holds beside weights, by words in its keys
+NAMED = re.compile(r"(step|checkpoint|iter|epoch)\D{0,12}(\d{1,12})$")  # a directory that is named by how far it is
 MAX_LOSSES = 60
 MAX_PLACES = 32
+READ_AHEAD = 1  # batches that a loader may have fetched beside the first one, as that of Accelerate does
 MAX_COUNT = 10**12
 
 
@@ -49,7 +52,8 @@ class Resuming(Observer):
         self._trainer = False
         self._offered: set[str] = set()
         self._from = ""  # the directory that was loaded from
-        self._saved: set[str] = set()  # directories the script saves to
+        self._saved: dict[str, int] = {}  # directories the script saves to, with the updates made when it last did
+        self._restoring = False  # a library restores all parts of a checkpoint: its files say nothing by themselves
         self._where = ""
         self._weights = self._optimizer = self._scheduler = self._random = self._seeded = False
         self._batches = 0
@@ -70,9 +74,10 @@ class Resuming(Observer):
         for kind in (lr_scheduler.LambdaLR, lr_scheduler.SequentialLR, lr_scheduler.ChainedScheduler):
             hub.patch(kind, "load_state_dict", self._noting("_scheduler"))
         hub.patch(torch, "set_rng_state", self._noting("_random"))
-        hub.patch(torch, "manual_seed", self._noting("_seeded"))
+        hub.patch(torch, "manual_seed", self._around_seed)
         hub.patch(lr_scheduler.LRScheduler, "__init__", self._around_scheduler)
         self.hub.after_import("transformers.trainer_callback", self._watch_trainer)
+        self.hub.after_import("accelerate.accelerator", self._watch_accelerator)
 
     def _watch_trainer(self) -> None:
         import transformers.trainer_callback as trainer
@@ -87,6 +92,59 @@ class Resuming(Observer):
             return original(handler, args, state, *rest, **kwargs)
 
         return on_train_begin
+
+    def _watch_accelerator(self) -> None:
+        from accelerate.accelerator import Accelerator
+
+        self.hub.patch(Accelerator, "save_state", self._around_save_state)
+        self.hub.patch(Accelerator, "load_state", self._around_load_state)
+
+    def _around_save_state(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def save_state(*args: Any, **kwargs: Any) -> Any:
+            place = original(*args, **kwargs)
+            if isinstance(place, str | os.PathLike):
+                self._note_saved(absolute(os.fspath(place)))
+            return place
+
+        return save_state
+
+    def _around_load_state(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def load_state(accelerator: Any, input_dir: Any = None, *args: Any, **kwargs: Any) -> Any:
+            folder = absolute(os.fspath(input_dir)) if isinstance(input_dir, str | os.PathLike) else ""
+            self.hub.guard(self, self._take_folder, folder)
+            self._restoring = True
+            try:
+                return original(accelerator, input_dir, *args, **kwargs)
+            finally:
+                self._restoring = False
+                if self._progress[0] and self._begins:
+                    self._weights, self._where = True, self._where or user_line()
+
+        return load_state
+
+    def _take_folder(self, folder: str) -> None:
+        """How far a checkpoint of Accelerate was, by its name or by when it was saved."""
+        named = NAMED.search(os.path.basename(folder).lower())
+        if self.hub.step:
+            if folder not in self._saved:
+                return
+            self._begin_again()
+        counts = "epoch" if named is not None and named[1] == "epoch" else "step"
+        self._progress = (int(named[2]) if named is not None else self._saved.get(folder, 0), counts)
+        self._from = folder
+
+    def _note_saved(self, folder: str) -> None:
+        if folder in self._saved or len(self._saved) < MAX_PLACES:
+            self._saved[folder] = self.hub.step
+
+    def _around_seed(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def manual_seed(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if not self.hub.inside and self._begins:
+                self._seeded, self._random = True, False  # what was restored before is gone
+            return result
+
+        return manual_seed
 
     def _noting(self, flag: str, *, line: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def around(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,7 +184,7 @@ class Resuming(Observer):
     def _around_read(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def load(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
-            if not self.hub.inside:
+            if not self.hub.inside and not self._restoring:
                 self.hub.guard(self, self._take, args[0] if args else kwargs.get("f"), result)
             return result
 
@@ -136,8 +194,8 @@ class Resuming(Observer):
         def save(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             place = _folder(args[1] if len(args) > 1 else kwargs.get("f"))
-            if place and not self.hub.inside and len(self._saved) < MAX_PLACES:
-                self._saved.add(place)
+            if place and not self.hub.inside:
+                self._note_saved(place)
             return result
 
         return save
@@ -224,7 +282,7 @@ class Resuming(Observer):
         self._measure()
 
     def _measure(self) -> None:
-        passed = max(self._found.pop("passes", 0) - 1, 0)
+        passed = max(self._found.pop("passes", 0) - 1 - READ_AHEAD, 0)
         if "stateful" not in self._found:
             return
         found, self._found = self._found, {}
@@ -278,7 +336,7 @@ def _order_of(loader: Any, seeded: bool) -> dict[str, Any]:
     return {
         "batches": batches + sum(one for one in left_out if isinstance(one, int)),
         "skipped": max((one for one in left_out if isinstance(one, int)), default=0),
-        "repeats": (ordered or seeded) and not hasattr(loader, "load_state_dict"),
+        "repeats": (ordered or seeded) and not hasattr(inner, "load_state_dict"),
     }
 
 

@@ -29,7 +29,7 @@ MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes 
 MAX_LENGTHS = 512  # batches whose lengths are noted
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
 MIN_BATCHES = 8  # of which an order is reported
-MOST_OF = 0.9  # of a sample's runs
+MOST_OF, HALF_OF = 0.9, 0.5  # of a sample's runs
 MIN_RUNS = 8  # kept runs, about forty tokens: a shorter sample may be written twice
 RARE = 8  # training samples that a run may stand in and be a sample's own
 MOST_AHEAD = 64  # batches that are fetched before the first of them is trained on
@@ -135,7 +135,7 @@ class TextOverlaps(Observer):
         rest = len(trained) - max(1, min(len(evaluated), len(trained) // 2))
         earlier, later = np.unique(np.concatenate(trained[:rest])), np.unique(np.concatenate(trained[rest:]))
         shares = [float(np.isin(row, known).mean()) for row in evaluated]
-        long, copied = _copied(evaluated, trained)
+        in_one = _in_one(evaluated, trained)
         self.hub.measure(
             TextOverlap(
                 length=RUN,
@@ -147,8 +147,9 @@ class TextOverlaps(Observer):
                 samples=len(evaluated),
                 samples_seen=sum(share >= MOST_OF for share in shares),
                 repeated=self._trained.repeated(),
-                long=long,
-                copied=copied,
+                long=len(in_one),
+                copied=sum(share >= MOST_OF for share in in_one),
+                overlapping=sum(share >= HALF_OF for share in in_one),
             )
         )
 
@@ -162,23 +163,22 @@ class TextOverlaps(Observer):
         self.hub.measure(BatchLengths(batches=len(lengths), correlation=correlation, spread=spread))
 
 
-def _copied(evaluated: list[Runs], trained: list[Runs]) -> tuple[int, int]:
-    """Samples that have runs enough of their own, and of these those that stand nearly whole in one training sample.
-    What many training samples share is a template or a preamble, and no sample's own."""
+def _in_one(evaluated: list[Runs], trained: list[Runs]) -> list[float]:
+    """Of each sample that has runs enough of its own, the share of them that stands in one and the same training
+    sample. What many training samples share is a template or a preamble, and no sample's own."""
     wanted = np.unique(np.concatenate(evaluated))
     at: dict[int, list[int]] = {}
     for number, row in enumerate(trained):
         for run in np.unique(row[np.isin(row, wanted)]).tolist():
             at.setdefault(run, []).append(number)
-    long = found = 0
+    shares: list[float] = []
     for row in evaluated:
         holders = [at.get(run, []) for run in row.tolist()]
         own = [one for one in holders if len(one) <= RARE]
         if len(own) >= MIN_RUNS:
             shared = Counter(number for one in own for number in one)
-            long += 1
-            found += max(shared.values(), default=0) >= MOST_OF * len(own)
-    return long, found
+            shares.append(max(shared.values(), default=0) / len(own))
+    return shares
 
 
 def _runs(ids: torch.Tensor) -> list[Runs]:

@@ -16,7 +16,7 @@ from traindx.live.events.places import own_line
 from traindx.live.measures.packing import Packing
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
-from traindx.live.tokens.batch import Targets, Texts, batch_of, from_labels, is_text, targets_of
+from traindx.live.tokens.batch import Targets, Texts, batch_of, from_labels, is_text, learned_positions, targets_of
 from traindx.live.tokens.counting import Totals, samples_of
 from traindx.live.tokens.crossing import Crossing
 from traindx.live.tokens.finding import find_vocabulary
@@ -201,6 +201,7 @@ class TokenBatches(Observer):
         self._watch_generation()
         targets.where = where
         batch = batch_of(targets, given)
+        batch.learned = learned_positions(batch, texts)
         rows = [read_row(batch, number, self._vocabulary) for number in range(len(batch.ids))]
         totals = self._totals.setdefault(key, Totals(evaluation, where))
         totals.add(batch, rows, self._vocabulary)
@@ -209,7 +210,7 @@ class TokenBatches(Observer):
         self.hub.measure(totals.counts())
         if self._vocabulary is not None:
             self.hub.measure(totals.special(self._vocabulary))
-        if totals.numbers["packed"] or totals.numbers["positions_given"]:
+        if any(totals.numbers[name] for name in ("packed", "positions_given", "learned")):
             change, noise = self._crossed or (None, None)
             self.hub.measure(totals.packing(change, noise))
         if not evaluation and not self._tried and call is not None:

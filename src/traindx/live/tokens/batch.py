@@ -84,6 +84,7 @@ class TokenBatch:
     where: str
     attention: torch.Tensor | None = None
     positions: torch.Tensor | None = None
+    learned: torch.Tensor | None = None  # positions that went through an embedding
     separated: bool = False  # something beside position ids tells documents apart
 
 
@@ -188,6 +189,19 @@ def batch_of(targets: Targets, kwargs: Mapping[str, Any]) -> TokenBatch:
         batch.losses[:, first : first + wide] = targets.losses[:, :wide]
     _add_given(batch, kwargs, targets.rows)
     return batch
+
+
+def learned_positions(batch: TokenBatch, texts: Sequence[torch.Tensor]) -> torch.Tensor | None:
+    """What went into an embedding beside the tokens and goes up by one in every row, whoever made it."""
+    rows, length = batch.ids.shape
+    for ids in texts:
+        few = _few(ids)
+        if few.shape[1] != length or len(few) not in (1, rows):
+            continue
+        up = few[:, 1:] - few[:, :-1]
+        if bool((up >= 0).all() & (up <= 1).all() & (up == 1).any(1).all()):
+            return few.expand(rows, length)
+    return None
 
 
 def _add_given(batch: TokenBatch, kwargs: Mapping[str, Any], all_rows: int) -> None:

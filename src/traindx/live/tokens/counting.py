@@ -146,6 +146,9 @@ class Totals:
         if positions:
             numbers["positions_given"] += 1
             numbers["positions_broken"] += not _count_on(positions)
+        if batch.learned is not None and row.first and row.length:
+            numbers["learned"] += 1
+            numbers["late"] += int(batch.learned[number, row.first] - batch.learned[number, 0]) == row.first
         # what stands in one row with padding is one sample, as a conversation of several turns
         if not row.starts or row.length < len(row.ids):
             return
@@ -214,7 +217,7 @@ class Totals:
     def packing(self, change: float | None, noise: float | None) -> PackedRows:
         names = (
             "samples", "packed", "documents", "instructions", "restarted", "separated", "positions_given",
-            "positions_broken",
+            "positions_broken", "learned", "late",
         )  # fmt: skip
         return PackedRows(change=change, noise=noise, where=self.where, **{name: self.numbers[name] for name in names})
 

@@ -58,6 +58,8 @@ def _look(found: list[Any], tables: list[Any], size: int) -> None:
         elif isinstance(value, dict | list | tuple):
             if len(value) == size:
                 tables.append(value)
+            elif type(value) is dict and depth:  # tables that were stored together, as `meta`
+                waiting += [(inner, value[inner], depth - 1) for inner in (*NAMES, *VOCABULARIES) if inner in value]
         elif depth:
             waiting += [(inner, member, depth - 1) for inner, member in _attributes(value, name)]
 

@@ -24,7 +24,13 @@ def mask_of(loss: torch.Tensor, count: int) -> torch.Tensor | None:
 
 
 def _mask(node: Node) -> torch.Tensor | None:
+    """What an operation keeps of the losses, where it leaves some of them out."""
     kind = kind_of(node)
+    if kind == "MaskedFill":
+        filled = _tensor(getattr(node, "_saved_mask", None))
+        return None if filled is None else ~filled
+    if kind == "Where":
+        return _chosen(node)
     if kind == "Mul" and len(inputs(node)) == 1:
         saved = [getattr(node, name, None) for name in ("_saved_other", "_saved_self")]
         return next((one for one in saved if isinstance(one, torch.Tensor)), None)
@@ -34,6 +40,15 @@ def _mask(node: Node) -> torch.Tensor | None:
         chosen = [one for one in getattr(node, "_saved_indices", ()) if isinstance(one, torch.Tensor)]
         return chosen[0] if len(chosen) == 1 and chosen[0].dtype == torch.bool else None
     return None
+
+
+def _chosen(node: Node) -> torch.Tensor | None:
+    """Where `torch.where` takes the losses and not the number instead of them."""
+    condition = _tensor(getattr(node, "_saved_condition", None))
+    here, instead = (node.next_functions[number][0] is not None for number in (0, 1))
+    if condition is None or here == instead:
+        return None
+    return condition if here else ~condition
 
 
 def _tensor(value: Any) -> torch.Tensor | None:
