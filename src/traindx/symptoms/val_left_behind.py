@@ -28,7 +28,8 @@ def detect(signals: Signals) -> Observation:
     train, val = signals.train, signals.val
     if signals.kind != "supervised" or train is None or val is None or len(train) < MIN_POINTS or len(val) < MIN_POINTS:
         return Observation(ID, "unknown", "No training and validation loss to compare.")
-    if train.best <= 0 or val.best <= 0 or train.x[0] > 0.2 * train.x[-1] > 0:
+    weighted = val.y[0] > TIMES * max(train.initial, float(train.y[0]))  # apart before anything was learnt
+    if train.best <= 0 or val.best <= 0 or weighted or train.x[0] > 0.2 * train.x[-1] > 0:
         return Observation(
             ID, "unknown", "The losses have no common scale, or the log begins in the middle of the run."
         )
@@ -149,6 +150,8 @@ model, or weights that are not those in training (an average that is too slow).
         Case("both fall", "absent", lambda: {"train_loss": falling(60, 2.3, 0.04), "val_loss": falling(60, 2.3, 0.4)}),
         Case("both fell from an explosion to chance", "absent",
              lambda: {"train_loss": then(flat(6, 200.0, 5.0), flat(54, 1.39, 0.01)), "val_loss": flat(12, 1.4, 0.02)}),
+        Case("class weights shrink the training loss a thousandfold", "unknown",
+             lambda: {"train_loss": falling(60, 4e-4, 4e-5), "val_loss": falling(12, 0.4, 0.2)}),
         Case("neither falls", "absent", lambda: {"train_loss": flat(60, 2.3, 0.01), "val_loss": flat(60, 2.3, 0.01)}),
         Case("the score carries over", "absent",
              lambda: {"train_loss": falling(60, 0.5, 0.02), "val_loss": flat(12, 0.28, 0.02),
