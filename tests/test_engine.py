@@ -296,6 +296,19 @@ def test_the_advised_rate_follows_the_size_of_the_updates_and_keeps_the_optimize
     assert "optimizer" not in facts(Signals(run_of({"loss": flat(200, 2.3, 0.05)}, config={"optimizer": "FancyOpt"})))
 
 
+def test_a_cause_that_nothing_speaks_for_leads_no_page() -> None:
+    """A start that is too small, and nothing held out: overfitting is not ruled out, and explains nothing of it."""
+    run = run_of({"train_loss": then(flat(40, 1.0, 0.01), falling(160, 1.0, 0.2))})
+    run.facts = {
+        symptom.id: Fact(symptom.id, symptom.id == "initial-weights-small", "as recorded", clarity=0.6)
+        for symptom in symptoms().values()
+        if symptom.direct
+    }
+    page = diagnose(run)
+    assert page.verdict == "unhealthy"
+    assert all(h.supports for h in page.hypotheses if h.cause not in ("healthy", "other"))
+
+
 def test_what_to_do_next_is_about_the_cause_the_page_names() -> None:
     """A loader that starves the model is not looked into by telling learning rates apart."""
     waits = {"train_loss": falling(300, 2.3, 0.4), "data_time": np.full(300, 6.8), "time": np.full(300, 7.4)}

@@ -103,6 +103,21 @@ class Lookup(nn.Module):
         return self.head(self.table((x > 0).sum(1)))
 
 
+class Heads(nn.Module):
+    """A bias for every head, as Keras' attention has them: matrices that begin at zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kernels = nn.ParameterList(torch.randn(size, 4, 4) / size**0.5 for size in (8, 16))
+        self.key_bias, self.value_bias = (nn.Parameter(torch.zeros(4, 4)) for _ in range(2))
+        self.head = nn.Linear(16, 3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for kernel, bias in zip(self.kernels, (self.key_bias, self.value_bias), strict=True):
+            x = torch.relu(torch.einsum("bi,ihd->bhd", x, kernel) + bias).flatten(1)
+        return self.head(x)
+
+
 def nothing() -> None:
     """Zeros behind zeros, and no hidden layer whose units could be compared."""
     model = Lookup()
@@ -159,6 +174,7 @@ TWINS = {
     "orthogonal RNN": lambda: steep_cells(1.0),
     "vectors that are looked up": lambda: train(Lookup()),
     "a head of zeros behind them": lambda: train(Lookup(), lambda layer: nn.init.zeros_(layer.weight)),
+    "biases of several heads": lambda: train(Heads()),
     "CNN with batch norm": lambda: train(Conv(F.relu)),
     "transformer": lambda: train(Transformer()),
     "He": lambda: train(mlp(), lambda layer: nn.init.kaiming_normal_(layer.weight)),

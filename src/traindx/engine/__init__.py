@@ -66,6 +66,7 @@ def diagnose(
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
     if verdict == "unhealthy":
+        _only_supported(ranked)
         _agree(ranked)
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
@@ -133,6 +134,17 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
+
+
+def _only_supported(ranked: list[Ranked]) -> None:
+    """What was seen has a cause: one that nothing speaks for and that is only not ruled out (overfitting, where nothing
+    was held out) explains none of it, and its share belongs to something else."""
+    by_id = {entry.cause: entry for entry in ranked}
+    for entry in ranked:
+        if entry.cause not in (HEALTHY, OTHER) and not entry.supports:
+            by_id[OTHER].probability += entry.probability
+            entry.probability = 0.0
+    ranked.sort(key=lambda entry: -entry.probability)
 
 
 def _agree(ranked: list[Ranked]) -> None:

@@ -11,6 +11,7 @@ from traindx.measurements import InitialScales
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.inside import OPENING, START, learned, left_over, objective, opening_ratio, ratio_curves, travel
+from traindx.signals.progress import Progress
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
@@ -24,6 +25,7 @@ LOST = 100.0
 OVERWRITTEN = 0.3  # of the weights, in each of the first updates: what the initialisation gave is gone at once,
 GONE = 3.0  # and the weights end this many times their initial size away,
 DRAWN = 3**-0.5  # standard deviation of torch's initial weights by 1/sqrt(fan-in)
+UNSURE = 0.5  # clarity where no curve tells what came of it, or where one still falls and ends at its best
 UNFITTED = 0.1  # with this much of the loss left: whatever was learnt was learnt in spite of it
 
 
@@ -69,7 +71,10 @@ def detect(signals: Signals) -> Observation:
             ID, "absent", f"{summary}, yet {curve.name} lost {percent(max(curve.reduction, 0))} of its value."
         )
     clear = clarity(math.log10(size), math.log10(HUGE), math.log10(STRONG_SIZE))
-    return Observation(ID, "present", f"{summary}.", steps, place, clear if curve is not None else min(clear, 0.5))
+    advances = curve is not None and Progress(curve).unfinished  # it ends at its best: more is learnt than is forgotten
+    return Observation(
+        ID, "present", f"{summary}.", steps, place, min(clear, UNSURE) if curve is None or advances else clear
+    )
 
 
 def _usual_size(signals: Signals) -> float:
@@ -110,7 +115,8 @@ destroyed at a rate of 0.3 the ratio went from 0.98 to 0.16 within five steps, a
 
 Where a recording sees the first updates change the weights of more than one layer by 0.3 of their size or more and the
 weights end more than three times their initial size from where they began, half of the loss is not enough to rule this
-out: a tenth of it must be left or less.
+out: a tenth of it must be left or less. Where the loss lost less than half but still falls and ends at its best, the
+symptom is half as clear: the model forgets less than it learns.
 
 A recording also measures how far the weights are from where they began: ten times their initial size without learning
 is present, a hundred times plain.

@@ -8,7 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.measurements import InitialScales, Measured
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.initial_weights_large import CLEAR, described, gain_of, scales_of
-from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.observed import from_measurements, overcome, seen
 from traindx.thresholds import Threshold, fitted
 
 ID = "initial-weights-small"
@@ -53,7 +53,8 @@ The weights begin so small that the signal loses more than nine tenths of its si
 ## How it is measured
 The standard deviation of each weight matrix before the first update, times the square root of its fan-in; the median
 of all layers counts. Present below 0.05, plain below 0.01, and less clear where norm layers restore the scale; and
-below 0.1 where all layers together leave less than 1e-4 of a signal and no norm layer restores it.
+below 0.1 where all layers together leave less than 1e-4 of a signal and no norm layer restores it. Doubted where nine
+tenths of the loss are gone all the same: functions that scale their inputs (sin(30 x), say) make up for small weights.
 
 ## Healthy range
 0.6 for torch's own start, 1 for Xavier, 1.4 for He; a fixed 0.02 gives 0.1 to 2 in usual widths.
@@ -61,7 +62,7 @@ below 0.1 where all layers together leave less than 1e-4 of a signal and no norm
 ## What it usually means
 normal_(std=1e-4) or a factor applied twice.
 """,
-    detect=from_measurements(ID, judge),
+    detect=from_measurements(ID, judge, doubt=overcome),
     cases=(
         Case("std 1e-4", "present", measured=(scales_of(0.001, 0.001, 0.003),)),
         Case("std 1e-4 under norms", "present", measured=(scales_of(0.001, 0.001, 0.003, normalised=True),)),

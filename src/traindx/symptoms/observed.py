@@ -11,10 +11,11 @@ from traindx.diagnosis import Observation, State
 from traindx.measurements import Measured, Measurement
 from traindx.run import Fact
 from traindx.signals import Signals
-from traindx.signals.inside import learned, objective
-from traindx.symptoms.base import Case
+from traindx.signals.inside import learned, left_over, objective
+from traindx.symptoms.base import Case, percent
 
 DOUBTED = 0.25  # clarity of what was seen and may do no harm
+OVERCOME = 0.1  # of the first loss left: whatever hinders learning has not hindered this one
 Judge = Callable[[Measured], Observation | None]
 
 
@@ -68,6 +69,14 @@ def from_measurements(
     doubt: Callable[[Signals], str] | None = None,
 ) -> FromMeasurements:
     return FromMeasurements(identifier, judge, otherwise, excuse, doubt)
+
+
+def overcome(signals: Signals) -> str:
+    """Why what only hinders learning (a start, a scale) may have done no harm: the loss is gone all the same."""
+    curve = objective(signals)
+    if curve is None or curve.sign < 0 or not learned(curve) or left_over(curve) > OVERCOME:
+        return ""
+    return f"Yet {curve.name} lost {percent(1 - left_over(curve))} of its first value."
 
 
 def state_of(signals: Signals, identifier: str) -> State:

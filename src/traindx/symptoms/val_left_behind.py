@@ -7,13 +7,14 @@ from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
-from traindx.symptoms.recipes import falling, flat
+from traindx.symptoms.recipes import falling, flat, then
 
 ID = "val-left-behind"
 MIN_POINTS = 4
 SOLVED = 0.9  # of the first training loss gone
 BEHIND = 0.3  # of the first validation loss gone at most; small data sets with ordinary overfitting lose half
 STRONG_BEHIND = 0.1
+AHEAD = 0.5  # of the validation loss: a training loss above that solved nothing, however high it began
 # Ends far apart: in points of the scale of a score, or as a multiple of the training loss where validation kept more
 # than a fifth of its own first value. None of the 28 open logs labelled healthy (benchmarks/logs) is beyond either;
 # what people asked about were 30 points and 85-fold.
@@ -27,7 +28,8 @@ def detect(signals: Signals) -> Observation:
     train, val = signals.train, signals.val
     if signals.kind != "supervised" or train is None or val is None or len(train) < MIN_POINTS or len(val) < MIN_POINTS:
         return Observation(ID, "unknown", "No training and validation loss to compare.")
-    if train.best <= 0 or val.best <= 0 or train.x[0] > 0.2 * train.x[-1] > 0:
+    weighted = val.y[0] > TIMES * max(train.initial, float(train.y[0]))  # apart before anything was learnt
+    if train.best <= 0 or val.best <= 0 or weighted or train.x[0] > 0.2 * train.x[-1] > 0:
         return Observation(
             ID, "unknown", "The losses have no common scale, or the log begins in the middle of the run."
         )
@@ -40,7 +42,7 @@ def detect(signals: Signals) -> Observation:
         f"{train.name} lost {percent(max(solved, 0))} of its first value and is {num(train.now)} now, {val.name} lost "
         f"{percent(max(gained, 0))} and is {num(val.now)}"
     )
-    if solved < SOLVED or gained > BEHIND:
+    if solved < SOLVED or gained > BEHIND or train.now > AHEAD * val.now:
         return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}.")
     carried = _score_learnt(signals.score)
     if carried:
@@ -113,7 +115,8 @@ or still creeps down.
 
 ## How it is measured
 The share of its first value that each loss has lost by the end. Present when training lost nine tenths of its own and
-validation less than three tenths, plain below one tenth. The higher of the first values of the two losses is taken as
+validation less than three tenths, plain below one tenth, and training ends below half of the validation loss (what
+falls from an explosion to chance solved nothing). The higher of the first values of the two losses is taken as
 validation's beginning, since the first evaluation comes after some learning. A validation score that lost three tenths
 of its mistakes, gets more than half of all answers right and is still at its best speaks against it: the predictions
 carry over, only their confidence does not. Present with less weight where both got better and end far apart: the same
@@ -145,6 +148,10 @@ model, or weights that are not those in training (an average that is too slow).
         Case("a hundred times next to nothing", "absent",
              lambda: {"train_loss": falling(30, 2.2, 0.0003), "val_loss": falling(30, 2.2, 0.03)}),
         Case("both fall", "absent", lambda: {"train_loss": falling(60, 2.3, 0.04), "val_loss": falling(60, 2.3, 0.4)}),
+        Case("both fell from an explosion to chance", "absent",
+             lambda: {"train_loss": then(flat(6, 200.0, 5.0), flat(54, 1.39, 0.01)), "val_loss": flat(12, 1.4, 0.02)}),
+        Case("class weights shrink the training loss a thousandfold", "unknown",
+             lambda: {"train_loss": falling(60, 4e-4, 4e-5), "val_loss": falling(12, 0.4, 0.2)}),
         Case("neither falls", "absent", lambda: {"train_loss": flat(60, 2.3, 0.01), "val_loss": flat(60, 2.3, 0.01)}),
         Case("the score carries over", "absent",
              lambda: {"train_loss": falling(60, 0.5, 0.02), "val_loss": flat(12, 0.28, 0.02),

@@ -30,6 +30,7 @@ MAX_SCALES = 100  # written in one measurement
 MAX_NAMES = 5
 LATER = 8  # updates after which matrices of zeros are looked at again: a zero behind a zero waits one update more
 _ON_PURPOSE = re.compile(r"lora|adapter|pos|token|embed|query|mask|scale|gamma|beta|gate", re.IGNORECASE)
+_BIAS = re.compile(r"bias\b", re.IGNORECASE)  # of several heads at once it is a matrix, and begins at zero as any bias
 
 _Matrix = tuple[str, torch.Tensor, int]  # name, weights, fan-in
 
@@ -83,7 +84,7 @@ class Initialisation(Observer):
                 continue
             own = identity in owners and not isinstance(owners[identity], TRANSPOSED)
             raw = identity not in owners and parameter.dim() == 2 and min(parameter.shape) >= 2
-            if (own or raw) and not _ON_PURPOSE.search(name):
+            if (own or raw) and not _ON_PURPOSE.search(name) and not _BIAS.search(name):
                 known = own or identity in recurrent  # of others it is not known on which side their units lie
                 fan_in = parameter[0].numel() if known else max(parameter.shape)
                 found.append((name, parameter.detach(), fan_in))
@@ -91,14 +92,17 @@ class Initialisation(Observer):
 
     def _look_for_zeros(self, optimizer: torch.optim.Optimizer) -> None:
         """Matrices of zeros behind each other: each keeps the gradient from the other, and none can begin to learn."""
-        tables = [p for p in optimized([optimizer]).values() if p.dim() >= 2 and p.grad is not None and watchable(p)]
-        tables = tables[:MAX_MATRICES]
+        named = {identity: name for identity, (name, _) in model_parameters(self.hub).items()}
+        tables = [
+            p
+            for p in optimized([optimizer]).values()
+            if p.dim() >= 2 and p.grad is not None and watchable(p) and not _BIAS.search(named.get(id(p), ""))
+        ][:MAX_MATRICES]
         gradients = [p.grad for p in tables if p.grad is not None]
         weights, slopes = norms_of([p.detach() for p in tables]), norms_of(gradients)
         if weights is None or slopes is None:
             return
-        named = model_parameters(self.hub)
-        names = [named[id(p)][0] if id(p) in named else f"parameter {place}" for place, p in enumerate(tables)]
+        names = [named.get(id(p), f"parameter {place}") for place, p in enumerate(tables)]
 
         def measure(both: list[list[float]]) -> None:
             zero = [name for name, *sizes in zip(names, *both, strict=True) if not any(sizes)]

@@ -311,7 +311,9 @@ class Resuming(Observer):
 def _kind(optimizer: Optimizer) -> tuple[object, ...]:
     """What two optimisers of one training have in common."""
     groups = optimizer.param_groups
-    rates = tuple(float(group.get("initial_lr", group["lr"])) for group in groups)
+    rates = tuple(
+        float(rate) for group in groups if (rate := group.get("initial_lr", group.get("lr"))) is not None
+    )  # updates by hand have none before it was measured
     return type(optimizer), rates, tuple(sum(p.numel() for p in group["params"]) for group in groups)
 
 
