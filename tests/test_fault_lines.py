@@ -113,6 +113,21 @@ def test_a_line_is_found_where_the_loop_comes_by_it(tmp_path: Path, way: str, li
     assert line_of([way], [found]) == f"t.py:{line}"
 
 
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def on(layer, yes):\n    for p in layer.parameters():\n        p.requires_grad_(yes)\non(head, True)\n"
+         "on(body, config.warm)\n", 5),
+        ("def on(layer, yes):\n    for p in layer.parameters():\n        p.requires_grad = yes\non(body, warm)\n", 4),
+        ("for p in body.parameters():\n    p.requires_grad_()\n", None),
+    ],
+)  # fmt: skip
+def test_what_freezes_is_named_also_where_a_function_is_told_to(tmp_path: Path, source: str, line: int | None) -> None:
+    (tmp_path / "t.py").write_text(source)
+    found = Measured([SourceFile(statements=statements_of(str(tmp_path / "t.py")), where="t.py")])
+    assert line_of(["frozen"], [found]) == (f"t.py:{line}" if line else None)
+
+
 def test_no_text_of_the_program_is_kept(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text('key = "sk-live-0123456789"\nlogin(token="hunter2 and more")\n')
     assert "0123456789" not in str(statements_of(str(tmp_path / "train.py")))

@@ -378,14 +378,30 @@ def outer_loop(look: Look) -> str | None:
 
 
 def frozen(look: Look) -> str | None:
-    """Where requires_grad is set to False."""
+    """Where requires_grad is set to False; where a function sets it to what it is given, the call that gives it."""
     for line, value in _values(look):
         off = value.value is False and (
             value.name == "requires_grad" or (value.call == "requires_grad_" and value.name in ("0", "requires_grad"))
         )
         if off:
             return line.at(value.line)
-    return None
+    helpers = {line.statement.scope.rpartition(".")[2] for line in look.lines if _sets_as_told(line)} - {""}
+    told = [line for line in look.calling(*helpers) if not _all_true(line)] if helpers else []
+    return told[-1].call(*helpers) if told else None
+
+
+def _sets_as_told(line: Line) -> bool:
+    """requires_grad becomes what a variable says."""
+    plain = {value.name for value in line.statement.values if value.call in ("requires_grad_", "=")}
+    called = line.call("requires_grad_") is not None and not plain & {"0", "requires_grad"}
+    given = called and len({name for name in line.statement.loads if "." not in name}) > 1
+    stored = any(name.endswith(".requires_grad") for name in line.statement.stores)
+    return given or (stored and "requires_grad" not in plain)
+
+
+def _all_true(line: Line) -> bool:
+    flags = [value.value for value in line.statement.values if isinstance(value.value, bool)]
+    return bool(flags) and all(flags)
 
 
 def _started_by(words: tuple[str, ...], about: str) -> Finder:
