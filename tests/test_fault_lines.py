@@ -10,7 +10,17 @@ from traindx.causes import causes
 from traindx.lines import line_of
 from traindx.lines.finders import FINDERS
 from traindx.live.measures.statements import statements_of
-from traindx.measurements import BatchVariety, ClearedGradients, Measured, Provenance, SourceFile, Step
+from traindx.measurements import (
+    BatchVariety,
+    ClearedGradients,
+    ClippedGradients,
+    Measured,
+    Measurement,
+    Provenance,
+    SourceFile,
+    Step,
+    UnheldParameters,
+)
 
 SCRIPT = """\
 import argparse
@@ -111,6 +121,118 @@ def test_a_line_is_found_where_the_loop_comes_by_it(tmp_path: Path, way: str, li
                      seeded_at="t.py:2", where="t.py:8")
     )  # fmt: skip
     assert line_of([way], [found]) == f"t.py:{line}"
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def on(layer, yes):\n    for p in layer.parameters():\n        p.requires_grad_(yes)\non(head, True)\n"
+         "on(body, config.warm)\n", 5),
+        ("def on(layer, yes):\n    for p in layer.parameters():\n        p.requires_grad = yes\non(body, warm)\n", 4),
+        ("for p in body.parameters():\n    p.requires_grad_()\n", None),
+    ],
+)  # fmt: skip
+def test_what_freezes_is_named_also_where_a_function_is_told_to(tmp_path: Path, source: str, line: int | None) -> None:
+    (tmp_path / "t.py").write_text(source)
+    found = Measured([SourceFile(statements=statements_of(str(tmp_path / "t.py")), where="t.py")])
+    assert line_of(["frozen"], [found]) == (f"t.py:{line}" if line else None)
+
+
+LAYERS = """\
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sizes = [4, 8]
+        self.first = nn.Linear(4, 8)
+        self.blocks = [nn.Linear(8, 8) for _ in range(3)]
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+"""
+GROWN = """\
+class Net(nn.Module):
+    def __init__(self):
+        self.blocks = []
+        for _ in range(3):
+            self.blocks.append(nn.Linear(8, 8))
+"""
+SPLIT = """\
+def split(a, b):
+    order = rng.permutation(len(a))
+    a, b = a[order], b[rng.permutation(len(b))]
+    return a, b
+for i in torch.randperm(90).split(9):
+    F.mse_loss(net(x[i]), y[i]).backward()
+"""
+COLLATED = """\
+def collate(rows):
+    xs = sorted([x for x, _ in rows], key=len)
+    return xs, [y for _, y in rows]
+for x, y in loader:
+    f(x, y).backward()
+"""
+BY_HAND = """\
+def update():
+    for w in weights:
+        w -= 0.1 * w.grad
+for x, y in data:
+    f(x, y).backward()
+    update()
+"""
+DRAWN = """\
+def get_batch(data):
+    torch.manual_seed(1)
+    start = torch.randint(0, len(data), (8,))
+    return data[start]
+for step in range(9):
+    f(get_batch(train)).backward()
+"""
+BOUND = """\
+settings = {"lr": 0.1, "clip": 0.001}
+for x, y in data:
+    f(x, y).backward()
+    clip_grad_norm_(net.parameters(), settings["clip"])
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "source", "measurement", "line"),
+    [
+        ("unregistered", LAYERS, UnheldParameters(reached=4, reached_weights=9, unheld=2), 6),
+        ("unregistered", GROWN, UnheldParameters(reached=4, reached_weights=9, unheld=2), 3),
+        ("unregistered", LAYERS, UnheldParameters(reached=4, reached_weights=9, unheld=2, registered=2), None),
+        ("shuffled-apart", SPLIT, None, 3),
+        ("shuffled-apart", COLLATED, None, 2),
+        ("uncleared", BY_HAND, None, 3),
+        ("clip", BOUND, ClippedGradients(by="norm", limit=0.001, looks=9, cut=1.0, times=99.0, sgd=True, rate=0.1, where="t.py:4"), 1),
+        ("repeated-batch", DRAWN,
+         BatchVariety(looks=9, distinct=1, span=9, rows=8, data=99, loader=False, fresh=0, slice=False, seeded=9,
+                      seeded_at="t.py:2", where="t.py:6"), 2),
+    ],
+)  # fmt: skip
+def test_the_line_is_where_the_fault_is_made(
+    tmp_path: Path, way: str, source: str, measurement: Measurement | None, line: int | None
+) -> None:
+    (tmp_path / "t.py").write_text(source)
+    found = Measured([SourceFile(statements=statements_of(str(tmp_path / "t.py")), where="t.py")])
+    if measurement is not None:
+        found.add(measurement)
+    assert line_of([way], [found]) == (f"t.py:{line}" if line else None)
+
+
+HELPER = """\
+def prepare(x, y, cut):
+    held, rest = x[cut:], x[:cut]
+    return rest, held
+x, held = prepare(*load(), 80)
+for i in order:
+    f(x[i]).backward()
+"""
+
+
+def test_data_that_a_helper_prepares_comes_from_what_it_returns(tmp_path: Path) -> None:
+    (tmp_path / "t.py").write_text(HELPER)
+    found = Measured([SourceFile(statements=statements_of(str(tmp_path / "t.py")), where="t.py")])
+    found.add(Provenance(where="input", steps=(Step("t.py:6", "__getitem__", source="x"),), at="t.py:6"))
+    assert line_of(["input-origin"], [found]) == "t.py:3"
 
 
 def test_no_text_of_the_program_is_kept(tmp_path: Path) -> None:

@@ -1623,8 +1623,11 @@ class CallAt(NamedTuple):
     line: int
 
 
+COLLECTION = "[]"  # what stands for a list, a dictionary or a comprehension that a name is given
+
+
 class ValueAt(NamedTuple):
-    """A plain value in the source."""
+    """A plain value in the source, or COLLECTION."""
 
     call: str  # what it is given to: the last name of a call, 'def' for a default, '=' for a name, '{}' for a key
     name: str  # of the argument; its place where it has none

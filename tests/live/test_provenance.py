@@ -207,3 +207,29 @@ def test_a_fused_evaluation_stays_fused(tmp_path: Path) -> None:
             print(net(X).sum().item())
     """
     assert run(script, tmp_path / "run.traindx") == run(script, None)
+
+
+def test_a_run_is_traced_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRAINDX_TRACE")
+    found, _ = recorded(tmp_path, HEAD)
+    assert found.measured[0].all(Provenance)  # type: ignore[attr-defined]
+    monkeypatch.setenv("TRAINDX_TRACE", "0")
+    (tmp_path / "quiet").mkdir()
+    found, _ = recorded(tmp_path / "quiet", HEAD)
+    assert not found.measured[0].all(Provenance)  # type: ignore[attr-defined]
+
+
+def test_workers_that_are_started_meanwhile_are_not_traced(tmp_path: Path) -> None:
+    script = """
+    class Rows(torch.utils.data.Dataset):
+        def __len__(self): return 8
+        def __getitem__(self, i): return torch.full((4,), float(torch._C._len_torch_function_stack()))
+    net = nn.Linear(4, 1)
+    opt = torch.optim.SGD(net.parameters(), lr=0.01)
+    for epoch in range(3):
+        for x in torch.utils.data.DataLoader(Rows(), batch_size=8, num_workers=1):
+            print(epoch, x.sum().item())
+            loss = net(x).mean()
+            opt.zero_grad(); loss.backward(); opt.step()
+    """
+    assert run(script, tmp_path / "run.traindx") == run(script, None)

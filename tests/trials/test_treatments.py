@@ -286,6 +286,11 @@ def cut_off() -> None:
     fit(Cut(), *classes(), F.cross_entropy)
 
 
+def several_labels() -> None:
+    x = torch.randn(300, 8)
+    fit(mlp(4), x, (x[:, :4] > 1.0).float(), F.cross_entropy, steps=200)
+
+
 CASES = [
     (bad_rate, "lr=0.3"), (bad_rate, "lr=x0.001"), (stale_gradients, "zero_grad"), (wiped_gradients, "keep_gradients"),
     (softmax_first, "logits"),
@@ -301,6 +306,7 @@ CASES = [
     (divided_by_their_spread, "divide_floor"), (log_of_nothing, "log_space"), (log_of_what_was_picked, "log_space"),
     (log_of_both_sides, "log_space"), (straight, "nonlinear"), (cut_off, "attached"),
     (deep_sigmoids, "activation=relu"), (deep_sigmoids, "residual"), (deep_bare_relus, "norm"),
+    (several_labels, "each_label"),
 ]  # fmt: skip
 
 

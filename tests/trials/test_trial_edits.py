@@ -156,6 +156,24 @@ EDITS = {
     ),
     "workers=2": ("loader = DataLoader(s, 8)\n", ["loader = DataLoader(s, 8, num_workers=2, persistent_workers=True)"]),
     "dropout=x0.5": ("drop = nn.Dropout(0.8)\n", ["drop = nn.Dropout(0.4)"]),
+    "accumulation": (
+        "for i, b in enumerate(loader, 1):\n    loss = f(b)\n    loss.backward()\n    if i % STEPS == 0:\n"
+        "        opt.step()\n",
+        ["(loss / STEPS).backward()"],
+    ),
+    "accumulation=on": (
+        "for i, b in enumerate(loader):\n    scaler.scale(f(b)).backward()\n    if (i + 1) % 4 == 0:\n"
+        "        scaler.step(opt)\n",
+        ["scaler.scale(f(b) / 4).backward()"],
+    ),
+    "unfreeze": (
+        "def on(layer, yes):\n    for p in layer.parameters():\n        p.requires_grad = yes\n",
+        ["p.requires_grad = True"],
+    ),
+    "each_label": (
+        "loss = nn.CrossEntropyLoss()\nheld = F.cross_entropy(z, y)\n",
+        ["loss = nn.BCEWithLogitsLoss()", "held = F.binary_cross_entropy_with_logits(z, y)"],
+    ),
     "causal": (
         "y = F.scaled_dot_product_attention(q, k, v)\n",
         ["y = F.scaled_dot_product_attention(q, k, v, is_causal=True)"],
@@ -236,6 +254,12 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("aligned", "labels-misaligned", 2,
          "a = flip(a)\nloss = f(p, torch.roll(y, 1))\n", "a = flip(a)\nloss = f(p, y)\n"),
         ("aligned", "labels-misaligned", 1, "picked = p[i, y.flip(0)]\n", "picked = p[i, y]\n"),
+        ("aligned", "labels-misaligned", 2, "def f(rows):\n    a = sorted([r for r, _ in rows], key=len)\n",
+         "def f(rows):\n    a = [r for r, _ in rows]\n"),
+        ("shift", "target-not-shifted", 2, "out = model(ids[:, :-1])\nwanted = ids[:, :-1]\n",
+         "out = model(ids[:, :-1])\nwanted = ids[:, 1:]\n"),
+        ("unfreeze", "frozen-params", 2, "on(net.head, True)\non(net.body, config.warm)  # start\n",
+         "on(net.head, True)\non(net.body, True)  # start\n"),
         ("logits", "softmax-before-cross-entropy", 2, "def f(h):\n    return (h @ w + b).softmax(1)\n",
          "def f(h):\n    return (h @ w + b)\n"),
         ("logits", "double-sigmoid", 1, "out = head(x).sigmoid()\n", "out = head(x)\n"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from keyboard import heeds_ctrl_c
+from traindx.trials.interrupting import heeding, interruptible
 
 pytest.importorskip("torch")
 
@@ -54,10 +55,9 @@ def test_ctrl_c_keeps_the_verdicts_and_leaves_no_process(tmp_path: Path, number:
             break
     time.sleep(0.3)
     running.send_signal(number)
-    page, _ = running.communicate(timeout=30)
-    for _ in range(50):
-        if not _marked(mark):
-            break
+    page, _ = running.communicate(timeout=SECONDS)
+    ends = time.monotonic() + SECONDS
+    while _marked(mark) and time.monotonic() < ends:
         time.sleep(0.1)
     assert _marked(mark) == []
     assert (tmp_path / "train.py").read_text() == SCRIPT
@@ -69,6 +69,23 @@ def test_ctrl_c_keeps_the_verdicts_and_leaves_no_process(tmp_path: Path, number:
     told = json.loads((tmp_path / "out.json").read_text())
     assert any(trial["fix"] == "call-zero-grad" for trial in told["trials"])
     assert list(temporary.iterdir()) == []
+
+
+def test_a_signal_ends_what_is_waited_for_and_lets_the_rest_be_finished() -> None:
+    done = []
+    with heeding():
+        signal.raise_signal(signal.SIGTERM)
+        done.append("judged")
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            done.append("never")
+        with pytest.raises(KeyboardInterrupt), interruptible():
+            signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):  # somebody insists
+            signal.raise_signal(signal.SIGTERM)
+        with interruptible():
+            done.append("goes on")
+    assert done == ["judged", "goes on"]
 
 
 def _marked(mark: str) -> list[str]:

@@ -88,7 +88,7 @@ CAUSE = Cause(
         "model-too-small": "a small model changes all its weights and still stops high",
     },
     fixes=("pass-all-params-to-optimizer",),
-    line=("optimizer",),
+    line=("unregistered", "optimizer"),
     do_not=(
         "raise the learning rate: only the layers that already train would move",
         "enlarge the model: the missing capacity is there, it is not being trained",

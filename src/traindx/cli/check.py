@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from traindx.cli.fix import Progress, Quiet, Script, Seconds, Steps, heeding_sigterm
+from traindx.cli.fix import Progress, Quiet, Script, Seconds, Steps
 from traindx.cli.gate import gate, shown
 from traindx.cli.talk import emit
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND, TraindxError
@@ -29,6 +29,7 @@ def command(
     from traindx.reporters.wording import clean
     from traindx.trials.brief import checked, expected
     from traindx.trials.fixing import Asked
+    from traindx.trials.interrupting import heeding
 
     if not arguments:
         raise typer.BadParameter("Give a script.", param_hint="SCRIPT")
@@ -37,7 +38,7 @@ def command(
         emit(shown(lines))
         return code
     wanted = expected(expects)
-    with heeding_sigterm(), Progress(quiet) as progress, tempfile.TemporaryDirectory(prefix="traindx-check-") as place:
+    with heeding(), Progress(quiet) as progress, tempfile.TemporaryDirectory(prefix="traindx-check-") as place:
         arm = Asked(list(arguments), steps, seconds).session(progress).first(Path(place) / "state")
     if arm.page is None:
         why = arm.failed or "the script made no update"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -80,6 +77,7 @@ def command(
     from traindx.trials.editing import require_edits
     from traindx.trials.fixing import Asked, fix
     from traindx.trials.handing import Hand
+    from traindx.trials.interrupting import heeding
 
     if undo:
         return _undo()
@@ -91,7 +89,7 @@ def command(
     check_sandbox(executor, yes, trust)
     for place in (json, output, brief):
         check_writable(place)
-    with heeding_sigterm(), Progress(quiet) as progress:
+    with heeding(), Progress(quiet) as progress:
         helper = Hand(hand, rounds) if hand else None
         asked = Asked(
             list(arguments),
@@ -135,17 +133,6 @@ def check_sandbox(executor: str, yes: bool, trust: bool) -> None:
     if yes:
         raise TraindxError(said, "Give --trust where you trust the script, or leave out --yes.")
     say(said)
-
-
-@contextmanager
-def heeding_sigterm() -> Iterator[None]:
-    """Whoever ends an unattended session (`kill`, `timeout`, a batch system) gets what Ctrl-C gives: arms stop,
-    verdicts are kept."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 class Progress:

@@ -74,9 +74,12 @@ def command(
     trace: Annotated[
         bool,
         typer.Option(
-            "--trace", envvar="TRAINDX_TRACE", show_envvar=True, help="Trace the first two updates line by line."
+            "--trace/--no-trace",
+            envvar="TRAINDX_TRACE",
+            show_envvar=True,
+            help="Trace the first two updates line by line, so that the page names the line.",
         ),
-    ] = False,
+    ] = True,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the recording goes; NAME.traindx here.")] = None,
 ) -> int:
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""
@@ -103,8 +106,7 @@ def command(
         **({"private": True} if private else {}),
         **({"checkpoint": checkpoint} if checkpoint else {}),
     }
-    if trace:
-        os.environ[TRACE] = "1"  # the script's process inherits it
+    os.environ[TRACE] = "1" if trace else ""  # the script's process inherits it
     source = taken(arguments, private=private)
     with tempfile.TemporaryDirectory(prefix="traindx-") as place:
         seen = Path(place) / "seen"

@@ -26,7 +26,6 @@ from traindx.cli.fix import (
     Where,
     check_sandbox,
     check_start,
-    heeding_sigterm,
     remember,
     show,
 )
@@ -62,6 +61,7 @@ def command(
 ) -> int:
     """Try a change on copies of a script beside the unchanged one: what it does to the error, with an interval."""
     from traindx.trials.fixing import Asked, prove, trial
+    from traindx.trials.interrupting import heeding
     from traindx.trials.setting import known, parse_all
 
     if settable:
@@ -76,7 +76,7 @@ def command(
     check_sandbox(executor, yes, trust)
     for place in (json, output):
         check_writable(place)
-    with heeding_sigterm(), Progress(quiet) as progress:
+    with heeding(), Progress(quiet) as progress:
         asked = Asked(
             list(arguments), steps, seconds, budget, seeds, jobs, executor, address, from_step, recording, network
         )

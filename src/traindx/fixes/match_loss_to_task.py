@@ -24,7 +24,7 @@ print(loss.item())
 """,
     safety="disruptive",
     why_safe="Objective and output layer change: the run starts again.",
-    clears=("prediction-collapse", "plateau", "underfitting"),
+    clears=("targets-no-distribution", "prediction-collapse", "plateau", "underfitting"),
     doc="""\
 Takes loss, output layer and target type together from one row, so that they fit. Then proves the fit: a network that
 cannot learn eight samples has no business with a million. Use a copy of model and optimizer for the proof. If the
@@ -32,5 +32,5 @@ loss on the eight goes to its floor and the metric does not reach its best, metr
 several loss terms repeat the proof for each alone.
 """,
     defaults={"task": "one of K classes"},
-    tries=("output", "classify"),
+    tries=("output", "classify", "each_label"),
 )

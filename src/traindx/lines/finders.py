@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from traindx.lines.look import Line, Look, as_place, step_place, through_reshapes
 from traindx.measurements import (
+    COLLECTION,
     BackwardPasses,
     BatchVariety,
     ClearedGradients,
@@ -33,6 +34,8 @@ _SETTINGS = {
     "epochs": ("epochs", "num_epochs", "n_epochs", "EPOCHS", "max_epochs", "num_train_epochs", "max_iters", "max_steps",
                "steps", "n_steps", "NUM_EPOCHS"),
     "workers": ("num_workers", "workers"),
+    "clip": ("max_grad_norm", "max_norm", "clip_grad_norm", "grad_clip", "clip_norm", "gradient_clip_val",
+             "clip_value", "clip", "CLIP", "MAX_GRAD_NORM", "GRAD_CLIP"),
 }  # fmt: skip
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "LBFGS", "NAdam", "RAdam", "Adadelta", "Adamax")
 _CONSTANTS = ("constant_", "zeros_", "ones_", "fill_", "zero_", "full_")
@@ -41,7 +44,20 @@ _RANDOM = ("normal_", "uniform_", "trunc_normal_", "xavier_normal_", "xavier_uni
            "kaiming_uniform_", "orthogonal_", "randn", "rand", "normal")  # fmt: skip
 _LOSS_OPERATIONS = ("cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div",
                     "binary_cross_entropy", "binary_cross_entropy_with_logits", "ctc_loss")  # fmt: skip
-_SHUFFLES = ("randperm", "permutation", "shuffle", "roll", "flip", "permuted", "sample", "flipud", "argsort", "sort")
+_SHUFFLES = (
+    "randperm",
+    "permutation",
+    "shuffle",
+    "roll",
+    "flip",
+    "permuted",
+    "sample",
+    "flipud",
+    "argsort",
+    "sort",
+    "sorted",
+)
+_OPERATORS = frozenset({"Add", "Sub", "Mult", "Div", "FloorDiv", "Mod", "Pow", "MatMult", "USub", "Not", "Invert"})
 MOST_CALLS = 3  # between the loop and what it does
 _READS = ("sleep", "open", "imread", "load", "read", "read_csv", "urlopen", "get", "loadtxt", "resize")
 # what takes a piece of a tensor, or puts pieces together
@@ -216,8 +232,20 @@ def shuffled_apart(look: Look) -> str | None:
         labels = [name for name in line.statement.stores if _LABELS.search(name)]
         if labels and len(line.statement.stores) == len(labels):
             return line.place
-    index = [line for line in look.calling(*_SHUFFLES) if not look.in_training(line)]
-    return index[-1].place if len(index) > 1 else None
+    apart = [line for line in look.calling(*_SHUFFLES) if not _orders_all(look, line)]
+    return apart[-1].call(*_SHUFFLES) if apart else None
+
+
+def _orders_all(look: Look, line: Line) -> bool:
+    """A shuffle of the training loop, or an order that is drawn once and taken by inputs and labels alike."""
+    if look.in_training(line) or line.place == loop(look):
+        return True
+    taken = [
+        one for one in look.lines
+        if one.statement.scope == line.statement.scope and one.file == line.file and one is not line
+        and set(line.statement.stores) & set(one.statement.loads)
+    ]  # fmt: skip
+    return len(taken) > 1 and not line.call("sorted", "roll", "flip", "flipud")
 
 
 def target(look: Look) -> str | None:
@@ -253,6 +281,27 @@ def optimizer(look: Look) -> str | None:
     return next((line.call(*_OPTIMIZERS) for line in look.calling(*_OPTIMIZERS)), None)
 
 
+def unregistered(look: Look) -> str | None:
+    """Where a model keeps layers in a plain list or dictionary, which it does not know of."""
+    unheld = look.measured.last(UnheldParameters)
+    if unheld is None or not unheld.unheld or unheld.registered:
+        return None
+    for line, value in _values(look):
+        held = value.value == COLLECTION and value.call == "=" and f"self.{value.name}" in line.statement.stores
+        if held and (_makes_layers(line) or any(map(_makes_layers, _adding_to(look, f"self.{value.name}")))):
+            return line.at(value.line)
+    return None
+
+
+def _makes_layers(line: Line) -> bool:
+    return any(name[:1].isupper() and name not in _OPERATORS for name in line.calls)
+
+
+def _adding_to(look: Look, name: str) -> Iterator[Line]:
+    wanted = {f"{name}.append", f"{name}.extend", f"{name}.insert"}
+    return (line for line in look.lines if any(call.name in wanted for call in line.statement.calls))
+
+
 def backward(look: Look) -> str | None:
     return look.backward.place if look.backward is not None else None
 
@@ -272,7 +321,20 @@ def uncleared(look: Look) -> str | None:
         ]
         if before:
             return before[-1].place
-    return backward(look)
+    return _by_hand(look) or backward(look)
+
+
+def _by_hand(look: Look) -> str | None:
+    """The last statement that changes weights by their gradients, where no optimiser of torch does."""
+    if any(look.calling(*_OPTIMIZERS)):
+        return None
+    changing = [
+        line
+        for line in look.lines
+        if any(name.endswith(".grad") for name in line.statement.loads)
+        and (line.statement.kind == "augassign" or line.call("sub_", "add_", "copy_", "Sub"))
+    ]
+    return changing[-1].place if changing else None
 
 
 def accumulation(look: Look) -> str | None:
@@ -291,8 +353,13 @@ def rebuilt(look: Look) -> str | None:
 
 
 def clip(look: Look) -> str | None:
+    """The number that bounds the gradients, else the call that is given it."""
     found = look.measured.last(ClippedGradients)
-    return as_place(found.where) if found is not None else None
+    place = as_place(found.where) if found is not None else None
+    call = look.statement(place)
+    if call is None or any(isinstance(value.value, int | float) for value in call.statement.values):
+        return place
+    return _setting("clip")(look) or place
 
 
 def repeated_batch(look: Look) -> str | None:
@@ -313,7 +380,7 @@ def _called_in_training(look: Look, place: str) -> str:
         seeding = [one for one in look.lines if look.in_training(one) and any("seed" in name for name in one.calls)]
         return seeding[0].place if len(seeding) == 1 else place
     for _ in range(MOST_CALLS):
-        if line is None or look.in_training(line) or not line.statement.scope:
+        if line is None or look.in_training(line) or not line.statement.scope or not _only_seeds(look, line):
             return place
         function = line.statement.scope.rpartition(".")[2]
         callers = [one for one in look.calling(function) if one.statement.scope != line.statement.scope]
@@ -321,6 +388,14 @@ def _called_in_training(look: Look, place: str) -> str:
         if line is not None and look.in_training(line):
             return line.call(function) or place
     return place
+
+
+def _only_seeds(look: Look, line: Line) -> bool:
+    """Whether the function around a line does nothing but seed, so that its call is the one to change."""
+    if "seed" in line.statement.scope.rpartition(".")[2].lower():
+        return True
+    own = [one for one in look.lines if one.file == line.file and one.statement.scope == line.statement.scope]
+    return all("seed" in name for one in own for name in one.calls)
 
 
 def symptom(look: Look) -> str | None:
@@ -378,14 +453,30 @@ def outer_loop(look: Look) -> str | None:
 
 
 def frozen(look: Look) -> str | None:
-    """Where requires_grad is set to False."""
+    """Where requires_grad is set to False; where a function sets it to what it is given, the call that gives it."""
     for line, value in _values(look):
         off = value.value is False and (
             value.name == "requires_grad" or (value.call == "requires_grad_" and value.name in ("0", "requires_grad"))
         )
         if off:
             return line.at(value.line)
-    return None
+    helpers = {line.statement.scope.rpartition(".")[2] for line in look.lines if _sets_as_told(line)} - {""}
+    told = [line for line in look.calling(*helpers) if not _all_true(line)] if helpers else []
+    return told[-1].call(*helpers) if told else None
+
+
+def _sets_as_told(line: Line) -> bool:
+    """requires_grad becomes what a variable says."""
+    plain = {value.name for value in line.statement.values if value.call in ("requires_grad_", "=")}
+    called = line.call("requires_grad_") is not None and not plain & {"0", "requires_grad"}
+    given = called and len({name for name in line.statement.loads if "." not in name}) > 1
+    stored = any(name.endswith(".requires_grad") for name in line.statement.stores)
+    return given or (stored and "requires_grad" not in plain)
+
+
+def _all_true(line: Line) -> bool:
+    flags = [value.value for value in line.statement.values if isinstance(value.value, bool)]
+    return bool(flags) and all(flags)
 
 
 def _started_by(words: tuple[str, ...], about: str) -> Finder:
@@ -578,6 +669,7 @@ FINDERS: dict[str, Finder] = {
     "shuffled-apart": shuffled_apart,
     "target": target,
     "optimizer": optimizer,
+    "unregistered": unregistered,
     "backward": backward,
     "uncleared": uncleared,
     "target-piece": target_piece,

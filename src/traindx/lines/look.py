@@ -133,11 +133,25 @@ class Look:
         if not before:
             return None
         found = before[-1]
+        inside = self._returned_by(found) if depth else None
+        if inside is not None:
+            return inside.place
         further = None
         if depth and _only_moves(found):
             for read in found.statement.loads:
                 further = further or self._last_set(found, read, depth - 1)
         return further or found.place
+
+    def _returned_by(self, line: Line) -> Line | None:
+        """Where the last function of the project that a statement calls gives its result back."""
+        for name in reversed(line.calls):
+            given = [
+                one for one in self.lines if one.statement.kind == "return"
+                and one.statement.scope == name and one.statement.loads
+            ]  # fmt: skip
+            if given:
+                return given[-1]
+        return None
 
 
 def _only_moves(line: Line) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
 from traindx.trials.brief import brief_of
+from traindx.trials.interrupting import interruptible
 from traindx.trials.outcome import Trial
 from traindx.trials.patch import MOST_BYTES, candidate_of
 from traindx.trials.plan import Candidate
@@ -65,10 +66,11 @@ def _asked(session: Session, hand: Hand, brief: str) -> tuple[Mapping[str, str],
         copy = Copy(session.project, Path(place))
         copy.make({})
         try:
-            done = subprocess.run(
-                shlex.split(hand.command), input=brief.encode(), cwd=copy.folder, timeout=hand.seconds,
-                capture_output=True, check=False,
-            )  # fmt: skip
+            with interruptible():
+                done = subprocess.run(
+                    shlex.split(hand.command), input=brief.encode(), cwd=copy.folder, timeout=hand.seconds,
+                    capture_output=True, check=False,
+                )  # fmt: skip
         except subprocess.TimeoutExpired:
             return {}, f"it took longer than {hand.seconds:.0f} s"
         except (OSError, ValueError) as error:

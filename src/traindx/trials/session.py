@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from traindx.opening import read
 from traindx.readers.probed import readings_in
 from traindx.reading import Reading
 from traindx.trials.executors import Executor
+from traindx.trials.interrupting import interruptible
 from traindx.trials.job import PATIENCE, Job, Result
 from traindx.trials.judge import doubtful, promising, undecided
 from traindx.trials.measure import Measured
@@ -80,7 +81,7 @@ class Session:
             return self.baseline()
         steps = self.limits.start + (self.limits.steps or Limits().steps or 0)
         job = self._job(steps=steps, seconds=self.left, keep=(self.limits.start, str(to)), trace=True)
-        [(_, result)] = self.executor.run([job])
+        [(_, result)] = self._results([job])
         self._recorded = result
         arm = arm_of(result)
         self.tell(f"from the start: {_how(arm)}")
@@ -94,7 +95,7 @@ class Session:
         seconds = min(PROBE_SECONDS, self.left / 4)
         if self._recorded is None or seconds < 1:
             return None
-        [(_, result)] = self.executor.run([self._job(seconds=seconds, probes=seconds)])
+        [(_, result)] = self._results([self._job(seconds=seconds, probes=seconds)])
         with tempfile.TemporaryDirectory(prefix="traindx-arm-") as place:
             self._readings = readings_in(result.save(Path(place) / "probes.traindx"))
         stated = f"{len(self._readings)} measured" if self._readings else "no step could be measured"
@@ -142,7 +143,7 @@ class Session:
         """Run those of these arms that have not been run."""
         missing = [one for one in wanted if (_key(one[0]), one[1]) not in self._arms]
         jobs = [self.job(candidate, seed) for candidate, seed in missing]
-        for place, result in self.executor.run(jobs):
+        for place, result in self._results(jobs):
             candidate, seed = missing[place]
             if candidate is None and not seed and self.state is None:
                 self._recorded = result
@@ -151,6 +152,20 @@ class Session:
             if candidate is not None:
                 self._tried[_key(candidate), candidate.fix] = candidate
             self.tell(_said(candidate, seed, arm))
+
+    def _results(self, jobs: Sequence[Job]) -> Iterator[tuple[int, Result]]:
+        """What comes back, as it comes. A signal interrupts the waiting and nothing else."""
+        results = iter(self.executor.run(jobs))
+        try:
+            while True:
+                with interruptible():
+                    one = next(results, None)
+                if one is None:
+                    return
+                yield one
+        finally:
+            if isinstance(results, Generator):
+                results.close()
 
     def _job(self, **values: Any) -> Job:
         return Job(self.command, self.project, network=self.limits.network, **values)

@@ -27,6 +27,7 @@ CLASSES = ("cross_entropy", "nll_loss")
 BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
 DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 LEAST_PROBABILITY = 1e-7
+SEVERAL = 1.5  # sum of a row of targets, which is 1 where a sample has one label
 FETCH = 256  # measurements that wait on the device before they are fetched together
 BROKEN_STEPS = 25  # updates with a loss that is not finite, after which a training is not going to recover
 WINDOW = 25  # steps between two looks at how an arm does
@@ -55,6 +56,7 @@ class Yardstick(Observer):
         self._rows: dict[str, list[tuple[int, torch.Tensor]]] = {}  # by split and kind: step, [error, wrong, samples]
         self._recorded: dict[str, list[list[float]]] = {}
         self._probabilities: dict[str, bool] = {}  # of a loss function: it is given probabilities, whatever it wants
+        self._several: dict[str, bool] = {}  # of a loss function: samples have more than one label
         self._targets: list[torch.Tensor] = []  # [count, sum, sum of squares]
         self._counts: dict[str, torch.Tensor] = {}
         self._broken = 0
@@ -184,6 +186,8 @@ class Yardstick(Observer):
         if target.is_floating_point():
             if target.shape != output.shape:
                 return None
+            if self._has_several_labels(call.name, target):
+                return self._binary(call, output.reshape(-1), target.reshape(-1).float(), training)
             shares = target.movedim(1, -1).reshape(-1, output.shape[1])
             truth = shares.argmax(1)
             losses = -(shares * logs).sum(1)
@@ -197,6 +201,12 @@ class Yardstick(Observer):
         self._count(answers, truth.clamp(0, logs.shape[1] - 1), counted, logs.shape[1], training)
         wrong = ((answers != truth) & counted).sum() / size
         return "log loss", (losses * counted).sum() / size, wrong, len(truth)
+
+    def _has_several_labels(self, name: str, target: torch.Tensor) -> bool:
+        """Decided once, since it waits for the device: then each label is measured by itself, as after the repair."""
+        if name not in self._several:
+            self._several[name] = bool((target.float().sum(1) >= SEVERAL).any())
+        return self._several[name]
 
     def _binary(
         self, call: Criterion, output: torch.Tensor, target: torch.Tensor, training: bool

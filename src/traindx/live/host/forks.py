@@ -19,6 +19,8 @@ def leave_children_alone(hub: Hub) -> None:
 def _end_all() -> None:
     for hub in _hubs:
         hub.ended = True
+        if hub.aside is not None:
+            hub.aside.step_aside()
 
 
 if hasattr(os, "register_at_fork"):

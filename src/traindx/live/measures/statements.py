@@ -7,13 +7,14 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from traindx.measurements import CallAt, Statement, ValueAt
+from traindx.measurements import COLLECTION, CallAt, Statement, ValueAt
 from traindx.secrets import hidden_value
 
 MAX_BYTES = 200_000
 MAX_STATEMENTS = 2500
 MAX_WORD = 16  # characters of a text value that is kept: 'sum', 'mean', 'relu'
 _BLOCKS = (ast.For, ast.While, ast.AsyncFor, ast.If, ast.With, ast.AsyncWith, ast.Try)
+_COLLECTIONS = (ast.List, ast.ListComp, ast.Dict, ast.DictComp)
 Value = float | int | bool | str | None
 
 
@@ -159,6 +160,8 @@ def _assigned(node: ast.stmt) -> Iterator[ValueAt]:
     if not targets or value is None:
         return
     target = targets[0]
+    if isinstance(value, _COLLECTIONS) and (name := _dotted(target).rpartition(".")[2]):
+        yield ValueAt("=", name, COLLECTION, value.lineno)
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         for one, part in zip(target.elts, value.elts, strict=True):
             yield from _value("=", _dotted(one).rpartition(".")[2], part)

@@ -11,6 +11,7 @@ from traindx.trials.setting import Setting
 
 _DRAWN = ("randperm", "permutation", "argsort")  # an order of its own, as an index
 _MOVED = ("flip", "roll", "flipud")  # the same values in another order
+_LISTED = ("sorted", "reversed")  # the same for what is no tensor
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
@@ -52,6 +53,8 @@ def _order_nearby(module: cst.Module, node: cst.Subscript) -> str | None:
 def _in_order(node: cst.Subscript | cst.Call) -> cst.BaseExpression | None:
     """What is put into another order here."""
     if isinstance(node, cst.Call):
+        if syntax.dotted(node.func) in _LISTED:
+            return node.args[0].value if node.args else None
         if syntax.called(node) not in _MOVED or not isinstance(node.func, cst.Attribute):
             return None
         of_a_module = m.matches(node.func.value, m.Name("torch") | m.Name("np") | m.Name("numpy"))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import libcst as cst
 import libcst.matchers as m
 
 from traindx.trials import outputs, syntax
 from traindx.trials.editing import Evidence
+from traindx.trials.losses import with_other_loss
 from traindx.trials.setting import Setting
 
 
@@ -64,12 +64,12 @@ def _by_loss(module: cst.Module) -> cst.Module | None:
     if used & {"nll_loss", "NLLLoss"}:
         if used & {"log_softmax", "LogSoftmax"}:
             return None
-        return _with_other_loss(module, _FOR_SCORES)
+        return with_other_loss(module, _FOR_SCORES)
     if used & {"CrossEntropyLoss", "cross_entropy"}:
         return outputs.without_last(module, outputs.SOFTMAX)
     if used & {"BCEWithLogitsLoss", "binary_cross_entropy_with_logits"}:
         if _HALVED.search(module.code):  # answers are cut at one half: the outputs must stay probabilities
-            return _with_other_loss(module, _FOR_PROBABILITIES)
+            return with_other_loss(module, _FOR_PROBABILITIES)
         return outputs.without_last(module, outputs.SIGMOID)
     return None
 
@@ -82,35 +82,3 @@ _HALVED = re.compile(r"(>=?\s*0?\.5\b)|\bround\(")
 
 # losses that want scores, as they are called
 _WITH_SCORES = re.compile(r"cross_?entropy|with_?logits|criterion|loss")
-
-
-def _with_other_loss(module: cst.Module, names: dict[str, str]) -> cst.Module | None:
-    """Another name for the loss where it is called, and where it is imported by itself."""
-    imported = {
-        one.name.value
-        for node in m.findall(module, m.ImportFrom())
-        if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar)
-        for one in node.names
-        if isinstance(one.name, cst.Name) and one.asname is None
-    }
-    changed = syntax.rewrite_calls(module, partial(_renamed, names, imported))
-    return None if changed is None else _imported(changed, names)
-
-
-def _renamed(names: dict[str, str], imported: set[str], call: cst.Call) -> cst.Call | None:
-    name = names.get(syntax.called(call))
-    if name is None:
-        return None
-    if isinstance(call.func, cst.Name):
-        return call.with_changes(func=cst.Name(name)) if call.func.value in imported else None
-    assert isinstance(call.func, cst.Attribute)
-    return call.with_changes(func=call.func.with_changes(attr=cst.Name(name)))
-
-
-def _imported(module: cst.Module, names: dict[str, str]) -> cst.Module:
-    class Importing(cst.CSTTransformer):
-        def leave_ImportAlias(self, original_node: cst.ImportAlias, updated_node: cst.ImportAlias) -> cst.ImportAlias:
-            new = names.get(syntax.dotted(updated_node.name))
-            return updated_node if new is None else updated_node.with_changes(name=cst.Name(new))
-
-    return module.visit(Importing())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import libcst.matchers as m
 
+from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
@@ -13,9 +14,26 @@ _WHERE = (
     m.Name() | m.BinaryOperation() | m.Attribute() | m.Call() | m.Subscript()
 )  # a bound that is computed, not written
 
+_ALL_BUT_THE_LAST = m.UnaryOperation(operator=m.Minus(), expression=m.Integer("1"))
+_BOUNDED = m.Slice(lower=_WHERE, upper=_WHERE) | m.Slice(lower=None, upper=_ALL_BUT_THE_LAST)
+
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
-    """Two statements after each other that cut the same piece: the second is the target."""
+    """Two statements after each other that cut the same piece: the second is the target. Else the one piece that is cut
+    on the line that the recording names."""
+    return _beside_its_input(module) or _on_the_line(module, evidence.line("target-not-shifted"))
+
+
+def _on_the_line(module: cst.Module, line: int | None) -> cst.Module | None:
+    """`labels = ids[:, :-1]` becomes `labels = ids[:, 1:]`."""
+    for statement in syntax.statements_at(module, line):
+        pieces = [one for one in m.findall(statement, _BOUNDED) if isinstance(one, cst.Slice)]
+        if len(pieces) == 1:
+            return syntax.replaced(module, pieces[0], _later(pieces[0]))
+    return None
+
+
+def _beside_its_input(module: cst.Module) -> cst.Module | None:
     found = [
         second
         for block in m.findall(module, m.IndentedBlock() | m.Module())
@@ -46,7 +64,15 @@ class _Later(cst.CSTTransformer):
     def leave_Slice(self, original_node: cst.Slice, updated_node: cst.Slice) -> cst.Slice:
         if updated_node.lower is None or updated_node.upper is None:
             return updated_node
-        return updated_node.with_changes(
-            lower=cst.BinaryOperation(updated_node.lower, cst.Add(), _ONE),
-            upper=cst.BinaryOperation(updated_node.upper, cst.Add(), _ONE),
-        )
+        return _later(updated_node)
+
+
+def _later(piece: cst.Slice) -> cst.Slice:
+    """The same piece, one further on."""
+    if piece.lower is None:  # all but the last
+        return piece.with_changes(lower=_ONE, upper=None)
+    assert piece.upper is not None
+    return piece.with_changes(
+        lower=cst.BinaryOperation(piece.lower, cst.Add(), _ONE),
+        upper=cst.BinaryOperation(piece.upper, cst.Add(), _ONE),
+    )
