@@ -139,7 +139,8 @@ class Trace(TorchFunctionMode):
         if self._pushed and self.whole and self.fault is None and not self._is_ours():
             began = time.perf_counter()
             try:
-                self.note(getattr(func, "__name__", ""), func, args, kwargs or {}, result)
+                with torch._C.DisableTorchFunction():  # classes of tensors and modes below do not see what we look at
+                    self.note(getattr(func, "__name__", ""), func, args, kwargs or {}, result)
             except Exception as error:  # ours: it ends the trace, not the training
                 self.fault = error
             self.seconds += time.perf_counter() - began
@@ -209,8 +210,7 @@ class Trace(TorchFunctionMode):
         if not plain or not 0 < tensor.numel() <= RANGE_ELEMENTS:
             return None, None
         began = time.perf_counter()
-        with torch._C.DisableTorchFunction():
-            low, high = (float(one) for one in torch.aminmax(tensor.detach()))
+        low, high = (float(one) for one in torch.aminmax(tensor.detach()))
         self._ranges += time.perf_counter() - began
         return low, high
 

@@ -65,10 +65,10 @@ class Collecting:
         @functools.wraps(original)
         def reduce(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
             result = original(tensor, *args, **kwargs)
-            if not hub.inside and isinstance(result, torch.Tensor) and result.requires_grad:
+            if not hub.inside and torch.is_grad_enabled() and isinstance(result, torch.Tensor):
                 frame = caller()
                 if self._wants(frame.f_code) and not torch.compiler.is_compiling():
-                    hub.guard(self._observer, self._note, frame)
+                    hub.guard(self._observer, self._note, frame, result)
             return result
 
         return reduce
@@ -81,6 +81,8 @@ class Collecting:
             return False
         return is_interesting(code)
 
-    def _note(self, frame: Any) -> None:
+    def _note(self, frame: Any, result: torch.Tensor) -> None:
+        if not result.requires_grad:
+            return
         times, _ = self._noted.get(frame.f_code, (0, None))
         self._noted[frame.f_code] = (times + 1, variables_of(frame))
