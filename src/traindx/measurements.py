@@ -143,7 +143,8 @@ class TargetValues(Measurement, frozen=True, kw_only=True):
 
 
 class TargetRowSums(Measurement, frozen=True, kw_only=True):
-    """Targets of cross-entropy that are given as probabilities, in one call. `where` is its line."""
+    """Targets of a cross-entropy, binary ones too, that are given as one number a class, in one call. `where` is its
+    line."""
 
     sums: tuple[float, ...]  # of the rows of targets, in ascending order; evenly chosen where there are many
 

@@ -18,8 +18,10 @@ from traindx.measurements import Measured
 Floats = NDArray[np.float64]
 Axis = Literal["step", "epoch", "row"]
 PROBES = "recording.probes"  # the setting that names the probes this run went through
-EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
-CRASHES: tuple[EventKind, ...] = ("traceback", "oom", "killed", "dataloader")
+EventKind = Literal[
+    "traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader", "complaint"
+]  # fmt: skip
+CRASHES: tuple[EventKind, ...] = ("traceback", "oom", "killed", "dataloader", "complaint")
 ENDS: tuple[EventKind, ...] = ("finished", "early-stop")  # as the training itself announces them
 
 

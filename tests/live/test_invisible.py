@@ -38,6 +38,18 @@ SEEN = {
     "functions": "with Functions(): train(30)\nprint(Functions.count)",
     "dispatch": "with Dispatched(): train(30)\nprint(Dispatched.count)",
     "flops": "counter = FlopCounterMode(display=False)\nwith counter: train(30)\nprint(counter.get_total_flops())",
+    "own kind of tensor": """
+class Kind(torch.Tensor):
+    count = 0
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Kind.count += 1
+        return super().__torch_function__(func, types, args, kwargs or {})
+x = x.as_subclass(Kind)
+Kind.count = 0
+train(30)
+with torch.no_grad(): torch.nn.functional.cross_entropy(model(x), y)
+print(Kind.count)""",
     "anomaly": "with torch.autograd.detect_anomaly(check_nan=True): train(30)\nprint(model[0].weight.sum().item())",
 }
 # exceptions of each kind that the script handles itself

@@ -15,6 +15,7 @@ HOW = {
     "killed": "The run was killed",
     "dataloader": "The run died in a data-loader worker",
     "traceback": "The run died with an error",
+    "complaint": "The log ends with an error message",
 }
 
 
@@ -46,10 +47,10 @@ The last thing in the log is a traceback, an out-of-memory error, an abort of NC
 without its end mark, because its process was killed.
 
 ## How it is measured
-By the messages of Python, CUDA, NCCL, Slurm and the shell at the end of a log, and by the line that a recording ends
-with. A traceback after which the training went on, or after which it announced its end, was handled and does not count.
-A recording without an end mark whose process still holds its file is still being written. Ctrl-C is somebody's choice
-and does not count.
+By the messages of Python, CUDA, NCCL, Slurm and the shell at the end of a log, by any other line there that speaks of
+an error, and by the line that a recording ends with. A traceback after which the training went on, or after which it
+announced its end, was handled and does not count. A recording without an end mark whose process still holds its file is
+still being written. Ctrl-C is somebody's choice and does not count.
 
 ## Healthy range
 A run that ended by itself.

@@ -15,6 +15,7 @@ from traindx.symptoms.recipes import falling
 
 ID = "truncated"
 MESSAGE = 160  # characters
+ENDED = {"killed": "The training was stopped", "complaint": "The log ends with an error message"}
 DONE = 0.95  # of the plan counts as finished
 
 
@@ -23,7 +24,7 @@ def detect(signals: Signals) -> Observation:
     crash = run.cut_off
     if crash is not None:
         step = None if crash.step is None else (crash.step, crash.step)
-        how = "The training was stopped" if crash.kind == "killed" else "The log ends in a crash"
+        how = ENDED.get(crash.kind, "The log ends in a crash")
         return Observation(ID, "present", f"{how}: {in_short(crash.text)}", step)
     ended = next((event for event in run.events if event.kind in ("finished", "early-stop")), None)
     if ended is not None:

@@ -68,7 +68,7 @@ class Labels(Observer):
         numbers = call.target.is_floating_point()
         if call.name in TWO_CLASSES:
             self._measure_values(call.name, call.target, call.where)
-        elif call.name == "cross_entropy" and numbers:
+        if call.name in ("cross_entropy", "binary_cross_entropy") and numbers:
             self._measure_sums(call)
         elif call.name in ("cross_entropy", "nll_loss"):
             self._measure_sequences(call, look)
@@ -107,7 +107,7 @@ class Labels(Observer):
         self.hub.measure(self._values[criterion, where])
 
     def _measure_sums(self, call: Criterion) -> None:
-        """Of soft labels, which should be a distribution over the classes."""
+        """Of labels that are given as one number a class: a distribution over the classes, or several of them."""
         if call.target.dim() < 2 or call.target.shape != call.input.shape:
             return
         sums = near(call.target).float().sum(1).flatten().sort().values

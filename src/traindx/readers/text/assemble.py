@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from traindx.meaning import Meaning, Split
 from traindx.readers.build import RunBuilder
+from traindx.readers.text.events import complaint_in
 from traindx.readers.text.keys import OBJECTIVES
 from traindx.readers.text.plans import Column
 from traindx.readers.text.resolve import Rows, prepare, resolve, rows_of
 from traindx.readers.text.scan import Scanner
 from traindx.readers.text.verdict import distinct, measurements
 from traindx.readers.timeline import ordered
-from traindx.run import Floats, Series
+from traindx.run import CRASHES, ENDS, Event, Floats, Series
 from traindx.versions import as_settings
 
 _WINDOW = 8192  # rows handed to the builder at once
@@ -309,3 +310,10 @@ def _events(scanner: Scanner, accepted: list[Rows], places: NDArray[np.int64], b
         at = int(np.searchsorted(seq[order], place, side="right")) - 1
         step = float(steps[order][at]) if at >= 0 and np.isfinite(steps[order][at]) else None
         builder.happened(replace(event, step=step), int(np.searchsorted(places, place, side="right")) - 1)
+    last = int(seq.max()) if len(seq) else -1
+    if any(place > last and event.kind in (*CRASHES, *ENDS) for place, event in scanner.events.found):
+        return
+    complaint = complaint_in(line for place, line in scanner.tail if place > last)
+    if complaint is not None and last >= 0:
+        step = float(steps[order][-1])
+        builder.happened(Event("complaint", complaint[:300], step if np.isfinite(step) else None), len(places) - 1)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from traindx.readers.text.lines import read_prefix
-from traindx.run import Event
+from traindx.run import Event, EventKind
 
-EventKind = Literal["traceback", "oom", "killed", "restart", "finished", "early-stop", "warning", "dataloader"]
 _MAX_EVENTS = 60
 _MAX_TIMES = 8  # the same event
 _FAR = 2 * 50  # places, of which a line has two, since it was last said
@@ -111,6 +111,23 @@ _TRIGGER = re.compile(
     r"termination|all available RAM|exceeded|disconnected|oomd|"
     rf"libc\+\+abi|access fault|LoadError|\*\*\* \[|{_DEATH}|{_FATAL}|code=|(?-i:Error|Exception)(?::|\s*$)|"
     r"training|train_runtime|Trainer|exiting|completed|optimization|Warning|loss is|finite|nan (?:loss|grad)",
+    re.IGNORECASE,
+)
+# the words of an error that no rule knows; they count only where a log ends with them
+_COMPLAINT = re.compile(
+    r"\b(?:errors?|failed|failure|failing|fatal|abort(?:ed|ing)?|exception|crash(?:ed)?|lost|disconnect(?:ed)?|"
+    r"unable to|could not|cannot|quota exceeded|too small|not (?:running|found)|no space|err|giving up|"
+    r"unexpected(?:ly)?|exite?[ds]? with|unreachable|refused|denied|timed out|preempt\w+|evict\w+|corrupt\w*|reboot\w*|"
+    r"has fallen|SIG[A-Z]{3,6})\b(?!\W{1,3}(?:\d|no\b|none\b|false\b))|"
+    r"^\[\d+\]\s*[-+]?\s+Stopped\b|"
+    r"(?-i:[a-z](?:Error|Exception|Failure)(?![a-z])|[A-Z]_(?:ERROR|FAILED|FAILURE)_[A-Z])",
+    re.IGNORECASE,
+)
+_NO_COMPLAINT = re.compile(
+    r"\b(?:no|0|without|ignor\w+|retry\w*|retries|retried|trying|will|warning|early|handl\w+|enabled|disabled|"
+    r"upload\w*|synced|succe\w+|best|rate|atexit|OUT_OF_RANGE|CANCELLED|completed?|finish\w*|normally|timer|criteria|"
+    r"skipp\w+)\b|wandb|"
+    r"\b(?:test|val|valid|validation|train|training|mean|absolute|squared|reconstruction)[ _]errors?\b",
     re.IGNORECASE,
 )
 _STATUS_ZERO = re.compile(r"\b(?:code|status)\W{0,3}0\b(?!x)", re.IGNORECASE)
@@ -221,6 +238,14 @@ class EventLog:
         self._known[key] = (times + again, place)
         if again and len(self.found) < _MAX_EVENTS:
             self.found.append((place, Event(kind, text[:_MAX_TEXT])))
+
+
+def complaint_in(lines: Iterable[str]) -> str | None:
+    """The first of these lines that speaks of an error and not of going on."""
+    said = [line[read_prefix(line).end :].strip() for line in lines]
+    if any(map(_ASIDE.search, said)):
+        return None
+    return next((text for text in said if _COMPLAINT.search(text) and not _NO_COMPLAINT.search(text)), None)
 
 
 def _kind_of(message: str) -> EventKind:

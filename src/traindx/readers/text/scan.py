@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from traindx.run import Floats
 
 _MAX_TEMPLATES = 50_000  # a log has a few hundred; prose and dumps have as many as lines
 _MAX_SHAPES = 5_000
+_TAIL_LINES = 12  # at the end of a log, where it may tell how it ended
 _MAX_LINE = 20_000  # characters; nothing longer is a log line
 # a line without any of these words measures nothing; asking first spares the analysis of prose and dumps
 _INTEREST = re.compile(
@@ -81,6 +83,7 @@ class Scanner:
         self.planned: dict[str, float] = {}
         self.repeats: set[int] = set()  # places of lines that print an earlier row again
         self.lines = 0
+        self.tail: list[tuple[int, str]] = []  # the last lines, each with its place
         self._pattern = pattern
         self._dialects = [make() for make in dialect_classes()] if dialects is None else dialects
         self._entries: dict[str, _Entry] = {}
@@ -116,11 +119,20 @@ class Scanner:
             position += count
         self._gather(to_floats(words))
         self._base += len(words)
+        self._keep_tail(text)
         if len(self._entries) > _MAX_TEMPLATES:
             self._entries.clear()
             if len(self._general) > _MAX_TEMPLATES:
                 self._general.clear()
                 self._takes.clear()
+
+    def _keep_tail(self, text: str) -> None:
+        """The last lines so far with their places, which like those of rows are twice the numbers before them."""
+        lines = [line[:_MAX_LINE] for line in text.rsplit("\n", _TAIL_LINES)[-_TAIL_LINES:]]
+        places = accumulate((2 * len(self._pattern.findall(line)) for line in reversed(lines)), initial=0)
+        next(places)
+        ends = [2 * self._base - numbers for numbers in places]
+        self.tail = [*self.tail, *zip(reversed(ends), lines, strict=True)][-_TAIL_LINES:]
 
     @property
     def place(self) -> int:
