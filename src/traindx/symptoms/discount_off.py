@@ -26,12 +26,12 @@ LONG = Threshold(20, "steps of an episode", "a discount of 0.8 counts about five
 
 
 def judge(measured: Measured) -> Observation | None:
-    length = max((one.length for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0)
+    stepped = max((one.length for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0)
     found: Observation | None = None
     for one in measured.latest(BootstrapTargets):
         if not MIN_LOOKS.reached(one.looks):
             continue
-        wrong = _wrong(one, length)
+        wrong = _wrong(one, stepped or one.episode)
         if wrong is not None:
             return seen(ID, True, wrong[0], at=one, clarity=wrong[1])
         sentence = "" if one.given is None else f", as set ({num(one.given)})"
@@ -41,6 +41,12 @@ def judge(measured: Measured) -> Observation | None:
 
 def _wrong(one: BootstrapTargets, length: float) -> tuple[str, float] | None:
     """What is wrong with a discount, and how clearly."""
+    if one.form == "return-from-start":
+        return (
+            f"{one.names[0]} sums the rewards from the first step on: each step is given what came before it, "
+            f"discounted by {num(one.discount)}, and not what follows.",
+            1.0,
+        )
     if ABOVE_ONE.reached(one.discount):
         return f"The discount is {num(one.discount)}: above 1, values grow without bound.", 1.0
     if one.given is not None and 0 < one.given <= 1 and _is_another(one.discount, one.given):
