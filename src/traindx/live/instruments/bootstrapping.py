@@ -19,10 +19,11 @@ from traindx.live.rl.relations import Relation, of_advantages, of_next_value, of
 from traindx.live.rl.schedule import Schedule
 from traindx.live.rl.tracking import Track
 from traindx.live.rl.transitions import Transitions
-from traindx.live.rl.unnamed import name_returns, name_transition
+from traindx.live.rl.unnamed import Batches, name_returns, name_transition
 from traindx.measurements import BootstrapTargets, Exploration, PolicyObjective, ValueScale
 
 LOSSES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+STEPPED = frozenset(("done", "next_value"))  # roles of loops that step in an environment
 GONE = 0.02  # share of random actions that explores next to nothing
 SMALLEST = 1e-3  # a smaller one keeps a division from zero
 MOST_TRIED = 24  # tensors that are tried as the next value
@@ -45,6 +46,7 @@ class Bootstrapping(Observer):
         self._episode = Track()  # steps of those whose rewards stand in a list
         self._asked: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()  # networks called without a gradient
         self._given: set[int] = set()  # rows of what they gave since the last update
+        self._batches = Batches()
         self._unnamed = False  # a target was known by its numbers alone
         self._looking = False  # this update is looked at
 
@@ -95,7 +97,7 @@ class Bootstrapping(Observer):
         """Whether the numbers show a target or returns where names do not."""
         # what a network gave without a gradient: else any sum of two columns would do
         if self._target is not None and (self._unnamed or self._target[1].numel() in self._given):
-            transition = name_transition(self._target[1], found)
+            transition = name_transition(self._target[1], found, self._batches)
             if transition is not None:
                 relation, names = transition
                 self._unnamed = True
@@ -194,7 +196,7 @@ class Bootstrapping(Observer):
 
     def _take_exploration(self, found: Variables) -> None:
         named = found.settings.get("epsilon")
-        if named is None or not (named[1] == 0 or SMALLEST <= named[1] <= 1) or found.first("done") is None:
+        if named is None or not (named[1] == 0 or SMALLEST <= named[1] <= 1) or not found.tensors.keys() & STEPPED:
             return
         name, value = named
         self._epsilon.add(value)
@@ -212,6 +214,10 @@ class Bootstrapping(Observer):
 
     def on_models_freed(self) -> None:
         self._copies.clear()
+
+    def on_end(self) -> None:
+        if self.hub.step:
+            self._copies.finish()
 
 
 def _next_value(

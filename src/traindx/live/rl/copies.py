@@ -53,6 +53,13 @@ class Copies:
             if unnamed or TARGET & set(words_of(name)):
                 self._look_at(name, target, found, held)
 
+    def finish(self) -> None:
+        """The last look, which tells how many updates went by."""
+        for name, pair in self._pairs.items():
+            target, online = pair.target(), pair.online()
+            if target is not None and online is not None:
+                self._compare(name, pair, target, online)
+
     def _look_at(self, name: str, target: torch.nn.Module, found: Variables, held: set[int]) -> None:
         pair = self._pairs.get(name)
         if pair is None or pair.target() is not target or pair.online() is None:
@@ -63,6 +70,9 @@ class Copies:
         online = pair.online()
         if online is None or not any(id(p) in held for p in online.parameters()):
             return
+        self._compare(name, pair, target, online)
+
+    def _compare(self, name: str, pair: _Pair, target: torch.nn.Module, online: torch.nn.Module) -> None:
         now, copied = _sample(online), _sample(target)
         pair.looks += 1
         pair.moved += not torch.equal(copied, pair.before)

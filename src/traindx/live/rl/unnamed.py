@@ -4,6 +4,7 @@ Log-probabilities and ratios are known by their operations."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -17,6 +18,10 @@ from traindx.live.rl.relations import DIFFERS, FITS, MIN_ROWS, Relation, affine_
 MOST_COLUMNS = 14  # variables that are tried
 MOST_LISTS = 10
 MOST_PAIRED = 6
+KEPT_BATCHES = 8
+KEPT_ROWS = 32  # of each
+GOAL = ""  # no variable has this name
+DISTINCT = 3  # next values: two lie on a line with any others
 LEAST_GROUP = 3  # of two, one is always the other less the mean and in other units
 CENTRED = 1e-3  # of the spread: what a mean that was subtracted leaves
 SMALLEST_DISCOUNT = 0.01  # a smaller one is a rounding of nothing
@@ -41,14 +46,46 @@ def _has_graded(found: Variables, role: str) -> bool:
     return any(one.grad_fn is not None for _, one in found.all(role)) or role in found.parts
 
 
-def name_transition(target: torch.Tensor, found: Variables) -> tuple[Relation, tuple[str, ...]] | None:
+class Batches:
+    """A few rows of earlier targets and of what stood beside them: one batch may hold a single transition."""
+
+    def __init__(self) -> None:
+        self._kept: deque[dict[str, torch.Tensor]] = deque(maxlen=KEPT_BATCHES)
+
+    def with_earlier(self, goal: torch.Tensor, columns: list[Column]) -> tuple[torch.Tensor, list[Column]]:
+        """The same variables over these rows and those before."""
+        self._kept.append({name: one[:KEPT_ROWS] for name, one in [(GOAL, goal), *columns]})
+        shared = set.intersection(*(set(one) for one in self._kept))
+        whole = {name: torch.cat([one[name] for one in self._kept]) for name in shared}
+        return whole[GOAL], [(name, whole[name]) for name, _ in columns if name in shared]
+
+
+def name_transition(
+    target: torch.Tensor, found: Variables, batches: Batches
+) -> tuple[Relation, tuple[str, ...]] | None:
     """target = reward + discount x next value, and the names of these; the roles are given to the variables."""
     goal = here(target).reshape(-1).double()
     columns = [pair for pair in _columns(found, len(goal)) if not _same(pair[1], goal)]
+    if len(goal) < MIN_ROWS:
+        return None
+    several = batches.with_earlier(goal, columns)
+    seen = _transition(goal, columns) or _transition(*several)
+    if seen is None:
+        return None
+    relation, roles = seen
+    rows = dict([*columns, *_lesser(columns)])
+    for role, name in roles.items():
+        if name in rows:
+            found.tensors.setdefault(role, []).append((name, rows[name]))
+    return relation, tuple(roles.values())
+
+
+def _transition(goal: torch.Tensor, columns: list[Column]) -> tuple[Relation, dict[str, str]] | None:
+    """The relation, and which name has which role."""
     flags = [pair for pair in columns if _is_flag(pair[1])]
     numbers = [pair for pair in columns if not _is_flag(pair[1]) and float(pair[1].std()) > 0]
     numbers += _lesser(numbers)
-    if len(goal) < MIN_ROWS or not numbers or float(goal.std()) == 0:
+    if not numbers or float(goal.std()) == 0:
         return None
     for done in [*flags, None]:
         fit = _fit(goal, [pair for pair in columns if pair is not done], numbers, done)
@@ -57,10 +94,8 @@ def name_transition(target: torch.Tensor, found: Variables) -> tuple[Relation, t
         discount, reward, following = fit
         ended = done or next((flag for flag in flags if _apart(reward[1], flag[1])), None)
         relation = _relation(goal, discount, reward, following, ended)
-        for role, pair in (("reward", reward), ("done", ended), ("next_value", following)):
-            if pair is not None:
-                found.tensors.setdefault(role, []).append(pair)
-        return relation, tuple(pair[0] for pair in (reward, ended, following) if pair is not None)
+        pairs = (("reward", reward), ("done", ended), ("next_value", following))
+        return relation, {role: pair[0] for role, pair in pairs if pair is not None}
     return None
 
 
@@ -173,7 +208,7 @@ def _fit(
         if scale == 0 or (done is not None and float(rest[~on].abs().max()) > FITS * scale):
             continue
         for value in values:
-            if value is reward or not float(value[1][on].std()):
+            if value is reward or len(value[1][on].unique()) < DISTINCT:
                 continue
             discount = float(value[1][on] @ rest[on]) / max(float(value[1][on] @ value[1][on]), 1e-300)
             if not SMALLEST_DISCOUNT < discount < 1.5 or (done is None and abs(discount - 1) < WHOLE):
