@@ -1252,7 +1252,7 @@ class BootstrapTargets(Measurement, frozen=True, kw_only=True):
     through: int  # of those: the next value, of another episode, is counted
     discount: float  # as measured
     given: float | None  # the discount that a setting names; None where none does
-    form: str  # 'next-value', 'return' or 'advantage'
+    form: str  # 'next-value', 'return', 'advantage' or 'return-from-start' (summed from the first step on)
     names: tuple[str, ...] = ()  # the variables
     episode: float = 0.0  # mean length of an episode; 0 where not known
 
@@ -1270,6 +1270,14 @@ class TargetNetwork(Measurement, frozen=True, kw_only=True):
     distance: float  # between them by the size of the weights, at the last look
     drift: float  # how far the online network has come since the first look, by the size of its weights
     used: bool = True  # it was called for a target
+
+
+class SquashedActions(Measurement, frozen=True, kw_only=True):
+    """Losses whose graph draws an action from a normal distribution, takes the density of the draw and sends the draw
+    through tanh."""
+
+    looks: int
+    uncorrected: int  # of those: nothing corrects the density for tanh
 
 
 class ReplayVariety(Measurement, frozen=True, kw_only=True):

@@ -288,7 +288,8 @@ def test_rewards_in_rows_tell_the_groups(tmp_path: Path) -> None:
 
 def test_a_policy_without_a_reward_is_not_called_healthy(tmp_path: Path) -> None:
     script = ROWS.replace("r = (x", "scored = (x").replace("g = r.view", "rows = scored.view").replace("g.", "rows.")
-    facts_of(script.replace("(g -", "(rows -"), tmp_path)
+    script = script.replace("(g -", "(rows -").replace("    now =", "    del rows, scored\n    now =")
+    facts_of(script, tmp_path)
     seen = {one.id: one for one in diagnose(tmp_path / "run.traindx").symptoms}["too-short"]
     assert seen.state == "present"
     assert "No reward was seen" in seen.evidence

@@ -1,4 +1,4 @@
-"""Cause: actions outside the range of the environment."""
+"""Cause: actions outside the range of the environment, or squashed into it wrongly."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Returns of single runs differ by chance: five seeds of each variant settle wheth
 
 ## How to fix it
 1. `scale-actions`: tanh and the bounds of the space, or a wrapper that rescales; correct the log-probability for
-   tanh.
+   tanh (`TransformedDistribution` with `TanhTransform(cache_size=1)` does both).
 
 ## What NOT to do
 - Do not clip actions and keep the log-probability of the unclipped one without a thought: it is fine for a few, not
@@ -39,11 +39,12 @@ Returns of single runs differ by chance: five seeds of each variant settle wheth
 
 CAUSE = Cause(
     id="action-scale-wrong",
-    title="actions outside the range of the environment",
+    title="actions outside the range of the environment, or squashed without correction",
     group="classic",
     prior="occasional",
     predicts={
-        "actions-out-of-range": "always",
+        "actions-out-of-range": "often",
+        "squash-uncorrected": "often",
         "reward-flat": "often",
         "reward-falls": "sometimes",
         "value-loss-grows": "sometimes",
@@ -74,7 +75,17 @@ CAUSE = Cause(
             absent=("discount-off", "terminals-bootstrapped"),
         ),
         Case("fires", "nothing but the recording shows it", present=("actions-out-of-range",)),
-        Case("healthy", "nothing of the kind", absent=(*CALM_CURVES, *CALM_POLICY, "actions-out-of-range")),
+        Case(
+            "fires",
+            "squashed actions within the range, with the density of the draw",
+            present=("squash-uncorrected",),
+            absent=("actions-out-of-range", "reward-flat"),
+        ),
+        Case(
+            "healthy",
+            "nothing of the kind",
+            absent=(*CALM_CURVES, *CALM_POLICY, "actions-out-of-range", "squash-uncorrected"),
+        ),
         Case(
             "look-alike",
             "epsilon is 0 from the start",

@@ -25,7 +25,8 @@ POLICY = (
     "reward-flat", "reward-falls", "reward-spread-zero", "proxy-and-score-part", "entropy-low", "kl-high",
     "ratio-pinned", "clip-fraction-extreme", "length-at-limit", "length-drifts", "value-loss-grows",
     "sampler-disagrees", "sampler-drifts", "reward-reversed", "advantages-off-rewards", "advantages-unscaled",
-    "kl-pushed-up", "entropy-pushed-down", "exploration-missing", "actions-out-of-range", "terminals-bootstrapped",
+    "kl-pushed-up", "entropy-pushed-down", "exploration-missing", "actions-out-of-range", "squash-uncorrected",
+    "terminals-bootstrapped",
     "discount-off", "target-network-still", "replay-repeats", "values-beyond-returns",
 )  # fmt: skip
 PREFERENCE = ("margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy")

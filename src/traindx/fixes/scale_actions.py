@@ -14,7 +14,7 @@ action = low + 0.5 * (torch.tanh(raw) + 1.0) * (high - low)
 """,
     safety="caution",
     why_safe="The policy means other actions by the same outputs: start again from the beginning.",
-    clears=("actions-out-of-range",),
+    clears=("actions-out-of-range", "squash-uncorrected"),
     doc="""\
 Either squash with tanh and scale by the bounds of `action_space`, or leave the policy at -1 to 1 and wrap the
 environment in `gymnasium.wrappers.RescaleAction`. Do it once. A squashed policy needs the correction in its

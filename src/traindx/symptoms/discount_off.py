@@ -26,12 +26,12 @@ LONG = Threshold(20, "steps of an episode", "a discount of 0.8 counts about five
 
 
 def judge(measured: Measured) -> Observation | None:
-    length = max((one.length for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0)
+    stepped = max((one.length for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0)
     found: Observation | None = None
     for one in measured.latest(BootstrapTargets):
         if not MIN_LOOKS.reached(one.looks):
             continue
-        wrong = _wrong(one, length)
+        wrong = _wrong(one, stepped or one.episode)
         if wrong is not None:
             return seen(ID, True, wrong[0], at=one, clarity=wrong[1])
         sentence = "" if one.given is None else f", as set ({num(one.given)})"
@@ -41,6 +41,12 @@ def judge(measured: Measured) -> Observation | None:
 
 def _wrong(one: BootstrapTargets, length: float) -> tuple[str, float] | None:
     """What is wrong with a discount, and how clearly."""
+    if one.form == "return-from-start":
+        return (
+            f"{one.names[0]} sums the rewards from the first step on: each step is given what came before it, "
+            f"discounted by {num(one.discount)}, and not what follows.",
+            1.0,
+        )
     if ABOVE_ONE.reached(one.discount):
         return f"The discount is {num(one.discount)}: above 1, values grow without bound.", 1.0
     if one.given is not None and 0 < one.given <= 1 and _is_another(one.discount, one.given):
@@ -72,13 +78,15 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 The factor between a target and the value of the next state (or between a return and the next one) is above 1, is not
-the one that the script sets, or is so small that only a few steps of long episodes count.
+the one that the script sets, or is so small that only a few steps of long episodes count. Or the rewards are summed
+from the first step on, so that each step is credited with what came before it.
 
 ## How it is measured
-Targets or returns, rewards and next values are found among the variables of the loop; the factor is fitted to their
+Targets or returns, rewards and next values are found among the variables of the loop, by names or because their
+numbers fulfil the recursion (returns also when they were normalised); the factor is fitted to their
 numbers and must explain all of them. Powers of the discount up to the tenth are those of n-step targets. It is
 compared with the number that a variable named gamma or discount holds, and with the length of the episodes of the
-environment.
+environment, or of the lists of rewards.
 
 ## Healthy range
 0.9 to 1, equal to the setting.
@@ -98,6 +106,11 @@ another task.
             EpisodeEnds(steps=4000, episodes=40, terminated=40, truncated=0, length=100, returns=100,
                         first_returns=20, best_returns=100, reward_low=1, reward_high=1, observation=3,
                         observations=4000, looked=4000),)),
+        Case("short-sighted in lists", "present", measured=(
+            BootstrapTargets(looks=4, ends=0, through=0, discount=0.3, given=None, form="return", episode=60),)),
+        Case("summed the wrong way round", "present", measured=(
+            BootstrapTargets(looks=4, ends=0, through=0, discount=0.99, given=None, form="return-from-start",
+                             names=("togo", "pay"), episode=60),)),
         Case("three steps at once", "absent", measured=(
             BootstrapTargets(looks=4, ends=9, through=0, discount=0.970299, given=0.99, form="next-value"),)),
         Case("as set", "absent", measured=(

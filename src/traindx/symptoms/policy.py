@@ -29,6 +29,11 @@ TREND_ROWS = Threshold(
 STILL = Threshold(1.5, "standard deviations (Mann-Kendall)", "seven of eight runs without a trend stay below",
                   strong=0.5, side="below")  # fmt: skip
 MOVED = Threshold(2.0, "times the uncertainty of a level", "19 of 20 runs without a change stay below", side="below")
+RISING = Threshold(
+    1.65,
+    "standard deviations (Mann-Kendall)",
+    "one in 20 runs without a trend goes as far; it only lets a run be judged",
+)
 OWN_WORDS = frozenset("intrinsic extrinsic int ext shaped bonus curiosity raw normalized clipped".split())
 STATISTICS = frozenset("mean avg average std min max median total sum length".split())
 NOT_RL = "No reward is logged: this is no reinforcement learning, as far as the log shows."
@@ -112,6 +117,11 @@ def moved(curve: Curve) -> bool:
 def rose(curve: Curve) -> bool:
     """Whether a reward clearly went up from its first quarter to its last."""
     return tells(curve) and TREND.reached(-trend(curve)) and LEVELS.reached(-change(curve))
+
+
+def rises(curve: Curve) -> bool:
+    """Whether few rewards already go up more than chance would have it."""
+    return RISING.reached(-trend(curve))
 
 
 def rivals(signals: Signals) -> str:

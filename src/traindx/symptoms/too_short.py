@@ -7,10 +7,12 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import PROBES
 from traindx.signals import Signals
-from traindx.signals.curve import counted
+from traindx.signals.curve import Curve, counted
+from traindx.signals.inside import learned
 from traindx.signals.rates import still_warming_up
 from traindx.signals.scatter import lost_in_noise
 from traindx.symptoms.base import Case, Symptom, percent
+from traindx.symptoms.policy import TREND_ROWS, at_its_top, rises, tells
 from traindx.symptoms.recipes import falling
 from traindx.symptoms.truncated import progress_made
 
@@ -40,7 +42,7 @@ def detect(signals: Signals) -> Observation:
             f"Adversarial losses swing by design; {points} values are too few to judge them.",
             where=curve.name,
         )
-    begun = _hardly_begun(signals, points)
+    begun = _hardly_begun(signals, points) or _no_progress_shown(signals, curve)
     if begun:
         return Observation(ID, "present", begun)
     single = curve.series.axis == "step" and np.median(np.diff(curve.series.steps)) <= 1.0
@@ -73,6 +75,18 @@ def _hardly_begun(signals: Signals, points: int) -> str:
     if reached is not None and reached[0] < OF_PLAN:
         return f"The log covers {percent(reached[0])} of the planned {counted(reached[1])} {reached[2]}s."
     return still_warming_up(signals) if points < TICKS else ""
+
+
+def _no_progress_shown(signals: Signals, curve: Curve) -> str:
+    """Why a reward cannot tell whether a policy that a recording saw gets better, or ''."""
+    if signals.ordinary or signals.paired or signals.kind != "rl" or tells(curve):
+        return ""
+    if learned(curve) or rises(curve) or at_its_top(signals):
+        return ""
+    return (
+        f"{curve.name} has {len(curve)} values and no clear rise, and the loss of a policy does not show whether it "
+        f"gets better: {TREND_ROWS.value:.0f} values can."
+    )
 
 
 def _without_values(signals: Signals) -> Observation:
@@ -121,8 +135,8 @@ There is a log, but not enough of it to judge a training by.
 ## How it is measured
 Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to
 100 single optimiser steps without any evaluation and without a word that the training was finished. A policy of which
-no reward was seen is not judged either. The verdict is then inconclusive, unless something happened that needs no trend
-to be seen (NaN, a crash).
+no reward was seen is not judged either, nor one whose reward has fewer than 40 values and does not clearly rise. The
+verdict is then inconclusive, unless something happened that needs no trend to be seen (NaN, a crash).
 
 ## Healthy range
 A few epochs, or a few hundred steps with one evaluation.

@@ -4,6 +4,9 @@ are."""
 
 from __future__ import annotations
 
+import weakref
+from typing import Any
+
 import torch
 
 from traindx.live.events.hub import Hub
@@ -16,9 +19,11 @@ from traindx.live.rl.relations import Relation, of_advantages, of_next_value, of
 from traindx.live.rl.schedule import Schedule
 from traindx.live.rl.tracking import Track
 from traindx.live.rl.transitions import Transitions
-from traindx.measurements import BootstrapTargets, Exploration, ValueScale
+from traindx.live.rl.unnamed import Batches, name_returns, name_transition
+from traindx.measurements import BootstrapTargets, Exploration, PolicyObjective, ValueScale
 
 LOSSES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
+STEPPED = frozenset(("done", "next_value"))  # roles of loops that step in an environment
 GONE = 0.02  # share of random actions that explores next to nothing
 SMALLEST = 1e-3  # a smaller one keeps a division from zero
 MOST_TRIED = 24  # tensors that are tried as the next value
@@ -38,6 +43,11 @@ class Bootstrapping(Observer):
         self._discount: float | None = None
         self._epsilon, self._gone_at = Track(), -1
         self._schedule = Schedule(hub)
+        self._episode = Track()  # steps of those whose rewards stand in a list
+        self._asked: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()  # networks called without a gradient
+        self._given: set[int] = set()  # rows of what they gave since the last update
+        self._batches = Batches()
+        self._unnamed = False  # a target was known by its numbers alone
         self._looking = False  # this update is looked at
 
     def on_criterion(self, call: Criterion) -> None:
@@ -53,30 +63,60 @@ class Bootstrapping(Observer):
         found = running()
         if self._noted is not None:
             found.merge(self._noted)
-        if not found.tensors.keys() & {"reward", "return"}:
+        where = user_line()
+        known = self._take_targets(found, where) or self._take_unnamed(found, where)
+        if not known and not found.tensors.keys() & {"reward", "return"}:
             self._schedule.idle += 1
             return
         self._schedule.looked()
         self._looking = True
         rewards = [here(one) for _, one in found.all("reward")]
         self._reward = max([self._reward, *(float(one.abs().max()) for one in rewards)])
-        where = user_line()
-        self._take_targets(found, where)
-        self._take_recursions(found, where)
+        if not known:
+            self._take_recursions(found, where)
         self._take_values(found)
         self._take_exploration(found)
-        self._transitions.look(found)
+        self._transitions.look(found, loss)
+
+    def on_forward(self, model: torch.nn.Module, args: Any, kwargs: Any, output: Any) -> None:
+        if not self.hub.grad and not self._schedule.resigned:
+            self._asked.add(model)
+            if isinstance(output, torch.Tensor) and output.dim():
+                self._given.add(len(output))
 
     def on_step(self, optimizer: torch.optim.Optimizer) -> None:
         if self._looking:
-            self._copies.look(running(), optimizer)
+            self._copies.look(running(), optimizer, self._asked if self._unnamed else ())
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._target = self._noted = None
+        self._given.clear()
         self._looking = False
 
-    def _take_targets(self, found: Variables, where: str) -> None:
-        """target = reward + discount x next value, with any tensor of the script as the next value that fits."""
+    def _take_unnamed(self, found: Variables, where: str) -> bool:
+        """Whether the numbers show a target or returns where names do not."""
+        # what a network gave without a gradient: else any sum of two columns would do
+        if self._target is not None and (self._unnamed or self._target[1].numel() in self._given):
+            transition = name_transition(self._target[1], found, self._batches)
+            if transition is not None:
+                relation, names = transition
+                self._unnamed = True
+                self._note("next-value", relation, found, names, self._target[2])
+                looks = self._relations["next-value"][0]
+                self.hub.measure(
+                    PolicyObjective(family="td", losses=looks, names=names, found=found.where, where=where)
+                )
+                return True
+        returns = name_returns(found) if found.first("reward") is None else None
+        if returns is not None:
+            discount, forward, steps, names = returns
+            form = "return-from-start" if forward else "return"
+            self._episode.add(float(steps))
+            self._note(form, Relation(discount, 0, 0), found, names, where)
+        return returns is not None
+
+    def _take_targets(self, found: Variables, where: str) -> bool:
+        """Whether target = reward + discount x next value, with any tensor of the script as the next value."""
         targets = [(one, line) for _, one, line in [self._target]] if self._target is not None else []
         targets += [(one, where) for _, one in found.all("target") if not one.requires_grad]
         for target, line in targets[:MOST_TRIED]:
@@ -86,7 +126,8 @@ class Bootstrapping(Observer):
                         name, relation = _next_value(found, here(target), here(reward), here(done))
                         if relation is not None:
                             self._note("next-value", relation, found, (reward_name, done_name, name), line)
-                            return
+                            return True
+        return False
 
     def _take_recursions(self, found: Variables, where: str) -> None:
         dones = [pair for pair in found.all("done") if pair[1].dim()]
@@ -127,7 +168,8 @@ class Bootstrapping(Observer):
         self.hub.measure(
             BootstrapTargets(
                 looks=sums[0], ends=sums[1], through=sums[2], discount=relation.discount,
-                given=found.setting("gamma"), form=form, names=tuple(name for name in names if name), where=where,
+                given=found.setting("gamma"), episode=self._episode.mean,
+                form=form, names=tuple(name for name in names if name), where=where,
             )
         )  # fmt: skip
 
@@ -154,7 +196,7 @@ class Bootstrapping(Observer):
 
     def _take_exploration(self, found: Variables) -> None:
         named = found.settings.get("epsilon")
-        if named is None or not (named[1] == 0 or SMALLEST <= named[1] <= 1) or found.first("done") is None:
+        if named is None or not (named[1] == 0 or SMALLEST <= named[1] <= 1) or not found.tensors.keys() & STEPPED:
             return
         name, value = named
         self._epsilon.add(value)
@@ -172,6 +214,10 @@ class Bootstrapping(Observer):
 
     def on_models_freed(self) -> None:
         self._copies.clear()
+
+    def on_end(self) -> None:
+        if self.hub.step:
+            self._copies.finish()
 
 
 def _next_value(

@@ -2,7 +2,8 @@
 distances from a reference, pairs of answers, and which way the loss pulls on them.
 
 They are found by the names of variables in the functions that are running (or have just computed the loss) and count
-only where they fit in shape and the loss depends on them. Pairs of answers are found by the graph as well."""
+only where they fit in shape and the loss depends on them. Pairs of answers, log-probabilities and ratios are found by
+the graph as well."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import torch
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer
 from traindx.live.events.places import user_line
+from traindx.live.rl.by_graph import squashed_without_correction
 from traindx.live.rl.collecting import Collecting
 from traindx.live.rl.earned import Earned
 from traindx.live.rl.frames import Variables, running
@@ -20,9 +22,11 @@ from traindx.live.rl.pulls import Pulls
 from traindx.live.rl.ratios import Ratios
 from traindx.live.rl.rollouts import Rollouts
 from traindx.live.rl.schedule import Schedule
-from traindx.measurements import PolicyObjective
+from traindx.live.rl.unnamed import name_by_graph, name_returns
+from traindx.measurements import PolicyObjective, SquashedActions
 
 MOST_NAMES = 12
+EARNED = frozenset(("reward", "return", "advantage"))
 
 
 class Policy(Observer):
@@ -33,6 +37,7 @@ class Policy(Observer):
         self._parts = (Pulls(hub), Ratios(hub), Earned(hub), Pairs(hub))
         self._families: dict[str, int] = {}
         self._schedule = Schedule(hub)
+        self._squashed = self._uncorrected = 0
 
     def attach(self) -> None:
         self._collecting.watch()
@@ -51,9 +56,13 @@ class Policy(Observer):
         for noted in self._collecting.noted():
             found.merge(noted)
         name_pair(loss, found)
+        name_by_graph(found)
+        if not found.tensors.keys() & EARNED and ("logprob" in found.parts or "logprob" in found.tensors):
+            name_returns(found)
         where = user_line()
         family = ""
         use = self._rollouts.use(found, self.hub.step)
+        self._look_at_squashing(loss, where)
         for part in self._parts:
             family = part.look(loss, found, where, use) or family
         family = family or _by_names(found)
@@ -63,6 +72,14 @@ class Policy(Observer):
                 self._collecting.rest()
             return
         self._note(family, found, where)
+
+    def _look_at_squashing(self, loss: torch.Tensor, where: str) -> None:
+        uncorrected = squashed_without_correction(loss)
+        if uncorrected is None:
+            return
+        self._squashed += 1
+        self._uncorrected += uncorrected
+        self.hub.measure(SquashedActions(looks=self._squashed, uncorrected=self._uncorrected, where=where))
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if self.hub.deep:

@@ -14,6 +14,7 @@ import torch
 from traindx.live.events.places import outer, place, user_frame
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import entries
+from traindx.live.rl.by_graph import is_log_probability
 from traindx.live.rl.roles import TELLING, role_of, scalar_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ MOST_NAMES = 400  # variables of one of them
 MOST_MEMBERS = 64  # of a container
 MOST_NUMBERS = 1 << 18  # of a tensor; a larger one is a model's, or too dear to look at
 MOST_LISTED = 4096  # numbers in a list
+LEAST_LISTED = 4
 PREFERRING = frozenset(("logsigmoid", "LogSigmoid"))  # functions that a margin goes through
 _OPTIMIZED = 0x1  # of a code object: its variables are no dictionary, so that reading them makes one
 _OWN_DICT = sys.version_info < (3, 13)  # that dictionary lives as long as the function and holds what it was given
@@ -46,6 +48,7 @@ class Variables:
     others: list[tuple[str, torch.Tensor]] = field(default_factory=list)  # tensors of other names
     parts: dict[str, list[torch.Tensor]] = field(default_factory=dict)  # lists of single numbers with a graph, by role
     ids: list[torch.Tensor] = field(default_factory=list)  # tables of whole numbers: tokens
+    lists: list[tuple[str, torch.Tensor]] = field(default_factory=list)  # plain numbers in lists of other names
     margin: Margin | None = None  # a pair that the graph shows and no name
 
     def first(self, role: str) -> torch.Tensor | None:
@@ -77,8 +80,10 @@ class Variables:
             self.modules.setdefault(name, module)
         for role, parts in other.parts.items():
             self.parts.setdefault(role, parts)
-        self.others += other.others
+        held = {id(tensor) for _, tensor in self.others}
+        self.others += [pair for pair in other.others if id(pair[1]) not in held]
         self.ids += other.ids
+        self.lists += other.lists
 
 
 _interesting: dict[CodeType, bool] = {}  # whether a function names anything that tells of a policy
@@ -157,6 +162,8 @@ def _take(found: Variables, name: str, value: Any, depth: int = 2) -> None:
         _take_records(found, value)
     elif isinstance(value, torch.Tensor) or role_of(name):
         _take_tensor(found, name, value)
+    elif isinstance(value, list) and len(value) >= LEAST_LISTED:
+        _take_unnamed(found, name, value)
     elif depth and (name in _HOLDERS or name.endswith(("batch", "data", "buffer", "args", "inputs", "minibatch"))):
         _take_members(found, value, depth)
 
@@ -166,6 +173,20 @@ def _take_records(found: Variables, value: list[Any]) -> None:
     for number, name in enumerate(type(value[0])._fields if len(value) <= MOST_LISTED else ()):
         if role_of(name) and all(type(one) is type(value[0]) for one in value):
             _take_tensor(found, name, [one[number] for one in value])
+
+
+def _take_unnamed(found: Variables, name: str, value: list[Any]) -> None:
+    """A list whose name says nothing: plain numbers, or what a policy gave step by step, alone or beside a value."""
+    if isinstance(value[0], int | float):
+        numbers = as_tensor(value) if len(found.lists) < MOST_MEMBERS else None
+        if numbers is not None:
+            found.lists.append((name, numbers))
+        return
+    rows = [one if isinstance(one, tuple) else (one,) for one in value[:MOST_LISTED]]
+    for number in range(min(map(len, rows))):
+        column = [one[number] for one in rows]
+        if "logprob" not in found.parts and _are_graded(column) and is_log_probability(column[0].grad_fn):
+            found.parts["logprob"] = column
 
 
 def _take_tensor(found: Variables, name: str, value: Any) -> None:
@@ -178,7 +199,7 @@ def _take_tensor(found: Variables, name: str, value: Any) -> None:
         return
     if role:
         found.tensors.setdefault(role, []).append((name, tensor))
-    elif tensor.is_floating_point() and len(found.others) < MOST_MEMBERS:
+    elif (tensor.is_floating_point() or tensor.dtype is torch.bool) and len(found.others) < MOST_MEMBERS:
         found.others.append((name, tensor))
     elif tensor.dtype is torch.long and tensor.dim() == 2 and len(found.ids) < MOST_MEMBERS:
         found.ids.append(tensor)

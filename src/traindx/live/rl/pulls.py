@@ -11,11 +11,13 @@ from traindx.live.rl.part import Part, graded, here, plain
 from traindx.live.rl.relations import correlation
 from traindx.live.rl.rollouts import Use
 from traindx.live.rl.slopes import slopes
+from traindx.live.rl.unnamed import name_rewards
 from traindx.measurements import ObjectiveSlopes
 
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
+MIN_WEIGHTED = 4  # actions or texts
 CLEAR = 0.2  # correlation from which a push is called one way or the other
 EARNED = ("advantage", "return", "reward")
 PAIR = (("chosen_logprob", "rejected_logprob", "preference"), ("chosen_reward", "rejected_reward", "reward-model"))
@@ -80,9 +82,10 @@ class Pulls(Part):
             return ""
         push = -here(pull[role][1])
         by_ratio = "ratio" in pull or bool(plain(found, push, "old_logprob"))
+        name_rewards(len(push) if push.dim() else 1, found)
         earned = _earned(push, found)
         if earned is None:
-            return "ratio" if by_ratio else ""
+            return "ratio" if by_ratio else "policy-gradient" if _is_weighted(push) else ""
         name, values, push = earned
         agree = correlation(push, values)
         if agree is not None:
@@ -103,6 +106,12 @@ class Pulls(Part):
             pulled = float(here(slope).sum()) * _direction(here(distance), found)
             self._sums["kl_down"] += pulled > 0
             self._sums["kl_up"] += pulled < 0
+
+
+def _is_weighted(push: torch.Tensor) -> bool:
+    """Whether some of what was done is made likelier and some less likely: no likelihood of data does that."""
+    rows = push.reshape(len(push), -1).sum(1) if push.dim() else push.reshape(1)
+    return len(rows) >= MIN_WEIGHTED and bool((rows > 0).any() and (rows < 0).any())
 
 
 def _earned(push: torch.Tensor, found: Variables) -> tuple[str, torch.Tensor, torch.Tensor] | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 FITS = 1e-3  # of the mean size of what is explained: rounding of sums over an episode stays below this
+EXACT = 1e-4  # of the spread of what is explained: single precision of numbers that were normalised
 DIFFERS = 0.02  # the same: from here on it makes a difference whether the next value is counted
 MIN_ROWS = 8  # steps that go on, from which a discount can be known
 MAX_DISCOUNT = 1.5  # a number beyond this is no discount
@@ -118,6 +119,31 @@ def _in_time(returns: torch.Tensor, reward: torch.Tensor) -> tuple[torch.Tensor,
 def _ends(done: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
     flags = done.detach().reshape(len(done), -1) > 0.5
     return flags if flags.shape == like.shape else torch.zeros_like(like, dtype=torch.bool)
+
+
+def affine_recursion(returns: torch.Tensor, reward: torch.Tensor) -> float | None:
+    """The factor of return(t) = factor x return(t + 1) + weight x reward(t) + constant, as it also holds for returns
+    that were normalised; None where it does not hold, or would without any reward."""
+    given, following, earned = returns[:-1], returns[1:], reward[:-1]
+    spread = float(given.std())
+    varied = float(earned.std()) > 0
+    if not spread or (not varied and not float(earned[0])):
+        return None
+    ones = torch.ones_like(given)
+    columns = [following, ones, earned] if varied else [following, ones]
+    factors, worst = _solve(columns, given)
+    if worst > EXACT * spread or not 0 <= factors[0] <= MAX_DISCOUNT or abs(factors[0] - 1) < EXACT:
+        return None
+    if varied and (_solve(columns[:2], given)[1] <= EXACT * spread or abs(factors[0] + factors[2] - 1) < EXACT):
+        return None  # a schedule, or a moving average
+    return factors[0]
+
+
+def _solve(columns: list[torch.Tensor], goal: torch.Tensor) -> tuple[list[float], float]:
+    """Factors of the columns that add up to the goal, and by how much one row of it is missed."""
+    table = torch.stack(columns, 1)
+    factors = torch.linalg.lstsq(table, goal[:, None], driver="gelsd").solution
+    return factors[:, 0].tolist(), float((table @ factors - goal[:, None]).abs().max())
 
 
 def correlation(x: torch.Tensor, y: torch.Tensor) -> float | None:

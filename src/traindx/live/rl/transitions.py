@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from traindx.live.rl import stepping
+from traindx.live.rl.by_graph import inputs_of
 from traindx.live.rl.frames import Variables
 from traindx.live.rl.part import here
 from traindx.measurements import ReplayVariety
@@ -26,16 +27,19 @@ class Transitions:
         self._rows = self._looks = 0
         self._shares = 0.0
 
-    def look(self, found: Variables) -> None:
+    def look(self, found: Variables, loss: torch.Tensor) -> None:
+        """By what networks were given, where no variable is called an observation."""
         reward = next((one for _, one in found.all("reward") if one.numel() >= MIN_BATCH), None)
-        done = next((one for _, one in found.all("done") if reward is not None and one.numel() == reward.numel()), None)
-        if reward is None or done is None or found.first("advantage") is not None or len(self._seen) > MOST_KEPT:
+        if reward is None or found.first("advantage") is not None or len(self._seen) > MOST_KEPT:
+            return
+        if not any(one.numel() == reward.numel() for _, one in found.all("done", "next_value")):
             return
         rows = reward.numel()
         columns = [
             (name, one) for name, one in found.others
             if one.dim() >= 2 and len(one) == rows and not one.requires_grad and set(_words(name)) & set(WORDS)
         ]  # fmt: skip
+        columns = columns or [("the network's input", one) for one in inputs_of(loss) if len(one) == rows]
         if not columns:
             return
         table = torch.cat([here(one).reshape(rows, -1) for _, one in columns[:2]] + [here(reward).reshape(rows, 1)], 1)
