@@ -13,6 +13,8 @@ from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling, flat, put, then
 
 ID = "nonfinite-loss"
+NORMS = 3  # rows
+STATED = 0.8  # clarity of what follows from other numbers
 
 
 def detect(signals: Signals) -> Observation:
@@ -24,7 +26,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
     wording = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
     if not losses:
-        return Observation(ID, "unknown", "No loss was logged.")
+        return _left_out(signals) or Observation(ID, "unknown", "No loss was logged.")
     finding = min(
         (f for f in map(_in_series, losses) if f), key=lambda f: (-f.clarity, f.steps or (0, 0)), default=None
     )
@@ -34,6 +36,16 @@ def detect(signals: Signals) -> Observation:
         step = None if wording.step is None else (wording.step, wording.step)
         return Observation(ID, "present", f"The log says: {wording.text[:120]}", step)
     return Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
+
+
+def _left_out(signals: Signals) -> Observation | None:
+    """Rows of a training that name no objective and a gradient norm that is NaN, one and all: Megatron leaves a loss
+    that is NaN out of its mean, and one of which nothing remains out of the row."""
+    for norm in signals.run.of("grad_norm"):
+        if signals.main is None and len(norm) >= NORMS and not norm.meaning.where and np.isnan(norm.values).all():
+            text = f"{norm.name} is NaN in all {len(norm)} rows and no loss stands beside it: trainers leave out a NaN."
+            return Observation(ID, "present", text, (float(norm.steps[0]), float(norm.steps[-1])), norm.name, STATED)
+    return None
 
 
 def _in_series(series: Series) -> Observation | None:
@@ -77,8 +89,9 @@ counted. Messages such as "loss is nan, stopping training" count as well.
 Some logs write NaN as a number, and traindx reports that as what it is. The Hugging Face Trainer leaves NaN out of its
 mean, so that the loss is exactly 0: beside a NaN gradient norm, or three rows at least after a loss that was still high
 one row before. DeepSpeed returns -1 as the norm of each parameter group that is not finite, and two groups make √2 =
-1.41421: beside a loss that is 0 or never changes, three rows of it count. A loss that rests at 87.3365, the logarithm
-of the smallest float32, is Caffe's for outputs that are NaN.
+1.41421: beside a loss that is 0 or never changes, three rows of it count. Megatron leaves the loss out of the row:
+where none is logged, three rows or more whose gradient norm is NaN throughout count. A loss of 87.3365, the
+logarithm of the smallest float32, is Caffe's for outputs that are NaN.
 
 ## Healthy range
 None. Under mixed precision single skipped steps are normal, but the logged loss stays finite.
@@ -103,6 +116,8 @@ to data, precision or initialisation; late NaN after a rising gradient norm poin
              lambda: {"loss": np.round(then(falling(40, 2.7, 0.0, 0), flat(20, 0.0, 0)), 3)}),
         Case("a clipped norm beside a loss that moves", "absent",
              lambda: {"loss": falling(20, 2.7, 1.4), "grad_norm": flat(20, 1.41421, 0)}),
+        Case("the norm alone is logged, and is NaN", "present",
+             lambda: {"grad norm": [float("nan")] * 4, "learning rate": [3e-4] * 4}),
         Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
         Case("an error measure that is NaN throughout", "present", lambda: {"train mse": [float("nan")] * 20}),
         Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.3)}),
