@@ -132,7 +132,8 @@ def _excused(signals: Signals, curve: Curve, by_share: bool) -> Observation | No
     other = "" if by_share else _most_parts_fell(signals)
     if other:
         return Observation(ID, "absent", f"{curve.name} is lost in the noise of one of its parts, but {other} fell.")
-    tuned = fine_tuning(signals) if signals.kind != "rl" and curve.sign > 0 else ""
+    still = any(not one.values.any() for one in signals.run.of("grad_norm") if len(one) >= MIN_POINTS)
+    tuned = fine_tuning(signals) if signals.kind != "rl" and curve.sign > 0 and not still else ""
     if not tuned or (by_share and curve.level_noise <= MOVED.value * abs(curve.initial)):
         return None
     text = f"{curve.name} scatters too widely to tell whether it gained {percent(MOVED.value)}; {tuned}."
@@ -307,6 +308,8 @@ that units died at once, or the loss cannot see the labels (wrong pairing, wrong
         Case("one noisy part hides that the others fall", "absent",
              lambda: {"loss_total": falling(100, 1.1, 0.6, 0.6), "loss_rmse": falling(100, 0.13, 0.04),
                       "loss_det": falling(100, 0.1, 0.03), "loss_alpha": flat(100, 0.5, 0.5)}),
+        Case("a fine-tuning without a gradient", "present",
+             lambda: {"loss": flat(60, 2.1, 0.05), "grad_norm": flat(60, 0.0, 0)}, {"peft_type": "LORA"}),
         Case("a measure of error falls", "absent",
              lambda: {"loss_total": falling(100, 1.1, 1.0, 0.6),
                       "test_rmse": (range(0, 100, 10), falling(10, 0.2, 0.1))}),

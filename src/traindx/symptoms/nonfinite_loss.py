@@ -25,8 +25,11 @@ def detect(signals: Signals) -> Observation:
     if hidden is not None:
         return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
     wording = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
+    left_out = _left_out(signals)
+    if left_out is not None:
+        return left_out
     if not losses:
-        return _left_out(signals) or Observation(ID, "unknown", "No loss was logged.")
+        return Observation(ID, "unknown", "No loss was logged.")
     finding = min(
         (f for f in map(_in_series, losses) if f), key=lambda f: (-f.clarity, f.steps or (0, 0)), default=None
     )
@@ -39,12 +42,22 @@ def detect(signals: Signals) -> Observation:
 
 
 def _left_out(signals: Signals) -> Observation | None:
-    """Rows of a training that name no objective and a gradient norm that is NaN, one and all: Megatron leaves a loss
-    that is NaN out of its mean, and one of which nothing remains out of the row."""
+    """Rows at the end, or all of them, that hold no loss and a gradient norm that is NaN: Megatron leaves a loss that
+    is NaN out of its mean, and one of which nothing remains out of the row."""
+    train = signals.train
+    since = -np.inf if train is None else float(train.series.steps[-1])
     for norm in signals.run.of("grad_norm"):
-        if signals.main is None and len(norm) >= NORMS and not norm.meaning.where and np.isnan(norm.values).all():
-            text = f"{norm.name} is NaN in all {len(norm)} rows and no loss stands beside it: trainers leave out a NaN."
-            return Observation(ID, "present", text, (float(norm.steps[0]), float(norm.steps[-1])), norm.name, STATED)
+        late = norm.steps > since
+        alike = train is None or train.series.axis == norm.axis
+        if not alike or norm.meaning.where or late.sum() < NORMS or not np.isnan(norm.values[late]).all():
+            continue
+        place = f"from step {counted(float(norm.steps[late][0]))} on" if train is not None else "throughout"
+        text = (
+            f"{norm.name} is NaN {place} ({late.sum()} rows), and no loss stands beside it: trainers leave out a NaN."
+        )
+        return Observation(
+            ID, "present", text, (float(norm.steps[late][0]), float(norm.steps[-1])), norm.name, STATED
+        )  # fmt: skip
     return None
 
 
@@ -90,7 +103,7 @@ Some logs write NaN as a number, and traindx reports that as what it is. The Hug
 mean, so that the loss is exactly 0: beside a NaN gradient norm, or three rows at least after a loss that was still high
 one row before. DeepSpeed returns -1 as the norm of each parameter group that is not finite, and two groups make √2 =
 1.41421: beside a loss that is 0 or never changes, three rows of it count. Megatron leaves the loss out of the row:
-where none is logged, three rows or more whose gradient norm is NaN throughout count. A loss of 87.3365, the
+three rows or more at the end without one count, where their gradient norm is NaN. A loss of 87.3365, the
 logarithm of the smallest float32, is Caffe's for outputs that are NaN.
 
 ## Healthy range
@@ -118,6 +131,10 @@ to data, precision or initialisation; late NaN after a rising gradient norm poin
              lambda: {"loss": falling(20, 2.7, 1.4), "grad_norm": flat(20, 1.41421, 0)}),
         Case("the norm alone is logged, and is NaN", "present",
              lambda: {"grad norm": [float("nan")] * 4, "learning rate": [3e-4] * 4}),
+        Case("rows without a loss begin, and their norms are NaN", "present",
+             lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": then(flat(20, 1.0, 0.2), [float("nan")] * 5)}),
+        Case("the norm alone is logged after the loss ended, and is finite", "absent",
+             lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": flat(25, 1.0, 0.2)}),
         Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
         Case("an error measure that is NaN throughout", "present", lambda: {"train mse": [float("nan")] * 20}),
         Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.3)}),
