@@ -141,6 +141,7 @@ _SPLIT = re.compile(r"[^A-Za-z0-9@.]+")
 _SUFFIX = re.compile(r"^(.*?[a-z])[_/ -]?(step|epoch)$")
 
 
+_ABBREVIATED = {"trl": ["train", "loss"], "tel": ["eval", "loss"]}  # llm.c and the first modded-nanogpt
 _TRANSLATED = {
     "训练": " train ", "验证": " val ", "测试": " test ", "损失": " loss ", "准确率": " accuracy ",
     "精度": " accuracy ", "学习率": " lr ", "步骤": " step ", "步数": " step ", "轮次": " epoch ",
@@ -174,6 +175,7 @@ def meaning_of(name: str) -> Meaning:
     words = tokens_of(name)
     if not words:
         return Meaning("other")
+    words = _ABBREVIATED.get("".join(words), words)
     bag = set(words)
     joined = "".join(words)
     split = _split(bag)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from reading import GOLDEN, best_reader, one, read_path, survives
 from traindx.errors import TraindxError
+from traindx.readers.find import find_runs
 from traindx.readers.formats.text import READER, read_text
 from traindx.readers.source import MemorySource
 from traindx.readers.text import shapes
@@ -475,3 +476,26 @@ def test_a_training_whose_updates_are_all_skipped_has_its_gradient_norm() -> Non
     (run,) = read("".join(row.format(n) for n in range(1, 30)))
     assert len(run.series["grad norm"]) == 29
     assert not np.isfinite(run.series["grad norm"].values).any()
+
+
+def test_a_log_that_was_cut_back_while_it_was_written_begins_with_zeros(tmp_path: Path) -> None:
+    """`> train.log` empties the file, and the training writes on where it was."""
+    lines = "".join(f"step {i} | loss {3 - i / 50:.4f} | lr 3.0e-04\n" for i in range(60, 100)).encode()
+    (tmp_path / "train.log").write_bytes(bytes(5001) + lines)
+    run = one(find_runs([tmp_path]))
+    assert len(run.series["loss"]) == 40
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to {}",
+        "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 9, reducing to {}",
+        "| WARNING: overflow detected, setting loss scale to: {}",
+    ],
+)
+def test_a_log_in_which_the_loss_scaler_is_all_that_speaks(line: str, tmp_path: Path) -> None:
+    scales = [2.0**-power for power in range(40, 60)]
+    (tmp_path / "train.log").write_text("\n".join(map(line.format, scales)))
+    run = one(find_runs([tmp_path / "train.log"]))
+    assert run.series["loss scale"].values.tolist() == pytest.approx(scales)

@@ -8,7 +8,7 @@ import pytest
 
 from reading import one
 from reading import read_text as read_any
-from traindx.readers.find import candidates
+from traindx.readers.find import candidates, find_runs
 from traindx.readers.formats.text import READER
 from traindx.readers.source import MemorySource
 from traindx.run import Run
@@ -464,3 +464,11 @@ def test_allennlp_tables() -> None:
     assert values(run, "val/loss") == pytest.approx([0.643, 0.543, 0.443])
     assert steps(run, "train/loss") == [0, 1, 2]
     assert "val/accuracy" not in run.series
+
+
+def test_llm_c_with_nothing_but_losses(tmp_path: Path) -> None:
+    rows = "".join(f"s:{i} trl:{9 - i / 100:.4f} t:{i * 50}ms\n" for i in range(0, 300, 10))
+    (tmp_path / "main.log").write_text(rows + "s:250 tel:6.6\ns:299 tel:6.1\n")
+    (run,) = find_runs([tmp_path])
+    assert len(run.series["trl"]) == 30
+    assert run.series["tel"].meaning.split == "val"

@@ -117,7 +117,8 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
     # steps that are skipped for ever write no loss at all
     skipped = all(i in present and present[i].clarity >= STRONG for i in ("nonfinite-gradient", "loss-scale-collapse"))
-    if skipped or any(observation.clarity >= STRONG for observation in broken):
+    gave_up = DIED in present and "loss-scale-collapse" in present and present["loss-scale-collapse"].clarity >= STRONG
+    if skipped or gave_up or any(observation.clarity >= STRONG for observation in broken):
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
     seen_directly = any(known[i].direct and present[i].clarity >= 0.7 for i in present if i in known)

@@ -59,6 +59,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_classifies(signals),
         *_timing(signals, seen),
         *_validation(signals, seen),
+        *_training_lost(signals, seen),
         *_hits(signals),
         *_rising(signals, seen),
         *_sign(signals, seen),
@@ -303,6 +304,15 @@ def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
         text = f"validation improved until {onset * 100:.0f} % of the run, so it is the same task"
         for cause in ("val-preprocessing-mismatch", "train-val-label-mismatch", "train-mode-during-eval"):
             yield Hint(cause, -1.2, text)
+
+
+def _training_lost(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """What was memorised is not lost again: a training loss that left its best for good is no overfitting."""
+    train = signals.train
+    for name in ("divergence", "ends-off-best"):
+        if name in seen and train is not None and seen[name].where == train.name and train.sign > 0:
+            yield Hint("overfitting", -3.0, f"{train.name} itself got worse; memorising makes it fall")
+            return
 
 
 def _mirrored(signals: Signals, val: Curve, train: Curve) -> Iterator[Hint]:

@@ -34,6 +34,7 @@ _SKIPPED_FOLDERS = frozenset(
     {".git", ".venv", "venv", "node_modules", "__pycache__", ".ipynb_checkpoints", "site-packages"}
 )
 _MAX_FILES = 200_000
+MIN_OVERFLOWS = 6  # scales in a row: the first half dozen may be how a scaler begins
 _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets", b"[Content_Types].xml")  # of the zip that an .xlsx is
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _LOOKED_FOR = (
@@ -156,10 +157,17 @@ def _refuse_workbook(source: Source) -> None:
 
 
 def _tells(run: Run) -> bool:
-    """Whether there is anything to diagnose: a number of an objective, or a crash."""
-    return any(len(series) for series in run.of(*OBJECTIVES, "lr", "grad_norm", "step_time")) or any(
-        event.kind in ("traceback", "oom", "killed") for event in run.events
+    """Whether there is anything to diagnose: a number of an objective, overflow after overflow, or a crash."""
+    return (
+        any(len(series) for series in run.of(*OBJECTIVES, "lr", "grad_norm", "step_time"))
+        or _only_overflows(run)
+        or any(event.kind in ("traceback", "oom", "killed") for event in run.events)
     )
+
+
+def _only_overflows(run: Run) -> bool:
+    """A part of a log in which the loss scaler is all that speaks."""
+    return any(len(series) >= MIN_OVERFLOWS for series in run.of("loss_scale"))
 
 
 def _in_directory(folder: Path, progress: Progress | None, tell: Callable[[str], None] | None = None) -> list[Run]:
@@ -234,7 +242,11 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str], named: l
             if _tells(run) or (run.of(*OBJECTIVES) and score >= POSSIBLE)
         ]
         if score <= FALLBACK:
-            found = [run for run in found if any(len(series) >= 2 for series in run.of(*OBJECTIVES)) or run.events]
+            found = [
+                run
+                for run in found
+                if any(len(series) >= 2 for series in run.of(*OBJECTIVES)) or run.events or _only_overflows(run)
+            ]
         if found:
             return found
     named += damaged[before:][:1] if ranked and ranked[0][0] >= LIKELY else []

@@ -16,6 +16,7 @@ from traindx.readers.reach import may_read, open_file
 
 TAIL_BYTES = 16 << 10
 HEAD_BYTES = 1 << 16
+MIN_HOLE = 64  # zeros; UTF-16 has one beside each letter
 CHUNK_BYTES = 1 << 20
 MAX_LINE = 1 << 18  # a longer line is no log line; the rest of it is skipped
 UNPACKED_BYTES = 64 << 20  # of a gzip, and
@@ -104,6 +105,8 @@ class Source:
     @cached_property
     def encoding(self) -> str:
         head = self.head
+        if not any(head[:MIN_HOLE]):
+            head = head.lstrip(b"\x00")  # a log cut back while a program goes on writing far behind begins with a hole
         if head.startswith(codecs.BOM_UTF8):
             return "utf-8-sig"
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -117,7 +120,7 @@ class Source:
     @cached_property
     def is_text(self) -> bool:
         """Whether the head reads as text: hardly a NUL byte once decoded and few control characters."""
-        text = self.text_head.rstrip("\x00")  # a power loss leaves zeros at the end
+        text = self.text_head.strip("\x00")  # a power loss leaves zeros at the end
         if not text:
             return False
         if text.count("\x00") > 0.01 * len(text):  # a damaged log may have a few

@@ -12,6 +12,7 @@ from traindx.signals import ENOUGH, Signals
 from traindx.signals.curve import counted
 from traindx.signals.inside import FAILED_NORM, printed_step
 
+EXACT = 1e-4  # how far 87.3365 as it is printed is off: one such row is no coincidence
 ROWS = 3  # in a row: one may be a gap in the log
 GROUPS = np.sqrt(np.arange(2, 9))  # DeepSpeed adds up the squares of its -1 for each parameter group (stage_1_and_2.py)
 SAME = 1e-4  # how far printed digits may be off
@@ -117,7 +118,8 @@ def _probability_of_nothing(loss: Series) -> Hidden | None:
     """The cross entropy of a probability that is 0 in single precision, again and again: the outputs overflowed."""
     other = np.flatnonzero(~(np.abs(loss.values - NOTHING) < NOTHING * SAME))
     start = int(other[-1]) + 1 if len(other) else 0
-    if len(loss) - start < ROWS:
+    exact = start < len(loss) and abs(float(loss.values[start]) - NOTHING) < EXACT
+    if len(loss) - start < (1 if exact else ROWS):
         return None
     first = float(loss.steps[start])
     return Hidden(

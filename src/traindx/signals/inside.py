@@ -10,6 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from traindx.meaning import Kind, tokens_of
 from traindx.run import Floats, Run, Series
@@ -24,6 +25,7 @@ OPENING = 5  # rows
 NOT_FINITE = 1e300  # MLflow's database stores Inf as ±1.797e308
 FAILED_NORM = -1.0  # what DeepSpeed returns for a gradient norm that is NaN or Inf (stage_1_and_2.py)
 _RANK = re.compile(r"(?:^|[^a-z])(?:rank|replica|worker|gpu|device|proc|node)[ _./-]?(\d+)", re.IGNORECASE)
+FEW_ROWS = 30  # more rows of epochs may be single steps
 _NUMBER = re.compile(r"\d+")
 # sizes that do not compare with those of weight matrices: one value a channel, rows used by few samples
 _BIAS = re.compile(r"(^|\W)(bias|b\d*)(_\w+)?$")
@@ -144,11 +146,20 @@ def nonfinite(series: Series) -> Nonfinite | None:
     good = np.flatnonzero(~bad)
     ending = count - 1 - int(good[-1]) if len(good) else count
     lasting = ending >= 3 or ending >= max(1, 0.5 * (count - places[0]))
-    after = bad[max(count // 10, min(50, count // 2)) :]
+    after = bad[_start_up(series, bad) :]
     return Nonfinite(
         series, word, float(series.steps[count - ending if lasting else places[0]]), float(series.steps[places[-1]]),
         len(places), ending, lasting, float(after.mean()) if len(after) else 0.0,
     )  # fmt: skip
+
+
+def _start_up(series: Series, bad: NDArray[np.bool_]) -> int:
+    """Rows in which a scaler may still look for its scale: fifty single steps, a tenth of the log, and where rows are
+    further apart those before the first finite one."""
+    count = len(series)
+    single = series.axis == "step" and count > 1 and float(np.median(np.diff(series.steps))) <= 1.0
+    first = int(np.argmin(bad)) + 1 if not bad.all() else 0
+    return max(count // 10, min(50, count // 2) if single or count > FEW_ROWS else first)
 
 
 def scaler_in_use(signals: Signals) -> bool:

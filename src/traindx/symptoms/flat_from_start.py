@@ -14,7 +14,7 @@ from traindx.signals.progress import MOVED, SLIGHT_TREND, Progress
 from traindx.signals.rates import warms_up_at_first
 from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.score import Score, top_of
-from traindx.signals.started import trained_before
+from traindx.signals.started import fine_tuning, trained_before
 from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, apart, clarity, num, percent
 from traindx.symptoms.policy import TREND, at_its_top, late, named, rivals, rose, trend
@@ -35,6 +35,7 @@ _FROM_ZERO = frozenset("map map50 map75 map95 ap ap50 ap75 aps apm apl ar bleu b
                        "rougel "
                        "rougelsum chrf meteor cider spice em exact mrr ndcg hmean".split())  # fmt: skip
 _RATES = frozenset({"wer", "cer", "per", "ter"})
+MIN_PARTS = 2  # of a sum
 PART_FELL = 0.15  # of the first value of another loss
 _WHOLE = frozenset("loss losses train training total overall avg average mean batch epoch step running global".split())
 LEVELS = 5.0  # times the uncertainty of a level: what was gained beyond this is no noise
@@ -92,8 +93,7 @@ def detect(signals: Signals) -> Observation:
         and not SLIGHT_TREND.reached(course.trend)
     ) or (course.by_ranks is False and _of_the_whole(signals, curve, course) < RANKS_SHARE)
     if (by_share or by_noise) and not other and (signals.kind == "rl" or not scatters(curve)):
-        clear = clarity(-share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
-        return Observation(ID, "present", _stays(curve, share, by_share), (first, last), curve.name, clear)
+        return _excused(signals, curve, by_share) or _resting(curve, course, by_share)
     if not other and signals.kind != "rl" and lost_in_noise(curve):
         return Observation(
             ID, "present",
@@ -119,6 +119,26 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}{detail}.",
     )
+
+
+def _resting(curve: Curve, course: Progress, by_share: bool) -> Observation:
+    clear = clarity(-course.share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
+    steps = (float(curve.x[0]), float(curve.x[-1]))
+    return Observation(ID, "present", _stays(curve, course.share, by_share), steps, curve.name, clear)
+
+
+def _excused(signals: Signals, curve: Curve, by_share: bool) -> Observation | None:
+    """A fine-tuning gains most in its first steps; noise that would hide what is looked for hides it there. The noise
+    of one part hides that the others fell."""
+    other = "" if by_share else _most_parts_fell(signals)
+    if other:
+        return Observation(ID, "absent", f"{curve.name} is lost in the noise of one of its parts, but {other} fell.")
+    still = any(not one.values.any() for one in signals.run.of("grad_norm") if len(one) >= MIN_POINTS)
+    tuned = fine_tuning(signals) if signals.kind != "rl" and curve.sign > 0 and not still else ""
+    if not tuned or (by_share and curve.level_noise <= MOVED.value * abs(curve.initial)):
+        return None
+    text = f"{curve.name} scatters too widely to tell whether it gained {percent(MOVED.value)}; {tuned}."
+    return Observation(ID, "unknown", text)
 
 
 def _of_the_whole(signals: Signals, curve: Curve, course: Progress) -> float:
@@ -201,7 +221,7 @@ def _improved_elsewhere(signals: Signals) -> str:
     train = signals.train
     if train is not None and len(train) >= MIN_POINTS and _first_epoch(train):
         return f"{train.name}, from {num(float(train.y[0]))},"
-    part = _part_that_fell(signals)
+    part = _part_that_fell(signals) or _error_that_fell(signals)
     if part:
         return part
     return next((said for one in (signals.score, signals.train_score) if (said := _rose(signals, one))), "")
@@ -215,6 +235,23 @@ def _part_that_fell(signals: Signals) -> str:
     others = [Curve(one) for one in usable(signals.run, "loss") if one.meaning.split in ("", "train")]
     courses = [Progress(one) for one in others if one.name != train.name and len(one) == len(train)]
     return next((one.curve.name for one in courses if one.moved and one.share > PART_FELL), "")
+
+
+def _error_that_fell(signals: Signals) -> str:
+    """A measure of error, of which lower is better as of a loss."""
+    errors = [Progress(Curve(one)) for one in usable(signals.run, "error") if len(one) >= MIN_POINTS]
+    return next((one.curve.name for one in errors if one.moved and one.share > PART_FELL), "")
+
+
+def _most_parts_fell(signals: Signals) -> str:
+    """Where the sum is lost in the noise of one of its parts: the others, most of which learning made fall."""
+    train = signals.train
+    if train is None or signals.kind != "supervised" or not set(tokens_of(train.name)) <= _WHOLE:
+        return ""
+    parts = [Curve(one) for one in usable(signals.run, "loss") if one.meaning.split in ("", "train")]
+    courses = [Progress(one) for one in parts if one.name != train.name and len(one) == len(train)]
+    fell = [one.curve.name for one in courses if one.moved and one.share > PART_FELL]
+    return fell[0] if len(fell) >= MIN_PARTS and 2 * len(fell) > len(courses) else ""
 
 
 def _rose(signals: Signals, score: Curve | None) -> str:
@@ -251,7 +288,9 @@ to its last does not, nor one of several agents of which another earns more. Ten
 are enough wherever the log begins. Otherwise a log that begins in the middle of a run cannot tell, nor can a recording
 whose first losses lie far below what guessing gives: that model was trained before. Where a score is all that was
 logged, one that begins above 30 % and rests there cannot tell either; nor can an accuracy three times that of guessing,
-a mAP or BLEU above 10 %, or a word error rate below 70 %.
+a mAP or BLEU above 10 %, or a word error rate below 70 %. Where a trained model is fine-tuned, noise that would hide a
+gain of 3.5 % cannot tell either. Where the sum of several losses is lost in its noise, most of its parts having fallen
+by 15 % speaks against it.
 
 ## Healthy range
 Even difficult tasks lose 10 % of their initial loss within the first epoch. During a learning-rate warm-up the loss may
@@ -267,6 +306,16 @@ that units died at once, or the loss cannot see the labels (wrong pairing, wrong
              lambda: {"loss": ramp(16, 0.692, 0.68), "rewards/chosen": ramp(16, 0.002, 0.012),
                       "rewards/rejected": ramp(16, 0.0, -0.014), "rewards/margins": ramp(16, 0.002, 0.026),
                       "rewards/accuracies": ramp(16, 0.475, 0.875)}),
+        Case("one noisy part hides that the others fall", "absent",
+             lambda: {"loss_total": falling(100, 1.1, 0.6, 0.6), "loss_rmse": falling(100, 0.13, 0.04),
+                      "loss_det": falling(100, 0.1, 0.03), "loss_alpha": flat(100, 0.5, 0.5)}),
+        Case("a fine-tuning without a gradient", "present",
+             lambda: {"loss": flat(60, 2.1, 0.05), "grad_norm": flat(60, 0.0, 0)}, {"peft_type": "LORA"}),
+        Case("a measure of error falls", "absent",
+             lambda: {"loss_total": falling(100, 1.1, 1.0, 0.6),
+                      "test_rmse": (range(0, 100, 10), falling(10, 0.2, 0.1))}),
+        Case("the first noisy rows of a fine-tuning", "unknown",
+             lambda: {"loss": flat(9, 0.155, 0.1), "grad_norm": flat(9, 0.6, 0.3)}, {"peft_type": "LORA"}),
         Case("stuck at ln 10", "present", lambda: {"train_loss": flat(200, 2.303, 0.004)}),
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(200, 2.3, 0.4)}),
         Case("loss rests while accuracy climbs", "absent",

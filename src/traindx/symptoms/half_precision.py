@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from traindx.diagnosis import ANSWERS, Observation
 from traindx.run import Event
 from traindx.signals import Signals, lookup
@@ -18,7 +20,7 @@ UNSTATED_CLARITY = 0.9  # clarity where nothing speaks of it: loggers seldom hid
 def detect(signals: Signals) -> Observation:
     run = signals.run
     half = lookup.half_precision(run.config)
-    scaled = any(bool((series.values > 1).any()) for series in run.of("loss_scale"))
+    scaled = any(bool((one.values > 1).any()) or np.ptp(one.values) > 0 for one in run.of("loss_scale") if len(one))
     if half or scaled or any(_HALF_WORDS.search(event.text) for event in run.events):
         return Observation(ID, "present", "The run trains in half precision (fp16).")
     if half is False:
@@ -43,8 +45,8 @@ SYMPTOM = Symptom(
 Settings, a loss scale or a line of the log speak of fp16.
 
 ## How it is measured
-A setting (`fp16`, `precision=16`, `amp` …), a logged loss scale above 1 or an event that names one. Absent where the
-settings rule it out, and in a log where nothing speaks of it: a scaler writes its scale.
+A setting (`fp16`, `precision=16`, `amp` …), a logged loss scale that is above 1 or changes, or an event that names
+one. Absent where the settings rule it out, and in a log where nothing speaks of it: a scaler writes its scale.
 
 ## Healthy range
 Either is fine.

@@ -23,7 +23,11 @@ CALIBRATION_STEPS = 30
 SKIPPED = 0.05
 PLAIN_SKIPPED = 0.3
 HALVINGS = 6.0  # from the middle of the run to its end; single halvings come back within 2 000 steps
+PLAIN_IN_A_ROW = 8.0  # halvings, a factor of 256
 FLOOR = 1.0
+# fairseq divides the summed loss only after the backward pass, so that its scale rests below 1 (it gives up at 1e-4)
+FLOORS = {"fairseq": 1e-3}
+HALF = 0.5001  # what one overflow leaves of the scale
 _MESSAGE = re.compile(r"minimum loss scale reached|loss scale already at minimum", re.IGNORECASE)
 
 
@@ -33,7 +37,7 @@ def detect(signals: Signals) -> Observation:
         return reported
     scales = [one for one in usable(signals.run, "loss_scale") if _in_use(one)]
     skipped = [one for one in usable(signals.run, "skipped") if len(one) >= MIN_POINTS and not one.meaning.part]
-    findings = [_falling(one) for one in scales] + [_skipping(one) for one in skipped]
+    findings = [_falling(one, signals) for one in scales] + [_skipping(one) for one in skipped]
     if not findings:
         return Observation(ID, "unknown", "No loss scale that is in use and no count of skipped steps were logged.")
     hits = [one for one in findings if one.state == "present"]
@@ -43,15 +47,38 @@ def detect(signals: Signals) -> Observation:
 def _in_use(series: Series) -> bool:
     """A scale that is always 1 or -1 is what tools print when there is no scaler."""
     scale = _known(series)
-    return len(scale) >= MIN_POINTS and bool(scale.max() > scale.min() or scale.max() > 1)
+    many = len(scale) >= MIN_POINTS or _last_halvings(scale) >= HALVINGS
+    return many and bool(scale.max() > scale.min() or scale.max() > 1)
 
 
 def _known(series: Series) -> Floats:
     return series.values[np.isfinite(series.values) & (series.values >= 0)]
 
 
-def _falling(series: Series) -> Observation:
+def _last_halvings(scale: Floats) -> int:
+    """How many values at the end are each half of the one before: overflow after overflow, and not one growth."""
+    halved = scale[1:] <= HALF * scale[:-1]
+    return len(halved) if halved.all() else int(np.argmin(halved[::-1]))
+
+
+def _begins_late(series: Series, halvings: int, signals: Signals) -> bool:
+    """Whether the last halvings lie behind the start of the run, where a scaler looks for its scale."""
+    curve = signals.main
+    if curve is None or not len(curve) or curve.series.axis != series.axis:
+        return False
+    span = float(curve.x[-1] - curve.x[0])
+    return span > 0 and float(series.steps[-halvings - 1]) > float(curve.x[0]) + START * span
+
+
+def _falling(series: Series, signals: Signals) -> Observation:
     scale = _known(series)
+    halvings = _last_halvings(scale)
+    if halvings >= HALVINGS and len(scale) == len(series) and _begins_late(series, halvings, signals):
+        text = f"{series.name} was halved {halvings} times in a row at the end, to {num(float(scale[-1]))}."
+        return Observation(
+            ID, "present", text, (float(series.steps[-halvings - 1]), float(series.steps[-1])), series.name,
+            clarity(halvings, HALVINGS, PLAIN_IN_A_ROW),
+        )  # fmt: skip
     end = level(scale[-max(2, len(scale) // 20) :])
     middle = level(scale[len(scale) // 5 : max(len(scale) * 3 // 5, len(scale) // 5 + 1)])
     third = level(scale[len(scale) * 3 // 5 : len(scale) * 4 // 5])
@@ -60,12 +87,13 @@ def _falling(series: Series) -> Observation:
     summary = (
         f"{series.name} was {num(top)} at most, {num(middle)} in the middle of the run and is {num(end)} at the end"
     )
-    at_floor = end <= FLOOR < top
+    floor = FLOORS.get(signals.run.format, FLOOR)
+    at_floor = end <= floor and end < top
     # halved again in the last part as well: an old fall that came to rest has found its scale
     still = fell >= HALVINGS and end <= third / 4
     if not at_floor and not still:
         return Observation(ID, "absent", f"{summary}; a fall at the start is calibration.")
-    low = np.flatnonzero(series.values <= max(end, FLOOR) if at_floor else series.values < middle / 2)
+    low = np.flatnonzero(series.values <= max(end, floor) if at_floor else series.values < middle / 2)
     return Observation(
         ID, "present", f"{summary}.", (float(series.steps[low[0] if len(low) else 0]), float(series.steps[-1])),
         series.name,
@@ -114,8 +142,9 @@ The dynamic loss scaler of fp16 training halves its scale again and again and sk
 overflow at every scale it tries.
 
 ## How it is measured
-Present when the scale ends at 1 or below after having been higher, when it fell by six halvings or more from the
-middle of the run to its end and is still falling, or when more than 5 % of the steps after start-up (the first tenth,
+Present when the scale ends at 1 or below after having been higher (0.001 in fairseq, which scales a sum), when it fell
+by six halvings or more from the middle of the run to its end and is still falling, when it was halved six times in a
+row at the end of a run that had begun long before, or when more than 5 % of the steps after start-up (the first tenth,
 at least 30 steps) were skipped, plain from 30 %. Counters of skipped steps are understood since the start or since the
 last row. The messages of fairseq and DeepSpeed about the minimum loss scale count as well. A scale that is always 1 or
 -1 means that no scaler is in use, and says nothing.
@@ -159,6 +188,19 @@ training that diverges for another reason. A higher minimum scale only hides it.
             "doubles and halves",
             "absent",
             lambda: {"amp/scale": 2.0 ** np.array([14 + (i // 20) % 3 for i in range(300)], float)},
+        ),
+        Case(
+            "halved to the end",
+            "present",
+            lambda: {
+                "val_loss": (range(10, 16), [0.15, 0.15, 0.14, 0.15, 0.15, 0.71]),
+                "loss scale": ([15] * 8, 2.0 ** -np.arange(-8.0, 0.0)),
+            },
+        ),
+        Case(
+            "below one from the first message on",
+            "present",
+            lambda: {"loss scale": (range(12), 2.0 ** -np.arange(600.0, 612.0))},
         ),
         Case("no scaler in use", "unknown", lambda: {"loss scale": flat(100, -1.0, 0), "loss": falling(100, 9, 4)}),
         Case("not logged", "unknown", lambda: {"loss": falling(100, 9, 4)}),

@@ -84,12 +84,10 @@ def detect(signals: Signals) -> Observation:
             "best: another loss is logged since.",
         )  # fmt: skip
     size = (worst.height - worst.base) / max(curve.top - curve.best, 1e-300)
-    if not lasting and _on_the_way_down(curve, worst, spikes, size):
-        return Observation(
-            ID, "absent", f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at "
-            f"{curve.at(worst.step)}{back}: {percent(size)} of the whole descent, of which much was still to come.",
-            noted=True,
-        )  # fmt: skip
+    harmless = "" if lasting else _harmless(curve, worst, spikes, size, better is None)
+    if harmless:
+        text = f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at {curve.at(worst.step)}{back}"
+        return Observation(ID, "absent", f"{text}{harmless}.", noted=True)
     clear = 1.0 if lasting else clarity(size, OF_RANGE, WHOLE_DESCENT)
     if better is not None and not lasting:
         back, few = f"{back}; {better.name} reached its best later", len(spikes) <= FEW_SPIKES
@@ -104,10 +102,25 @@ def detect(signals: Signals) -> Observation:
     )  # fmt: skip
 
 
+def _harmless(curve: Curve, worst: Spike, spikes: list[Spike], size: float, alone: bool) -> str:
+    """Why a jump that was made good again does not matter, or ''. `alone`: only the training loss tells."""
+    if _on_the_way_down(curve, worst, spikes, size):
+        return f": {percent(size)} of the whole descent, of which much was still to come"
+    return "; it was at its best later" if alone and _a_row_among_many(curve, worst, spikes) else ""
+
+
 def _on_the_way_down(curve: Curve, worst: Spike, spikes: list[Spike], size: float) -> bool:
     """Small, once or twice, and the loss fell much further since."""
     went_on = worst.base - curve.now > WENT_ON * (curve.top - curve.best)
     return went_on and len(spikes) <= FEW_SPIKES and size < SMALL
+
+
+def _a_row_among_many(curve: Curve, worst: Spike, spikes: list[Spike]) -> bool:
+    """Single rows of small batches, rare among thousands and followed by the best level of the run."""
+    rare = RARE.reached(len(spikes) / len(curve)) and len(spikes) <= FEW_SPIKES
+    next_row = np.searchsorted(curve.x, worst.step, side="right")
+    at_once = worst.back is not None and next_row < len(curve) and worst.back <= curve.x[next_row]
+    return rare and at_once and curve.best_at > worst.step
 
 
 def _superseded(signals: Signals) -> list[Spike]:
@@ -267,7 +280,8 @@ losses are heavy-tailed by nature; in long runs also one and a half times the hi
 chance), 15 % of the local level, 12 % of the whole descent, and five and a half times the usual ratio of a value to its
 level. Excursions longer than the window are found on the binned curve. In runs of less than 30 values a jump must
 exceed half of all progress so far, four times the usual change and every other rise. One or two that come back while
-validation goes on to its best weigh little, and a step that stays while validation goes on to its best is another loss
+validation goes on to its best weigh little, single rows among thousands after which the loss itself was at its best
+nothing, and a step that stays while validation goes on to its best is another loss
 from there on. The page says where the largest one is and when the loss was back: a single low value between high ones
 is no recovery, the values after it must stay low by their median. Beside adversarial losses only the reconstruction is
 looked at: its calm rules this out, a jump of it says nothing.

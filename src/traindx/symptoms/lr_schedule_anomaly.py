@@ -7,6 +7,8 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.run import Floats, Series
 from traindx.signals import Signals
+from traindx.signals.progress import Progress
+from traindx.signals.rates import still_warming_up
 from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.recipes import cosine, falling, flat, ramp, then
@@ -20,6 +22,7 @@ RESTARTS = 3
 CUT = 0.7  # of the rate before
 MOVES_IN = 8  # values: fewer show no course
 MOVED = 5.0  # times the uncertainty of a level, as for divergence
+LEARNT = 0.1  # of the first held-out loss
 MIN_SCHEDULED = 5  # values that a scheduler was given
 SURE = 2.0  # standard deviations by which they go the wrong way
 SAME = 1e-3
@@ -41,7 +44,7 @@ def detect(signals: Signals) -> Observation:
         why = "this trainer prints too few decimals" if coarse else "but the run trains: the log rounds it"
         return Observation(ID, "unknown", f"{lr.name} is printed as 0, {why}.")
     finding = (
-        _never_on(values, peak)
+        _never_on(signals, values, peak)
         or _dead_early(steps, values, peak)
         or _wrong_way(signals, steps, values)
         or _jump(steps, values, peak)
@@ -71,14 +74,20 @@ def _tiny_on_purpose(signals: Signals) -> bool:
     return signals.trainer is not None and signals.trainer.task != "supervised"
 
 
-def _never_on(values: Floats, peak: float) -> tuple[str, float, float | None] | None:
+def _never_on(signals: Signals, values: Floats, peak: float) -> tuple[str, float, float | None] | None:
     if peak <= 0:
         return "The learning rate is zero throughout.", 1.0, None
-    if peak < TINY:
+    if peak < TINY and not still_warming_up(signals) and not _learns(signals):
         drops = int((np.diff(values) < -0.5 * peak).sum())
         again = f" and restarts {drops} times" if drops else ""
         return f"The learning rate never exceeds {num(peak)}{again}; nothing is learnt at such a rate.", 1.0, None
     return None
+
+
+def _learns(signals: Signals) -> bool:
+    """A held-out loss or score got better beyond doubt: another schedule multiplies the rate, or it is enough."""
+    curves = [c for c in (signals.val, signals.score) if c is not None and len(c) >= MOVES_IN]
+    return any(Progress(c).moved and c.reduction > LEARNT for c in curves)
 
 
 def _dead_early(steps: Floats, values: Floats, peak: float) -> tuple[str, float, float | None] | None:
@@ -170,7 +179,8 @@ The learning rate is zero, never gets off the ground, is gone long before the en
 
 ## How it is measured
 On the logged rate of the main parameter group: zero throughout, unless the objective moves all the same (verl and
-others print three decimals, so that 1e-6 reads 0.000); a peak below 2e-7; below a thousandth of its peak before half of
+others print three decimals, so that 1e-6 reads 0.000); a peak below 2e-7, unless the rate still rises or validation got
+better by 10 %; below a thousandth of its peak before half of
 the run is over; upward jumps of more than eight times after the warm-up at irregular distances. A recording also sees
 what ReduceLROnPlateau is given: cut while that gets better (an accuracy that rises under mode='min' beside a validation
 loss that does not, a loss that falls under mode='max') is present. Warm restarts at equal or growing distances, cosine
@@ -193,6 +203,10 @@ mode.
                                                        "lr": then(cosine(30, 0.1), flat(270, 1e-6, 0))}),
         Case("far too small, saw-tooth", "present",
              lambda: {"loss": flat(60, 4.1), "lr": then(*[np.linspace(0, 1e-7, 20)] * 3)}),
+        Case("tiny, but validation falls", "absent",
+             lambda: {"loss": falling(60, 2.6, 2.0), "val_loss": falling(60, 2.7, 2.0), "lr": flat(60, 1e-7, 0)}),
+        Case("the first steps of a long warm-up", "absent",
+             lambda: {"loss": flat(60, 0.7), "lr": ramp(60, 1e-9, 1.5e-7, 0)}),
         Case("warm-up and cosine", "absent", lambda: {"loss": falling(300, 2.3, 0.5), "lr": cosine(300, 1e-3, 20)}),
         Case("warm restarts", "absent", lambda: {"loss": falling(300, 2.3, 0.5),
                                                  "lr": then(cosine(100, 0.1), cosine(100, 0.1), cosine(100, 0.1))}),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
 from traindx.diagnosis import Observation
 from traindx.measurements import GradientReach, Measured
 from traindx.signals import Signals
 from traindx.signals.inside import Nonfinite, nonfinite, scaler_in_use
-from traindx.symptoms.base import Case, Symptom, clarity, percent
+from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.nan_origin import case, examined, headline, origin_of
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.recipes import falling, flat, put, then
@@ -17,6 +19,7 @@ from traindx.symptoms.reported import counted, counters, said
 ID = "nonfinite-gradient"
 LATE_SHARE = 0.05  # of the steps after start-up; a scaler that finds its scale skips far fewer
 PLAIN_SHARE = 0.3
+NO_SCALE = 1e-6  # of the loss: even a sum over a million tokens would fit
 NAN, INF = float("nan"), float("inf")
 _MESSAGE = re.compile(
     r"Function '(\w+Backward\d*)' returned nan"  # torch anomaly mode
@@ -40,6 +43,9 @@ def detect(signals: Signals) -> Observation:
     reported = said(ID, signals.run, _MESSAGE) or counted(ID, signals.run, "gradient", LATE_SHARE)
     if reported is not None:
         return reported
+    unscalable = _at_any_scale(signals)
+    if unscalable is not None:
+        return unscalable
     series = [one for one in signals.run.of("grad_norm") if len(one)]
     if not series and not counters(signals.run, "gradient"):
         return Observation(ID, "unknown", "No gradient norm was logged.")
@@ -47,6 +53,17 @@ def detect(signals: Signals) -> Observation:
     if not found:
         return Observation(ID, "absent", f"All {sum(map(len, series))} logged gradient norms are finite.")
     return _judge(signals, min(found, key=lambda bad: (not bad.lasting, -bad.late_share, bad.first)))
+
+
+def _at_any_scale(signals: Signals) -> Observation | None:
+    """A loss so much scaled down still overflows: it is not its size that does."""
+    for scale in signals.run.of("loss_scale"):
+        values = scale.values[np.isfinite(scale.values) & (scale.values > 0)]
+        if len(values) > 1 and values[-1] < min(NO_SCALE, values[0]):
+            text = f"{scale.name} was brought down to {num(float(values[-1]))} by overflow after overflow; gradients "
+            text += "that do not fit at any scale are NaN or Inf themselves."
+            return Observation(ID, "present", text, (float(scale.steps[0]), float(scale.steps[-1])), scale.name, 1.0)
+    return None
 
 
 def _judge(signals: Signals, worst: Nonfinite) -> Observation:
@@ -62,7 +79,11 @@ def _judge(signals: Signals, worst: Nonfinite) -> Observation:
         else "the step must have been skipped, or the weights would be lost"
     )
     return Observation(
-        ID, "absent", f"{worst.sentence} ({percent(worst.late_share)} of the steps after start-up): {why}.", where=place
+        ID,
+        "absent",
+        f"{worst.sentence} ({percent(worst.late_share)} of the steps after start-up): {why}.",
+        where=place,
+        noted=True,
     )
 
 
@@ -81,7 +102,8 @@ weight it reaches into NaN.
 ## How it is measured
 Every gradient norm series, counters of non-finite gradients, and what torch's anomaly mode, `clip_grad_norm_` or
 fairseq say in words. Present when the norm ends non-finite (three rows, or for good) or when more than 5 % of the
-steps after start-up are; plain from 30 %. The layer that is hit first is named where norms are logged by layer. A lone
+steps after start-up are; plain from 30 %. A loss scale that overflows brought below 1e-6 is plain as well. The layer
+that is hit first is named where norms are logged by layer. A lone
 NaN in the first row is a logger that has not measured yet.
 
 A recording looks at the gradients of two parameters far from the loss. Present where they are not finite, the loss
@@ -108,6 +130,7 @@ log and where: they produce NaN at points the forward pass survives.
         Case("loss scaler finds its scale", "absent",
              lambda: {"grad_norm": then(flat(15, INF, 0), flat(300, 1.0, 0.3)),
                       "loss_scale": then(2.0 ** -falling(15, -31, -16, 0), flat(300, 65536, 0))}),
+        Case("overflows at any scale", "present", lambda: {"loss scale": 2.0 ** -np.arange(8.0, 40.0)}),
         Case("one Inf that the step guard skipped", "absent",
              lambda: {"grad_norm": put(flat(300, 1.0, 0.3), 200, INF), "loss": falling(300, 2.3, 0.5)}),
         Case("ordinary norms", "absent", lambda: {"grad_norm": flat(100, 2.0, 0.5)}),

@@ -13,6 +13,8 @@ from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling, flat, put, then
 
 ID = "nonfinite-loss"
+NORMS = 3  # rows
+STATED = 0.8  # clarity of what follows from other numbers
 
 
 def detect(signals: Signals) -> Observation:
@@ -23,6 +25,9 @@ def detect(signals: Signals) -> Observation:
     if hidden is not None:
         return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
     wording = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
+    left_out = _left_out(signals)
+    if left_out is not None:
+        return left_out
     if not losses:
         return Observation(ID, "unknown", "No loss was logged.")
     finding = min(
@@ -34,6 +39,26 @@ def detect(signals: Signals) -> Observation:
         step = None if wording.step is None else (wording.step, wording.step)
         return Observation(ID, "present", f"The log says: {wording.text[:120]}", step)
     return Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
+
+
+def _left_out(signals: Signals) -> Observation | None:
+    """Rows at the end, or all of them, that hold no loss and a gradient norm that is NaN: Megatron leaves a loss that
+    is NaN out of its mean, and one of which nothing remains out of the row."""
+    train = signals.train
+    since = -np.inf if train is None else float(train.series.steps[-1])
+    for norm in signals.run.of("grad_norm"):
+        late = norm.steps > since
+        alike = train is None or train.series.axis == norm.axis
+        if not alike or norm.meaning.where or late.sum() < NORMS or not np.isnan(norm.values[late]).all():
+            continue
+        place = f"from step {counted(float(norm.steps[late][0]))} on" if train is not None else "throughout"
+        text = (
+            f"{norm.name} is NaN {place} ({late.sum()} rows), and no loss stands beside it: trainers leave out a NaN."
+        )
+        return Observation(
+            ID, "present", text, (float(norm.steps[late][0]), float(norm.steps[-1])), norm.name, STATED
+        )  # fmt: skip
+    return None
 
 
 def _in_series(series: Series) -> Observation | None:
@@ -77,8 +102,9 @@ counted. Messages such as "loss is nan, stopping training" count as well.
 Some logs write NaN as a number, and traindx reports that as what it is. The Hugging Face Trainer leaves NaN out of its
 mean, so that the loss is exactly 0: beside a NaN gradient norm, or three rows at least after a loss that was still high
 one row before. DeepSpeed returns -1 as the norm of each parameter group that is not finite, and two groups make √2 =
-1.41421: beside a loss that is 0 or never changes, three rows of it count. A loss that rests at 87.3365, the logarithm
-of the smallest float32, is Caffe's for outputs that are NaN.
+1.41421: beside a loss that is 0 or never changes, three rows of it count. Megatron leaves the loss out of the row:
+three rows or more at the end without one count, where their gradient norm is NaN. A loss of 87.3365, the
+logarithm of the smallest float32, is Caffe's for outputs that are NaN.
 
 ## Healthy range
 None. Under mixed precision single skipped steps are normal, but the logged loss stays finite.
@@ -103,6 +129,12 @@ to data, precision or initialisation; late NaN after a rising gradient norm poin
              lambda: {"loss": np.round(then(falling(40, 2.7, 0.0, 0), flat(20, 0.0, 0)), 3)}),
         Case("a clipped norm beside a loss that moves", "absent",
              lambda: {"loss": falling(20, 2.7, 1.4), "grad_norm": flat(20, 1.41421, 0)}),
+        Case("the norm alone is logged, and is NaN", "present",
+             lambda: {"grad norm": [float("nan")] * 4, "learning rate": [3e-4] * 4}),
+        Case("rows without a loss begin, and their norms are NaN", "present",
+             lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": then(flat(20, 1.0, 0.2), [float("nan")] * 5)}),
+        Case("the norm alone is logged after the loss ended, and is finite", "absent",
+             lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": flat(25, 1.0, 0.2)}),
         Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
         Case("an error measure that is NaN throughout", "present", lambda: {"train mse": [float("nan")] * 20}),
         Case("ordinary loss", "absent", lambda: {"train_loss": falling(100, 2, 0.3)}),

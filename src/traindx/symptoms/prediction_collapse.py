@@ -16,11 +16,12 @@ from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.signals.inside import learned, level, objective
 from traindx.signals.score import top_of
+from traindx.signals.standstill import standstill
 from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.newest import in_order, newest
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.predicted import MIN_LOOKS, RECENT, class_predictions, is_settled, shows_predictions
-from traindx.symptoms.recipes import falling, flat
+from traindx.symptoms.recipes import falling, flat, then
 from traindx.thresholds import Threshold, fitted
 
 ID = "prediction-collapse"
@@ -80,6 +81,11 @@ def _outputs_spread(largest: float, looks: int = 5) -> OutputSpread:
 
 
 def detect(signals: Signals) -> Observation:
+    rest = standstill(signals)
+    if rest is not None:
+        text = f"{rest.series.name} is {num(rest.value)} in the last {rest.rows} rows, the same to the last digit, "
+        text += "though batches differ: the outputs are constant."
+        return Observation(ID, "present", text, (rest.since, float(rest.series.steps[-1])), rest.series.name)
     compared = signals.trainer is not None and signals.trainer.task != "supervised"  # an accuracy of pairs
     if signals.kind != "supervised" or compared:
         return Observation(ID, "unknown", "This kind of training logs no predictions that could be judged.")
@@ -253,7 +259,9 @@ the spread of the outputs fell to 1/1000 of its early value while the loss staye
 classes at each look it takes at the loss (after 100 updates, the last looks, five of them at batches with more than one
 class and 64 predictions in all, hold one class), or compares the spread of the outputs of a regression with that of the
 targets (at most 1/100 in the last five looks; absent from 1/10 on). The last looks count; trainings with several
-optimisers are left out.
+optimisers are left out. A training loss that had moved and is one number in its last 15 rows, three digits at least,
+while a score still differs from row to row counts as well, as do the losses of a generator and its discriminator that
+both come to rest so.
 
 ## Healthy range
 Scores at zero in the first evaluations of a detector are normal. An accuracy column of a regression is meaningless and
@@ -266,6 +274,14 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
 """,
     detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
+        Case("a loss at one number, though the accuracy of batches differs", "present",
+             lambda: {"loss": then(falling(10, 5.0, 0.7, 0.5), flat(30, 0.6931, 0)),
+                      "accuracy": np.round(flat(40, 0.68, 0.08), 2)}),
+        Case("both losses of adversaries at one number", "present",
+             lambda: {"d_loss": then(flat(200, 0.3, 0.5), flat(80, 50.0, 0)),
+                      "g_loss": then(flat(200, 5.0, 0.3), flat(80, 0.0, 0))}),
+        Case("a discriminator's loss that rounds to zero", "unknown",
+             lambda: {"d_loss": then(flat(200, 0.3, 0.5), flat(80, 0.0, 0)), "g_loss": flat(280, 5.0, 0.3)}),
         Case("one class is predicted", "present", measured=(class_predictions(predicted=1),)),
         Case("two classes are predicted", "absent", measured=(class_predictions(predicted=2),)),
         Case("several, beside a score that stands still", "absent",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.run import Floats
 from traindx.signals import Signals
 from traindx.signals.speed import crowded, pace
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
@@ -13,6 +14,9 @@ from traindx.symptoms.recipes import falling, flat, put, ramp, then
 ID = "throughput-drop"
 LEFT = 0.6  # of the early pace
 STRONG_LEFT = 0.3
+LEFT_AT_ONCE = 0.75  # where a pace that hardly scatters falls from one piece to the next
+EVEN_PIECES = 5
+EVEN, SCATTER = (0.1, 0.9), 0.1  # quantiles of a stretch, and the share of its median that they are apart at most
 BACK = 0.8  # of the early pace: a piece as fast as this ends the drop
 LASTS = 0.15  # of the run
 
@@ -36,13 +40,22 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "unknown", f"{summary}; in reinforcement learning {why}.")
     quick = np.flatnonzero(run.y > BACK * early)
     since = int(quick[-1]) + 1 if len(quick) else 0
-    if share >= LEFT or (count - since) < LASTS * count:
+    left = LEFT_AT_ONCE if _at_once(run.y, since) else LEFT
+    if share >= left or (count - since) < LASTS * count:
         return Observation(ID, "absent", f"{summary}.")
     return Observation(
         ID, "present", f"{summary}, from step {num(float(run.x[since]))} on.", (float(run.x[since]), float(run.x[-1])),
         run.name,
-        clarity(-share, -LEFT, -STRONG_LEFT),
+        clarity(-share, -left, -STRONG_LEFT),
     )  # fmt: skip
+
+
+def _at_once(pieces: Floats, since: int) -> bool:
+    """One step down between two even stretches."""
+    stretches = pieces[1:since], pieces[since + 1 :]
+    return all(
+        len(one) > EVEN_PIECES and np.ptp(np.quantile(one, EVEN)) < SCATTER * np.median(one) for one in stretches
+    )
 
 
 SYMPTOM = Symptom(
@@ -60,9 +73,10 @@ From some step on the run does less a second than before, and it stays so.
 On the logged throughput of training, else on the inverse of the step time, else on steps a second by the time stamps
 of the rows, in up to sixty pieces; where the batch size is logged and grows, samples count instead of steps. The
 median of the last fifth is compared with that of the first quarter (its very beginning left out). Present when less
-than 60 % is left and no piece of at least the last 15 % of the run comes back to 80 %; plain below 30 %. Reinforcement
-learning is never judged: episodes get longer as the agent learns, and DQN-like methods begin to learn late, which
-takes the frame rate from hundreds to single digits in good health.
+than 60 % is left (75 % where an even pace falls in one step to another even one) and no piece of at least the last 15 %
+of the run comes back to 80 %; plain below 30 %. Reinforcement learning is never judged: episodes get longer as the
+agent learns, and DQN-like methods begin to learn late, which takes the frame rate from hundreds to single digits in
+good health.
 
 ## Healthy range
 Within 10 % of the early pace. A slow beginning (compilation, caches) and evaluation pauses do not count. Longer
@@ -77,6 +91,8 @@ is a note.
     cases=(
         Case("half the images a second", "present",
              lambda: {"images_per_second": then(flat(100, 480.0, 0.03), flat(100, 190.0, 0.03))}),
+        Case("a third less from one row to the next", "present",
+             lambda: {"tps": then(flat(120, 5000.0, 0.02), flat(120, 3300.0, 0.02))}),
         Case("from step times", "present", lambda: {"step_time": then(flat(100, 0.2, 0.05), flat(60, 0.7, 0.05))}),
         Case("larger batches by plan", "absent",
              lambda: {"elapsed time per iteration (ms)": ramp(200, 18e3, 60e3, 0.02),

@@ -13,12 +13,13 @@ from traindx.signals.rates import still_warming_up
 from traindx.signals.scatter import lost_in_noise
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.policy import TREND_ROWS, at_its_top, rises, tells
-from traindx.symptoms.recipes import falling
+from traindx.symptoms.recipes import falling, flat
 from traindx.symptoms.truncated import progress_made
 
 ID = "too-short"
 POINTS = 5
 STEPS = 100  # optimiser steps, where the log counts single ones
+STILL = 10  # rows that are equal to the last digit
 TICKS = 30  # a counter with fewer ticks than this counts epochs or evaluations, not steps
 OF_PLAN = 0.05
 
@@ -42,6 +43,8 @@ def detect(signals: Signals) -> Observation:
             f"Adversarial losses swing by design; {points} values are too few to judge them.",
             where=curve.name,
         )
+    if points >= STILL and float(np.ptp(curve.y)) == 0:
+        return Observation(ID, "absent", f"{curve.name} is the same in all {points} rows: more of them tell no more.")
     begun = _hardly_begun(signals, points) or _no_progress_shown(signals, curve)
     if begun:
         return Observation(ID, "present", begun)
@@ -153,6 +156,8 @@ Let it run on, or record a short run from the inside: wiring mistakes show withi
         Case("ten epochs", "absent", lambda: {"train_loss": (range(0, 5000, 500), falling(10, 2, 0.5)),
                                               "val_loss": falling(10, 2, 0.6)}),
         Case("fourteen logged points", "absent", lambda: {"loss": (range(14), falling(14, 6.2, 4.1))}),
+        Case("the same number in every row", "absent", lambda: {"loss": (range(12), flat(12, 0.0, 0))},
+             {"max_steps": 100000}),
         Case("long run", "absent", lambda: {"train_loss": falling(500, 2, 0.5)}),
     ),
 )  # fmt: skip

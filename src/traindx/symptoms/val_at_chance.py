@@ -15,6 +15,10 @@ MIN_POINTS = 4
 LEARNT = 0.3  # reduction of the training loss that proves learning
 LEARNT_SLOWLY = 0.12  # enough where loss and score of many evaluations agree that nothing carries over
 MANY = 8  # evaluations
+REST = 0.05  # of the validation loss, within which nothing was gained
+LEAST_LOSS = 0.66  # of guessing between two classes that are about equally frequent
+NO_SKILL = 1.3  # times exp(-loss): an accuracy of validation sets of a few hundred samples scatters
+NO_SKILL_CLEAR = 0.7
 FITTED = 0.6  # reduction that proves a good fit, where chance is not known
 MOSTLY_RIGHT = 0.55  # an accuracy that guessing between two does not reach; the first evaluation came late
 STUCK = 0.07  # share of the first validation value within which nothing was gained
@@ -27,6 +31,9 @@ def detect(signals: Signals) -> Observation:
     stuck = _never_improved(signals)
     if stuck is not None:
         return stuck
+    unskilled = _no_skill(signals) if signals.classes is None else None
+    if unskilled is not None:
+        return unskilled
     if signals.classes is None or signals.classes[0] > 2000:
         return Observation(ID, "unknown", "The number of classes is not known (give --classes N).")
     if train.reduction < (LEARNT_SLOWLY if _worse_than_guessing(signals, signals.classes[0]) else LEARNT):
@@ -53,6 +60,23 @@ def detect(signals: Signals) -> Observation:
             )  # fmt: skip
         return Observation(ID, "absent", f"The best {val.name} is {num(val.best)}; chance is {num(goal)}.")
     return Observation(ID, "unknown", "No validation loss or score was logged.")
+
+
+def _no_skill(signals: Signals) -> Observation | None:
+    """Without knowing chance: a validation loss L and an accuracy near exp(-L) both stay where they began. Who knows
+    nothing and gives every class its share is right so often; whoever knows something more often."""
+    train, val, score = signals.train, signals.val, signals.score
+    if train is None or val is None or score is None or min(len(val), len(score)) < MANY or val.sign < 0:
+        return None
+    if "acc" not in score.name.lower() or val.series.meaning.kind != "loss" or train.reduction < LEARNT_SLOWLY:
+        return None
+    level, right = float(np.median(val.y)), float(np.median(score.series.values)) / Score(score).top
+    rests = float(val.y[0] - val.y.min()) <= REST * level and float(np.ptp(val.y)) <= 2 * REST * level
+    if not rests or level < LEAST_LOSS or not 0 < right <= NO_SKILL * float(np.exp(-level)):
+        return None
+    text = f"Training learns ({train.name} {num(train.now)}), but {val.name} rests at {num(level)} and {score.name} at "
+    text += f"{num(float(np.median(score.series.values)))}, as where the inputs tell nothing."
+    return Observation(ID, "present", text, (float(val.x[0]), float(val.x[-1])), val.name, NO_SKILL_CLEAR)
 
 
 def _worse_than_guessing(signals: Signals, classes: int) -> bool:
@@ -103,7 +127,8 @@ With K classes known: the best validation score has less than 6 % of what lies a
 fell below ln(K) while the training loss is at 60 % of it or less. Without K: the training loss lost 60 % or more, the
 validation loss never gained 7 % on its first value and is twice the training loss, and no validation score moved.
 Training that learns slowly (12 % of its first loss) is enough where loss and score of eight evaluations or more stay at
-chance.
+chance. Where K is not known, eight evaluations or more whose loss L rests within 5 % and whose accuracy is at most 1.3
+times exp(-L), which is all that guessing by frequency reaches, while the training loss lost 12 %.
 
 ## Healthy range
 Whatever is learnt in training should show in validation within the first epochs, if less of it.
@@ -120,6 +145,12 @@ random labels.
         Case("validation never moves, classes unknown", "present",
              lambda: {"train_loss": falling(8, 0.9, 0.02), "val_loss": flat(8, 4.2, 0.05),
                       "val_acc": flat(8, 0.09, 0.02)}),
+        Case("both rest where guessing among six gives them, classes unknown", "present",
+             lambda: {"train_loss": falling(9, 2.3, 1.7), "val_loss": flat(9, 1.80, 0.01),
+                      "val_acc": np.round(flat(9, 0.2, 0.1), 3)}),
+        Case("next tokens: an accuracy far above exp(-loss)", "unknown",
+             lambda: {"train_loss": falling(9, 3.6, 3.0), "val_loss": flat(9, 3.1, 0.005),
+                      "val_acc": flat(9, 0.4, 0.01)}),
         Case("slow memorising, validation guesses", "present",
              lambda: {"train_loss": ramp(50, 0.71, 0.54), "val_loss": ramp(20, 0.70, 0.79),
                       "val_acc": flat(20, 0.49, 0.01)}, {"num_classes": 2}),

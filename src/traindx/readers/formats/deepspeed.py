@@ -1,4 +1,4 @@
-"""DeepSpeed and apex: log_dist lines, and the loss scale that every overflow brings down."""
+"""DeepSpeed: log_dist lines; and the loss scale that every overflow brings down, as DeepSpeed, apex and fairseq say."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from traindx.readers.text.tokens import to_float
 NAME = "deepspeed"
 _OVERFLOW = re.compile(
     r"(?:(?:overflow|skipping step).*reducing (?:loss scale )?to|reducing dynamic loss scale from \S+ "
-    r"to)\s+([\d.eE+]+\d)",
+    r"to|overflow detected, setting loss scale to:)\s+([\d.eE+-]*\d)",
     re.IGNORECASE,
 )
 _LINE = re.compile(

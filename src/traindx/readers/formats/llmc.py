@@ -12,7 +12,7 @@ from traindx.readers.text.dialect import Dialect, Handler, Sink
 from traindx.readers.text.tokens import NUMBER, to_float
 
 NAME = "llmc"
-_LINE = re.compile(r"s:(\d+) ((?:(?:trl|tel|eval|lr|norm):\S+\s*)+)$")
+_LINE = re.compile(r"s:(\d+) ((?:trl|tel|eval):\S+\s*(?:\w+:\S+\s*)*)$")
 _START = re.compile(r"^s:\d+ (?:trl|tel):\S+", re.MULTILINE)
 
 

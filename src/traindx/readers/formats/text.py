@@ -57,7 +57,7 @@ def read_text(source: Source, format: str = "text") -> list[Run]:
 def sniff(source: Source) -> float:
     """Any text will do; one whose lines count and measure is most likely a log. Bytes of a foreign encoding are no
     reason to refuse a text, control characters are."""
-    text = source.text_head.rstrip("\x00")
+    text = source.text_head.strip("\x00")
     if not text or not any(letter.isdigit() for letter in text):
         return 0.0
     size = len(text)

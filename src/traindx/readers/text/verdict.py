@@ -52,7 +52,9 @@ def _main(metric: list[Rows], lines: int) -> list[Rows]:
     ]  # fmt: skip
     main = [each for each in metric if each.shape.trusted]
     main += [each for each in counted if each.shape.seen >= 2 and not each.shape.trusted]
-    return main if main or lines >= _FEW_LINES else counted
+    if lines < _FEW_LINES and not any(each.plan.objective for each in main):
+        main += [each for each in counted if each not in main]
+    return main
 
 
 def _company(others: list[Rows], chosen: list[Rows], rows: list[Rows]) -> list[Rows]:
