@@ -202,7 +202,7 @@ class _Pages:
         above = {symptom.evidence for symptom in self._proof(diagnosis)}
         above |= {text for hypothesis in diagnosis.also for text in hypothesis.supports[: self.most["why"]]}
         present = [symptom for symptom in telling(diagnosis) if symptom.evidence not in above]
-        if diagnosis.verdict == "unhealthy":  # of a log or a probe that was long enough to tell
+        if diagnosis.verdict == "unhealthy" or leading(diagnosis):  # there was enough to tell
             present = [symptom for symptom in present if symptom.id != "too-short"]
         shown = present if self.full else first_of_each_story(diagnosis, present, self._proof(diagnosis))
         shown = list({symptom.evidence: symptom for symptom in reversed(shown)}.values())[::-1][: self.most["seen"]]
