@@ -37,6 +37,7 @@ FAR, PLAIN_FAR = 30.0, 300.0  # times above the suggestion, where training ends 
 WASTED = 0.25  # of the best descent made at such a rate
 SHORT, PLAIN_SHORT = 100.0, 1000.0  # times below the suggestion
 LITTLE = 0.02  # of the best descent made at the current rate
+NEGLIGIBLE = 0.005  # of the loss: where the best trial takes away less, no rate is what is missing
 WORTH = 0.2  # of the loss that the best trial must take away before a rate can be called too low
 
 
@@ -96,6 +97,9 @@ def suggestion(curve: RateCurve, trials: Sequence[Trial], batches: int) -> float
 def _reading(subject: Subject, ground: Ground, curve: RateCurve, trials: list[Trial]) -> Reading:
     rate = suggestion(curve, trials, ground.batches)
     refusal = curve.refusal or ("no rate that was tried brings the loss down for good" if rate is None else None)
+    gained = max((-trial.score(ground.batches) for trial in trials), default=math.inf)
+    if rate is not None and gained < NEGLIGIBLE * ground.size:
+        rate, refusal = None, f"no rate that was tried lowers the loss by more than {gained / ground.size:.1%}"
     stable = _stable(curve, trials, ground)
     yours = f"Yours is {ground.base:.3g}"
     if rate is None:
