@@ -31,7 +31,7 @@ _BOLD = ("1", "1;31", "1;32", "1;33")
 _ANSI = re.compile(r"\x1b\[([\d;]*)m")
 _SECTION = "| tool | fires on faults | right cause first | near misses included | false alarms |"
 _PAGE = re.compile(r"^```\ntraindx · (\S+) ", re.MULTILINE)  # a page that the README shows
-BAR, ROW, NAMES = 300, 26, 220  # pixels
+BAR, ROW, NAMES = 290, 26, 250  # pixels
 
 
 def terminal() -> str:

@@ -153,6 +153,15 @@ def test_more_than_one_change_is_said(tmp_path: Path) -> None:
     assert any("change one at a time" in caution for caution in versus.cautions)
 
 
+def test_losses_of_different_tasks_do_not_compare(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "a", 0.9, {"lr": 0.1, "num_classes": 4})
+    two = write_run(tmp_path / "b", 0.3, {"lr": 0.1, "num_classes": 2})
+    versus = traindx.compare([one, two]).findings.versus
+    assert versus is not None
+    assert versus.verdict == "cannot tell"
+    assert helped(versus).startswith("Cannot tell: the task is another one (classes 4 → 2)")
+
+
 def test_two_settings_with_seeds_are_compared_by_their_seeds(tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     for lr, floor in ((0.1, 0.6), (0.01, 0.3)):

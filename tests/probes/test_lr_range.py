@@ -94,6 +94,7 @@ def test_twice_the_same() -> None:
         (torch.optim.Adam, 1e-3, []),
         (torch.optim.Adam, 1e-7, ["lr-below-useful"]),
         (torch.optim.Adam, 30.0, ["lr-above-stable"]),
+        (torch.optim.Adam, 1.0, ["lr-above-stable"]),  # ends a little lower than it began; 54 times the suggestion
     ],
 )
 def test_the_current_rate_is_placed(make: Any, rate: float, expected: list[str]) -> None:

@@ -48,3 +48,12 @@ def test_states_and_events_of_one_trainer_are_one_run() -> None:
         assert {name: len(runs) for name, runs in found.items()} == {"sound": 1, "sick": 1}
     comparison = compare([outputs / "sound", outputs / "sick"])
     assert "0.192 → 1.08" in comparison.text()
+
+
+def test_a_recording_is_one_unit_whatever_lies_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "train.traindx"
+    (folder / "source").mkdir(parents=True)
+    (folder / "source" / "train.py").write_text("loss = 1.0\n")
+    for rank in range(13):
+        (folder / f"rank-{rank}.jsonl").write_text("{}\n")
+    assert [unit.label for unit in units_in([tmp_path])] == [str(folder)]

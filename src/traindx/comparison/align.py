@@ -124,7 +124,7 @@ def _choose(measures: Sequence[Measure], table: Table) -> tuple[Alignment, str]:
     if axis == "row":
         return "row", "the logs count nothing, so their n-th values are laid over each other"
     if axis == "step" and "batch_size" in table.names:
-        return "step", "all count steps; batch sizes differ, so equal steps are not equally many samples"
+        return "step", "batch sizes differ, so equal steps are not equally many samples"
     return axis, ""
 
 

@@ -22,6 +22,7 @@ SEEN_DIRECTLY = 0.003  # background of a symptom that is a fact (engine/words.py
 # its level (for a score between 0 and 1, of what is missing to 1), and what it lost again after its best. How often
 # that is too little, benchmarks/compare/honesty.py measures.
 SEED_PROGRESS, SEED_LEVEL = 0.05, 0.1
+TASK = ("classes", "num_classes", "target_shape")  # settings that say what is asked of the model
 
 
 def versus(
@@ -38,18 +39,21 @@ def versus(
     olds, news = _finite(outcomes, before), _finite(outcomes, after)
     changed = _changes(table, before[0], after[0])
     cautions: list[str] = []
-    improvement, interval, why = _improvement(measures, outcome, olds, news, before, after, cautions)
+    other = _another_task(changed)
+    improvement, interval, why = (
+        (math.nan, math.nan, other) if other else _improvement(measures, outcome, olds, news, before, after, cautions)
+    )
     cleared, new, still, open_ = _symptoms(runs, before, after)
     health = _health(runs, before), _health(runs, after)
     sign = next((m.sign for m in measures if m is not None), 1.0)
     old, now = (float(np.mean(side)) if side else math.nan for side in (olds, news))
-    verdict = _verdict(improvement, interval, health, cleared, new)
+    verdict: Effect = "cannot tell" if other else _verdict(improvement, interval, health, cleared, new)
     cautions += _what_was_changed(changed, table, before[0], after[0])
     return Versus(
         verdict=verdict, why=why, before=old * sign, after=now * sign, improvement=improvement, interval=interval,
         relative=improvement / abs(old) if old else math.nan, seeds=(len(before), len(after)), changed=changed,
         cleared=cleared, new=new, still=still, not_measured=open_, health=health, ends=_ends(measures, before, after),
-        speed=_speed(reached, before, after), cautions=tuple(cautions),
+        speed=None if other else _speed(reached, before, after), cautions=tuple(cautions),
     )  # fmt: skip
 
 
@@ -145,6 +149,15 @@ def _health(runs: Sequence[Summary], side: Sequence[int]) -> Verdict:
 def _changes(table: Table, before: int, after: int) -> Mapping[str, tuple[Value, Value]]:
     old, new = table.values[before], table.values[after]
     return {name: (old[name], new[name]) for name in table.names if old[name] != new[name]}
+
+
+def _another_task(changed: Mapping[str, tuple[Value, Value]]) -> str:
+    """Why the losses of the two sides are those of different questions; '' where they are not."""
+    found = next((name for name in TASK if name in changed), None)
+    if found is None:
+        return ""
+    old, new = changed[found]
+    return f"the task is another one ({found} {shown(old)} → {shown(new)}): its losses and scores do not compare."
 
 
 def _what_was_changed(changed: Mapping[str, tuple[Value, Value]], table: Table, before: int, after: int) -> list[str]:

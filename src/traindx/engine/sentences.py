@@ -13,13 +13,14 @@ from traindx.engine.rank import HEALTHY, OTHER
 from traindx.engine.ways import WAYS
 from traindx.fixes import fixes
 from traindx.run import PROBES
-from traindx.signals import Signals
+from traindx.signals import Signals, lookup
 from traindx.symptoms import symptoms
 from traindx.symptoms.too_short import POINTS
 
 REST = "plateau"  # a training that has converged ends so too
 SHORT = "too-short"
 RATE_PROBE, RATE = "lr-range", "probe.lr"  # the probe and the setting it records where it can suggest a rate
+ANOTHER = 5.0  # times: a suggested rate that is closer to the own one says nothing
 CUT = "truncated"
 DIED = "run-died"
 
@@ -48,6 +49,8 @@ def headline(
         plainest = max(problems, key=lambda o: o.clarity, default=None)
         if _at_rest(observations) and plainest is not None and plainest.id == REST:
             return f"{plainest.evidence} Converged or stuck, this evidence cannot tell."
+        if short and problems and run_of_probes(signals):
+            return "A probe of the first batches points to what is below; whether the training suffers, a run shows."
         if short:
             return short[0]
         if plainest is not None:
@@ -101,13 +104,8 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
         return "Fix the crash first, then diagnose the next log."
     if run.format == "checkpoint":
         return f"Give the course of the training as well: {commands.DIAGNOSE_LOG}, or {commands.ADD_CHECKPOINT}."
-    if signals.main is None and run.config.get(PROBES):
-        known = symptoms()
-        wrong = any(o.state == "present" and o.id in known and known[o.id].severity == "problem" for o in observations)
-        said = "What the probes saw is above" if wrong else "The probes found nothing wrong"
-        if not wrong and RATE_PROBE in str(run.config[PROBES]).split(", ") and RATE not in run.config:
-            said = "The probes name no cause, but found no learning rate to suggest either, which is no good sign"
-        return f"{said}. `{command(WAYS[0], signals)}` shows how it trains."
+    if run_of_probes(signals):
+        return f"{_probed(observations, signals)}. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
         return settle(found[0], signals)
     if _at_rest(observations):
@@ -122,6 +120,33 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
         return settle(found[0], signals, well=True)
     plot = commands.typed(commands.PLOT_RUN, source=run.source)
     return f"`{plot}` shows its curves; nothing else that could be measured would settle it."
+
+
+def _probed(observations: Sequence[Observation], signals: Signals) -> str:
+    """What the probes said, in a few words."""
+    known, run = symptoms(), signals.run
+    if any(o.state == "present" and o.id in known and known[o.id].severity == "problem" for o in observations):
+        return "What the probes saw is above"
+    if _another_rate(signals):
+        return f"The probes name no fault, but another learning rate: {_another_rate(signals)}"
+    if RATE_PROBE in str(run.config[PROBES]).split(", ") and RATE not in run.config:
+        return "The probes name no cause, but found no learning rate to suggest either, which is no good sign"
+    return "The probes found nothing wrong"
+
+
+def run_of_probes(signals: Signals) -> bool:
+    """Whether the model was probed and no training was seen."""
+    return signals.main is None and bool(signals.run.config.get(PROBES))
+
+
+def _another_rate(signals: Signals) -> str:
+    """The suggested rate beside the script's own, where they are far apart; '' else."""
+    given = signals.run.config.get(RATE)
+    suggested = float(given) if isinstance(given, int | float) else 0.0
+    own = lookup.number(signals.run.config, "lr")
+    if not suggested or not own or max(suggested / own, own / suggested) < ANOTHER:
+        return ""
+    return f"about {suggested:.2g} instead of {own:.3g}"
 
 
 def _longer(signals: Signals) -> str:

@@ -9,6 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from typing_extensions import TypedDict  # pydantic needs this one below Python 3.12
 
 from traindx.diagnosis import UNSURE, Diagnosis, FixProposal, Hypothesis
+from traindx.reporters.unclear import checks, heading
 from traindx.reporters.wording import (
     clean,
     headline,
@@ -138,6 +139,10 @@ def sentence(diagnosis: Diagnosis) -> str:
             f"{'Perhaps' if unsure else 'Most likely'}, {percent(first.confidence)}: {title_of(first)} "
             f"({first.cause}).{symptom}{fix}"
         )
+    found = checks(diagnosis)
+    if found:
+        named = ", ".join(f"{title_of(h)} ({h.cause}, {percent(h.confidence)})" for h, _ in found)
+        lines.append(f"{heading(found)} {named}.")
     if diagnosis.also:
         lines.append(
             f"Also: {', '.join(f'{title_of(h)} ({h.cause}, {percent(h.confidence)})' for h in diagnosis.also)}."

@@ -38,6 +38,11 @@ class Rate:
         return f"×{self.per_layer:.3g} ± {spread:.1g} a layer"
 
 
+def backwards(rate: Rate) -> Rate:
+    """The same rate as it is seen from the output."""
+    return Rate(1 / rate.per_layer, rate.error, rate.layers)
+
+
 def rate_along(sizes: Sequence[float]) -> Rate | None:
     """The rate by the median of all pairwise slopes of the logarithm (Theil and Sen), which a few odd layers do not
     move. Sizes of zero or without a finite value are left out; None with too few left."""

@@ -88,8 +88,8 @@ def facts_of(subject: Subject, trials: list[Trial]) -> list[Fact]:
     if all(trial.best > UNLEARNABLE and (trial.steps >= ENOUGH or trial.broke) for trial in main):
         who = " or ".join(trial.name for trial in main)
         sentence = (
-            f"One single batch of {size} is not learned by {who}: at best {left(best)} of what a constant answer "
-            f"reaches is left after {best.steps} updates."
+            f"After {best.steps} updates on one batch of {size} the loss is still {left(best)} of what a constant "
+            f"answer reaches (with {who})."
         )
         facts.append(Fact("batch-not-learned", True, sentence))
     elif min(trial.best for trial in main) < WELL:

@@ -28,6 +28,7 @@ _INSIDE = frozenset(
 )  # fmt: skip
 _CHECKPOINT = re.compile(r"(checkpoint|ckpt|epoch|step|global_step)[-_=]?\d+$")
 _EVENTS = "tfevents"
+RECORDING = ".traindx"  # the folder of one recording: its ranks, its samples and the source beside them are one run
 _NOT_A_LOG = "holds no training metrics"
 _CROWD = 12  # files of one folder from which they are runs of their own rather than logs of one run
 _LOG_ENDINGS = frozenset({".csv", ".tsv", ".jsonl", ".log", ".wandb", ".ndjson"})
@@ -43,7 +44,7 @@ class Unit:
 
     @property
     def label(self) -> str:
-        return str(self.files[0] if len(self.files) == 1 else self.folder)
+        return str(self.files[0] if len(self.files) == 1 and self.folder.suffix != RECORDING else self.folder)
 
 
 def units_in(paths: Sequence[Path], allowed: Allowed | None = None) -> list[Unit]:
@@ -92,7 +93,7 @@ def _units_of(root: Path, allowed: Allowed | None) -> list[Unit]:
         groups.setdefault(_home(path, root, with_events, outputs), []).append(path)
     units: list[Unit] = []
     for folder, members in groups.items():
-        units.extend(_split(folder, members))
+        units.extend([Unit(folder, tuple(members))] if folder.suffix == RECORDING else _split(folder, members))
     return units
 
 
@@ -100,6 +101,9 @@ def _home(path: Path, root: Path, with_events: set[Path], outputs: set[Path]) ->
     """The folder of the run this file belongs to. The events below an output directory of Hugging Face's Trainer are
     those of its run, in a folder named after the time."""
     folder = path.parent
+    recording = next((parent for parent in path.parents if parent.suffix == RECORDING), None)
+    if recording is not None:
+        return recording
     if _EVENTS in path.name:
         output = next((parent for parent in path.parents if parent in outputs), None)
         if output is not None:

@@ -148,7 +148,7 @@ class _Pages:
         if diagnosis.verdict == "healthy":
             return lines + self.healthy(diagnosis)
         if headline(diagnosis):
-            lines += wrap(headline(diagnosis), self.width)
+            lines += wrap(f"{headline(diagnosis)}{self.named(diagnosis)}", self.width)
         for section in (
             self.answer(diagnosis), self.also(diagnosis), self.known(diagnosis), self.curves(diagnosis),
             self.seen(diagnosis), self.tokens(diagnosis), self.samples(diagnosis), self.alternatives(diagnosis),
@@ -157,6 +157,12 @@ class _Pages:
             if section:
                 lines += ["", *section]
         return lines
+
+    def named(self, diagnosis: Diagnosis) -> str:
+        """The id of the symptom that the headline is the sentence of, to look it up by."""
+        said = headline(diagnosis)
+        found = next((symptom.id for symptom in diagnosis.present() if said.startswith(clean(symptom.evidence))), "")
+        return f" ({clean(found)})" if found and f"{found}," not in said else ""
 
     def title(self, diagnosis: Diagnosis) -> list[str]:
         verdict = VERDICT_WORD[diagnosis.verdict]
@@ -202,7 +208,7 @@ class _Pages:
         above = {symptom.evidence for symptom in self._proof(diagnosis)}
         above |= {text for hypothesis in diagnosis.also for text in hypothesis.supports[: self.most["why"]]}
         present = [symptom for symptom in telling(diagnosis) if symptom.evidence not in above]
-        if diagnosis.verdict == "unhealthy":  # of a log or a probe that was long enough to tell
+        if diagnosis.verdict == "unhealthy" or leading(diagnosis):  # there was enough to tell
             present = [symptom for symptom in present if symptom.id != "too-short"]
         shown = present if self.full else first_of_each_story(diagnosis, present, self._proof(diagnosis))
         shown = list({symptom.evidence: symptom for symptom in reversed(shown)}.values())[::-1][: self.most["seen"]]

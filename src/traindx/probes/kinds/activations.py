@@ -195,8 +195,8 @@ def _saturated(flat: dict[str, float]) -> Fact:
 def _signal(chain: dict[str, Layer], rate: Rate) -> list[Fact]:
     first, last = next(iter(chain)), list(chain)[-1]
     sentence = (
-        f"What varies with the input changes by {rate.written} from {first} to {last} ({rate.layers} layers), "
-        f"{num(rate.whole)} times in all"
+        f"What varies with the input changes by {rate.written} from {first} to {last} ({rate.layers} layers): at "
+        f"the end it is {num(rate.whole)} times as large"
     )
     sure = rate.certainty >= SURE
     facts = []

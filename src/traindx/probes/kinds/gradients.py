@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import torch
 
 from traindx.probes.base import Deadline, Probe
-from traindx.probes.depth import Rate, rate_along
+from traindx.probes.depth import Rate, backwards, rate_along
 from traindx.probes.looking import Seen, looking
 from traindx.probes.moments import Moments
 from traindx.probes.recurrence import Memory, memories, time_charts, time_facts, time_tables
@@ -132,7 +132,7 @@ def _facts(
 def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
     first, last = next(iter(sizes)), list(sizes)[-1]
     fades, grows = rate.whole > 1 / FADED, rate.whole < FADED
-    sentence = f"{rate.written} towards the output over {rate.layers} layers (from {first} to {last})"
+    sentence = f"{backwards(rate).written} towards the input over {rate.layers} layers (from {last} to {first})"
     sure = rate.certainty >= SURE
     left = 1 / max(rate.whole, 1e-300)
     facts = []

@@ -19,6 +19,7 @@ from traindx.probes.sweep import Ground, Trial
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
 from traindx.symptoms.base import clarity, num
+from traindx.symptoms.base import times as short
 
 ID = "lr-range"
 LOWEST, HIGHEST = 1e-8, 1e3
@@ -32,8 +33,11 @@ USUAL_TRIALS, MOST_TRIALS = 6, 9
 MARGIN = 2.0  # a few dozen updates on a few batches bear higher rates than a training does (docs/benchmarks.md)
 CAUTION = 3.0  # below the edge, where time allowed no trials
 BEYOND, PLAIN_BEYOND = 2.0, 10.0  # times the highest rate that is stable
+FAR, PLAIN_FAR = 30.0, 300.0  # times above the suggestion, where training ends lower all the same
+WASTED = 0.25  # of the best descent made at such a rate
 SHORT, PLAIN_SHORT = 100.0, 1000.0  # times below the suggestion
 LITTLE = 0.02  # of the best descent made at the current rate
+NEGLIGIBLE = 0.005  # of the loss: where the best trial takes away less, no rate is what is missing
 WORTH = 0.2  # of the loss that the best trial must take away before a rate can be called too low
 
 
@@ -93,6 +97,9 @@ def suggestion(curve: RateCurve, trials: Sequence[Trial], batches: int) -> float
 def _reading(subject: Subject, ground: Ground, curve: RateCurve, trials: list[Trial]) -> Reading:
     rate = suggestion(curve, trials, ground.batches)
     refusal = curve.refusal or ("no rate that was tried brings the loss down for good" if rate is None else None)
+    gained = max((-trial.score(ground.batches) for trial in trials), default=math.inf)
+    if rate is not None and gained < NEGLIGIBLE * ground.size:
+        rate, refusal = None, f"no rate that was tried lowers the loss by more than {gained / ground.size:.1%}"
     stable = _stable(curve, trials, ground)
     yours = f"Yours is {ground.base:.3g}"
     if rate is None:
@@ -101,7 +108,7 @@ def _reading(subject: Subject, ground: Ground, curve: RateCurve, trials: list[Tr
         reach = f" Above {stable:.2g} training is unstable." if stable is not None else ""
         factor = ground.base / rate
         times = max(factor, 1 / factor)
-        place = "close to it" if times <= 3 else f"about {times:.2g}x {'higher' if factor > 1 else 'lower'}"
+        place = "close to it" if times <= 3 else f"about {short(times)}x {'higher' if factor > 1 else 'lower'}"
         summary = f"Suggested learning rate ≈ {rate:.2g} (yours: {ground.base:.3g}, {place}).{reach}"
     return Reading(
         ID, summary, tuple(_facts(ground, rate, stable, trials)), config={"probe.lr": rate} if rate is not None else {},
@@ -132,7 +139,20 @@ def _facts(ground: Ground, rate: float | None, stable: float | None, trials: lis
     done, possible = own.score(ground.batches), best.score(ground.batches)
     sentence = f"{len(best.losses)} updates at {best.rate:.2g} lower the loss by {num(-possible)}"
     facts = []
-    if stable is not None and not ground.warms:
+    far = ground.base / rate
+    if far >= FAR and done > WASTED * possible and -possible > WORTH * ground.size and not ground.warms:
+        end = (
+            "make it NaN or Inf"
+            if own.broke
+            else f"raise it by {num(done)}"
+            if done > 0
+            else f"lower it by only {num(-done)}"
+        )
+        facts.append(
+            Fact("lr-above-stable", True, f"{sentence}; at your rate of {ground.base:.3g} they {end}.",
+                 clarity=clarity(math.log(far), math.log(FAR), math.log(PLAIN_FAR)))
+        )  # fmt: skip
+    elif stable is not None and not ground.warms:
         beyond = ground.base / stable
         if beyond >= BEYOND and (own.broke or done > -possible):
             end = "make it NaN or Inf" if own.broke else f"raise it by {num(done)}"

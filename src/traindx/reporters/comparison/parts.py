@@ -156,6 +156,8 @@ def helped(versus: Versus) -> str:
     word = {"helped": "Yes, it helped", "worse": "No, it is worse", "no difference": "No difference that stands out",
             "cannot tell": "Cannot tell"}[versus.verdict]  # fmt: skip
     if not math.isfinite(versus.improvement):
+        if versus.verdict == "cannot tell":
+            return f"{word}: {clean(versus.why)}"
         return f"{word}, by its symptoms; {clean(versus.why)}"
     if versus.verdict in ("helped", "worse") and abs(versus.improvement) <= versus.interval:
         word += ", by its symptoms; the metric alone would not say so"

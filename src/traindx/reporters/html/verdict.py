@@ -105,6 +105,11 @@ def causes(diagnosis: Diagnosis, run_id: str) -> Html:
     return tag("div", _likeliest(diagnosis, first, run_id), aside, class_="two")
 
 
+def _begun(text: str) -> str:
+    """As a sentence of its own."""
+    return text[:1].upper() + text[1:]
+
+
 def _how(hypothesis: Hypothesis, check: str) -> str:
     return check or f"See `traindx explain {hypothesis.cause}`"
 
@@ -114,7 +119,7 @@ def _unclear(diagnosis: Diagnosis, found: list[tuple[Hypothesis, str]]) -> Html:
     listed = [
         _row(
             "for",
-            ". ".join(text for text in (title_of(h), context(diagnosis, h), _how(h, check)) if text),
+            ". ".join(_begun(text) for text in (title_of(h), context(diagnosis, h), _how(h, check)) if text),
             percent(h.confidence),
         )
         for h, check in found
