@@ -17,6 +17,7 @@ import torch
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps_and_evaluation
 from traindx.live.events.numbered import numbered
+from traindx.live.measures.low_rank import pairs_in
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import first_input, wants_gradients, weight_of
 from traindx.measurements import EvaluationModes, StrongestDropout, UpdateModes
@@ -281,10 +282,12 @@ class Phases(Observer):
 
 def _narrowest(model: torch.nn.Module) -> int:
     """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads
-    beside each other, which the next layer does not take, are no bottleneck."""
+    beside each other, which the next layer does not take, are no bottleneck; nor is an adapter, which stands beside a
+    layer that hands on all."""
     ends = []
+    beside = {id(one) for pair in pairs_in(model) for one in (pair.first, pair.second)}
     for module in model.modules():
-        if isinstance(module, torch.nn.Linear):
+        if isinstance(module, torch.nn.Linear) and id(module.weight) not in beside:
             ends.append((module.in_features, module.out_features))
         elif isinstance(module, _RECURRENT):
             ends.append((module.input_size, module.hidden_size))
