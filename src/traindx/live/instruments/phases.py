@@ -205,9 +205,16 @@ class Phases(Observer):
             del self._watched[id(model)]  # of one that is gone
             seen = None
         if seen is None and len(self._watched) < MODELS:
+            whole = not self._is_part(model)
             seen = self._watched[id(model)] = _Watched(model, numbered(model, self._names))
-            self._measure_settings(model)
+            if whole:
+                self._measure_settings(model)
         return seen
+
+    def _is_part(self, model: torch.nn.Module) -> bool:
+        """Of a model that is known: a block that is run again by itself for its gradient (checkpointing)."""
+        others = [one.model for one in self._watched.values()]
+        return any(part is model for other in others if other is not None for part in other.modules())
 
     def _updated(self, seen: _Watched) -> None:
         """One update of a model whose mode matters."""
