@@ -125,3 +125,23 @@ for step in range(30):
 @pytest.mark.parametrize(("factor", "present"), [("(1 + step ** 2)", True), ("1", False)], ids=["grow", "stay"])
 def test_scores_of_attention(factor: str, present: bool, tmp_path: Path) -> None:
     assert facts_of(LOGITS.replace("{factor}", factor), tmp_path, 100.0)["logits-growing"]["present"] is present
+
+
+CHECKPOINTED = """
+import tiny_lm as lm
+from peft import LoraConfig, get_peft_model
+net = lm.llama(400)
+net.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": True})
+net = get_peft_model(net, LoraConfig(r=4, target_modules=["q_proj", "v_proj"])); net.train()
+optimizer = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], lr=1e-3)
+for _ in range(6):
+    ids = torch.randint(0, 400, (4, 16))
+    loss = net(input_ids=ids, labels=ids, use_cache=False).loss
+    optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
+
+
+def test_blocks_that_are_run_again_and_adapters_are_no_models_of_their_own(tmp_path: Path) -> None:
+    config = facts_of(CHECKPOINTED, tmp_path)["config"]
+    assert config["model_parameters"] > 30_000
+    assert config["model_narrowest"] >= 32

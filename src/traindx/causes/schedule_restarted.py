@@ -45,7 +45,7 @@ CAUSE = Cause(
         "slow-convergence": "sometimes",
         "divergence": "sometimes",
         "plateau": "sometimes",
-        "optimizer-not-restored": "sometimes",
+        "optimizer-not-restored": "rarely",
         "huge-updates": "sometimes",
         "nonfinite-loss": "rarely",
         "negative-loss": "never",

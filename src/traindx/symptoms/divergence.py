@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.chance import chance_of
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.policy import rivals
 from traindx.symptoms.recipes import falling, flat, ramp, then
+from traindx.symptoms.token_counts import counts_of
 
 ID = "divergence"
 MIN_POINTS = 8
@@ -22,6 +26,8 @@ VALIDATION_ALONE = 0.5  # how clear it can be where only evaluations are logged
 LOST_SHARE = 0.3  # of the progress made; 0.7 lost again is plain
 DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
 MANY_TIMES = 10.0  # its best: more is recognised by the values, since nobody reads such a percentage
+KNEW = 0.75  # of what a guess costs: a first loss below belongs to a model that was trained before
+NEVER_BACK = 1.2  # times the first loss, where the lowest level since is: batches differ by less
 DRIFT_Z = 3.5  # Mann-Kendall score of such a drift
 NOISE_FACTOR = 5.0
 
@@ -56,7 +62,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "present", text, found.steps, found.where, min(found.clarity, VALIDATION_ALONE))
     if found is not None:
         return found
-    apart = _both_left(signals, curve) or _both_rose(signals)
+    apart = _both_left(signals, curve) or _both_rose(signals) or _never_back(signals, curve)
     if apart is not None:
         return apart
     return Observation(
@@ -134,6 +140,33 @@ def _both_rose(signals: Signals) -> Observation | None:
     )  # fmt: skip
 
 
+def _never_back(signals: Signals, curve: Curve) -> Observation | None:
+    """A model that knew its data at the first update and never again: what follows falls from where it was thrown."""
+    if curve is not signals.train or curve.sign < 0 or signals.kind != "supervised" or len(curve) < 2 * MIN_COURSE:
+        return None
+    guess, first = _guess(signals, curve), float(curve.y[0])
+    if guess is None or not 0 < first < KNEW * guess:
+        return None
+    nearest = float(curve.bins.median.min())
+    if nearest < NEVER_BACK * first:
+        return None
+    return Observation(
+        ID, "present",
+        f"{curve.name} began at {num(first)}, which a guess does not reach ({num(guess)}), and never came back to "
+        f"it: it ends at {num(curve.now)}.",
+        (float(curve.x[0]), float(curve.x[-1])), curve.name, clarity(nearest / first, NEVER_BACK, 1.5),
+    )  # fmt: skip
+
+
+def _guess(signals: Signals, curve: Curve) -> float | None:
+    """What guessing costs among classes or tokens whose number is known."""
+    chance = chance_of(signals, curve)
+    if chance is not None and chance.known in ("given", "config"):
+        return chance.loss
+    counts = counts_of(signals.run.measured[0]) if signals.run.measured else None
+    return math.log(counts.vocabulary) if counts is not None and counts.vocabulary > 1 else None
+
+
 def _judge(curve: Curve) -> Observation | None:
     return _turned(curve) or _drifted(curve)
 
@@ -199,7 +232,8 @@ agent that rises. The step given is where the curve last stood near its best. Wh
 Where fewer than ten training losses stand beside many evaluations: present when nine in ten evaluations since the best
 are a tenth above it and the training loss rose by a tenth as well. Beside more of them: validation half above its best
 and never back, and training half above what it had reached by then. Where only evaluations are logged, memorised data
-look the same, and it counts half.
+look the same, and it counts half. A model that knew its data at the first update (a loss below three quarters of what a
+guess costs) and stays a fifth above that for good is counted too.
 
 ## Healthy range
 Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.
@@ -223,6 +257,10 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
         Case("falls, then climbs for good", "present",
              lambda: {"train_loss": then(falling(100, 2.4, 0.6), ramp(100, 0.6, 7.9, 0.05))}),
         Case("rises from the beginning", "present", lambda: {"train_loss": ramp(300, 3.4, 3.95, 0.02)}),
+        Case("a pretrained model that is thrown far off at once", "present",
+             lambda: {"train_loss": then([2.9, 5.5, 8.2], falling(120, 7.0, 4.2, 0.05))}, config={"classes": 900}),
+        Case("a pretrained model that rises a little", "absent",
+             lambda: {"train_loss": then([2.9, 3.3, 3.4], falling(120, 3.3, 2.4, 0.05))}, config={"classes": 900}),
         Case("return collapses", "present", lambda: {"ep_rew_mean": then(ramp(100, 2, 8, 0.1),
                                                                          ramp(100, 8, 1.5, 0.1))}),
         Case("a term is added and the score goes on", "absent",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from traindx.diagnosis import Observation
 from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, Measured, MissedWeights, TrainingEnd
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.learning import from_library, listed, pretrained, since
+from traindx.symptoms.learning import from_library, listed, loaded, since
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
 
@@ -45,6 +45,10 @@ class _Frozen:
     count: int
 
     @property
+    def random_tables(self) -> bool:
+        return self.count > self.look.frozen_matrices
+
+    @property
     def effective(self) -> float:
         """Early layers have few weights and matter all the same, if they are random."""
         return max(self.share, self.of_matrices) if self.random else self.share
@@ -59,8 +63,10 @@ def judge(measured: Measured) -> Observation | None:
     looks = [frozen for look in measured.all(FrozenParameters) if (frozen := _count(look, tables)) is not None]
     if not looks:
         return None
-    library, loaded = from_library(measured), pretrained(measured)
-    suspects = [_missed(frozen) for frozen in looks] if loaded else looks
+    # a library loads in its own way, unless its embeddings are numbers without any order: then it has loaded nothing
+    library = from_library(measured) and not any(frozen.random_tables for frozen in looks)
+    fine_tuned = library or loaded(measured)
+    suspects = [_missed(frozen) for frozen in looks] if fine_tuned else looks
 
     def is_fault(frozen: _Frozen) -> bool:
         return frozen.much and not library and not frozen.look.adapters
@@ -71,8 +77,8 @@ def judge(measured: Measured) -> Observation | None:
     if not present:
         why = " (weights were loaded: fine-tuning)" if looks[-1].much else ""
         return seen(ID, False, f"{looks[-1].effective * 100:.0f} % of the weights in layers are frozen{why}.", at=at)
-    call = last.look.missed.call if loaded and last.look.missed is not None else ""
-    why = f"load_state_dict ({call}) loaded nothing for them" if loaded else "No checkpoint was loaded"
+    call = last.look.missed.call if fine_tuned and last.look.missed is not None else ""
+    why = f"load_state_dict ({call}) loaded nothing for them" if fine_tuned else "No checkpoint was loaded"
     percent = f"{last.share * 100:.0f} %"
     share = "All layer weights have" if percent == "100 %" else f"{percent} of the layer weights have"
     return seen(
@@ -239,6 +245,24 @@ weights that should have been loaded and were not.
             "a model of a library",
             "absent",
             measured=(LoadedWeights(loaded=False, libraries=("timm", "torch")), FROZEN),
+        ),
+        Case(
+            "made by a library, with embeddings that learnt nothing",
+            "present",
+            measured=(
+                LoadedWeights(loaded=False, libraries=("transformers",)),
+                replace(FROZEN, tables=("table.weight",)),
+                NEW_TABLE,
+            ),
+        ),
+        Case(
+            "loaded by a library, with embeddings that learnt something",
+            "absent",
+            measured=(
+                LoadedWeights(loaded=False, libraries=("transformers",)),
+                replace(FROZEN, tables=("table.weight",)),
+                LEARNT_TABLE,
+            ),
         ),
         Case("adapters", "absent", measured=(replace(FROZEN, adapters=2),)),
         Case("frozen at first only", "absent", measured=(FROZEN, replace(UNFROZEN, step=8))),

@@ -24,12 +24,15 @@ def since(looks: Sequence[Look], holds: Callable[[Look], bool]) -> Look:
 
 
 def pretrained(measured: Measured) -> bool:
-    """Weights were loaded, or the model is of a library that loads them in its own way. What is loaded after the last
-    update, as early stopping brings its best weights back, trained nothing."""
+    """Weights were loaded, or the model is of a library that loads them in its own way."""
+    return from_library(measured) or loaded(measured)
+
+
+def loaded(measured: Measured) -> bool:
+    """The script loaded weights. What is loaded after the last update, as early stopping brings its best weights back,
+    trained nothing."""
     end = measured.last(TrainingEnd)
-    return from_library(measured) or any(
-        one.loaded and (end is None or one.step < end.updates) for one in measured.all(LoadedWeights)
-    )
+    return any(one.loaded and (end is None or one.step < end.updates) for one in measured.all(LoadedWeights))
 
 
 def from_library(measured: Measured) -> bool:

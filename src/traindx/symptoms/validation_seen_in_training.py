@@ -274,8 +274,8 @@ Validation rows may stand in the same table, so that those found in it count onl
 at least half as often as its other rows. At least 25 evaluated rows are needed, and 10 that were trained on. It is
 ruled out where a leak would have shown five training rows and none is there, or twenty and at most a quarter of them
 is. Tokens are also compared by runs of 13: at least half of those that training samples do not share among themselves
-are found in training samples; or a fifth of the samples stand by half in one training sample, not all
-of which are seen.
+are found in training samples; or a fifth of the samples stand by half in one training sample, moved
+by some tokens, as windows over the same text do.
 
 What is named after an evaluation where one runs (`val_loader`, `X_test`, `self.valid_data`, `data["val"]`) is compared
 with what is trained on and with what is named after the training: the same object, or equal numbers from all over it

@@ -17,6 +17,7 @@ import torch
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps_and_evaluation
 from traindx.live.events.numbered import numbered
+from traindx.live.measures.low_rank import pairs_in
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import first_input, wants_gradients, weight_of
 from traindx.measurements import EvaluationModes, StrongestDropout, UpdateModes
@@ -204,9 +205,16 @@ class Phases(Observer):
             del self._watched[id(model)]  # of one that is gone
             seen = None
         if seen is None and len(self._watched) < MODELS:
+            whole = not self._is_part(model)
             seen = self._watched[id(model)] = _Watched(model, numbered(model, self._names))
-            self._measure_settings(model)
+            if whole:
+                self._measure_settings(model)
         return seen
+
+    def _is_part(self, model: torch.nn.Module) -> bool:
+        """Of a model that is known: a block that is run again by itself for its gradient (checkpointing)."""
+        others = [one.model for one in self._watched.values()]
+        return any(part is model for other in others if other is not None for part in other.modules())
 
     def _updated(self, seen: _Watched) -> None:
         """One update of a model whose mode matters."""
@@ -281,10 +289,12 @@ class Phases(Observer):
 
 def _narrowest(model: torch.nn.Module) -> int:
     """The fewest values that a hidden dense or recurrent layer hands on to the next: scores of an attention and heads
-    beside each other, which the next layer does not take, are no bottleneck."""
+    beside each other, which the next layer does not take, are no bottleneck; nor is an adapter, which stands beside a
+    layer that hands on all."""
     ends = []
+    beside = {id(one) for pair in pairs_in(model) for one in (pair.first, pair.second)}
     for module in model.modules():
-        if isinstance(module, torch.nn.Linear):
+        if isinstance(module, torch.nn.Linear) and id(module.weight) not in beside:
             ends.append((module.in_features, module.out_features))
         elif isinstance(module, _RECURRENT):
             ends.append((module.input_size, module.hidden_size))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -39,26 +39,32 @@ MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 Runs = np.ndarray[Any, np.dtype[np.int64]]
 
 
+class _Row(NamedTuple):
+    runs: Runs
+    places: Runs  # of each, behind the padding
+
+
 class _Side:
     """Rows that were not seen before on this side, as the kept runs of each."""
 
     def __init__(self) -> None:
-        self.rows: list[Runs] = []
+        self.rows: list[_Row] = []
         self.known: set[int] = set()
         self.count = 0
         self.texts: set[int] = set()
         self.met: list[int] = []  # after each row, how many different texts there were
 
-    def add(self, rows: list[Runs]) -> None:
-        for runs in rows:
-            identity = hash(runs.tobytes())  # whatever padding stands beside it
-            if len(runs) and len(self.met) < MAX_MET:
+    def add(self, rows: list[_Row]) -> None:
+        for row in rows:
+            identity = hash(row.runs.tobytes())  # whatever padding stands beside it
+            count = len(row.runs)
+            if count and len(self.met) < MAX_MET:
                 self.texts.add(identity)
                 self.met.append(len(self.texts))
-            if identity not in self.known and len(runs) and self.count < MAX_RUNS:
+            if identity not in self.known and count and self.count < MAX_RUNS:
                 self.known.add(identity)
-                self.rows.append(runs)
-                self.count += len(runs)
+                self.rows.append(row)
+                self.count += count
 
     def repeated(self) -> float:
         """Share of the rows that repeat one before them, until half of all different texts were met: nothing for an
@@ -73,7 +79,7 @@ class _Loader:
     batches are accumulated."""
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[list[Runs], float]] = deque(maxlen=MOST_AHEAD)
+        self.waiting: deque[tuple[list[_Row], float]] = deque(maxlen=MOST_AHEAD)
         self.evaluated = _Side()  # as long as nothing of this loader is trained on
         self.trains = False
 
@@ -126,16 +132,17 @@ class TextOverlaps(Observer):
 
     def on_end(self) -> None:
         self._measure_lengths()
-        trained = self._trained.rows
-        evaluated = [row for one in self._loaders.values() if not one.trains for row in one.evaluated.rows]
-        if len(trained) < 2 or not evaluated:
+        known_rows = self._trained.rows
+        asked_rows = [row for one in self._loaders.values() if not one.trains for row in one.evaluated.rows]
+        if len(known_rows) < 2 or not asked_rows:
             return
+        trained, evaluated = ([row.runs for row in rows] for rows in (known_rows, asked_rows))
         known, asked = np.unique(np.concatenate(trained)), np.unique(np.concatenate(evaluated))
         # as many training samples as evaluated ones beside all others: what more text repeats, both sides have seen
         rest = len(trained) - max(1, min(len(evaluated), len(trained) // 2))
         earlier, later = np.unique(np.concatenate(trained[:rest])), np.unique(np.concatenate(trained[rest:]))
         shares = [float(np.isin(row, known).mean()) for row in evaluated]
-        in_one = _in_one(evaluated, trained)
+        in_one = _in_one(asked_rows, known_rows)
         self.hub.measure(
             TextOverlap(
                 length=RUN,
@@ -148,8 +155,8 @@ class TextOverlaps(Observer):
                 samples_seen=sum(share >= MOST_OF for share in shares),
                 repeated=self._trained.repeated(),
                 long=len(in_one),
-                copied=sum(share >= MOST_OF for share in in_one),
-                overlapping=sum(share >= HALF_OF for share in in_one),
+                copied=sum(share >= MOST_OF for share, _ in in_one),
+                overlapping=sum(share >= HALF_OF for _, share in in_one),
             )
         )
 
@@ -163,26 +170,31 @@ class TextOverlaps(Observer):
         self.hub.measure(BatchLengths(batches=len(lengths), correlation=correlation, spread=spread))
 
 
-def _in_one(evaluated: list[Runs], trained: list[Runs]) -> list[float]:
+def _in_one(evaluated: list[_Row], trained: list[_Row]) -> list[tuple[float, float]]:
     """Of each sample that has runs enough of its own, the share of them that stands in one and the same training
-    sample. What many training samples share is a template or a preamble, and no sample's own."""
-    wanted = np.unique(np.concatenate(evaluated))
-    at: dict[int, list[int]] = {}
+    sample, and the share that does so at places which are moved by as much: two windows over one text. What many
+    training samples share is a template or a preamble, and no sample's own."""
+    wanted = np.unique(np.concatenate([row.runs for row in evaluated]))
+    at: dict[int, list[tuple[int, int]]] = {}
     for number, row in enumerate(trained):
-        for run in np.unique(row[np.isin(row, wanted)]).tolist():
-            at.setdefault(run, []).append(number)
-    shares: list[float] = []
+        here = np.isin(row.runs, wanted)
+        for run, place in zip(row.runs[here].tolist(), row.places[here].tolist(), strict=True):
+            at.setdefault(run, []).append((number, place))
+    shares: list[tuple[float, float]] = []
     for row in evaluated:
-        holders = [at.get(run, []) for run in row.tolist()]
-        own = [one for one in holders if len(one) <= RARE]
-        if len(own) >= MIN_RUNS:
-            shared = Counter(number for one in own for number in one)
-            shares.append(max(shared.values(), default=0) / len(own))
+        holders = [(place, at.get(run, [])) for run, place in zip(row.runs.tolist(), row.places.tolist(), strict=True)]
+        own = [(place, held) for place, held in holders if len({number for number, _ in held}) <= RARE]
+        if len(own) < MIN_RUNS:
+            continue
+        whole = Counter(number for _, held in own for number in {number for number, _ in held})
+        moved = Counter((number, there - here) for here, held in own for number, there in held)
+        windows = (count for (_, by), count in moved.items() if abs(by) >= RUN)
+        shares.append((max(whole.values(), default=0) / len(own), max(windows, default=0) / len(own)))
     return shares
 
 
-def _runs(ids: torch.Tensor) -> list[Runs]:
-    """The kept hashes of the runs of each row."""
+def _runs(ids: torch.Tensor) -> list[_Row]:
+    """The kept hashes of the runs of each row, with their places."""
     rows = ids.detach()[:MAX_ROWS, :MAX_LENGTH].numpy().astype(np.int64)
     count = rows.shape[1] - RUN + 1
     if count < 1:
@@ -191,10 +203,14 @@ def _runs(ids: torch.Tensor) -> list[Runs]:
         hashes = np.zeros((len(rows), count), np.int64)
         for place in range(RUN):
             hashes = hashes * np.int64(MULTIPLIER) + rows[:, place : place + count] + 1
-        changes = np.cumsum(np.pad(rows[:, 1:] != rows[:, :-1], ((0, 0), (1, 0))), 1)
+        differ = rows[:, 1:] != rows[:, :-1]
+        changes = np.cumsum(np.pad(differ, ((0, 0), (1, 0))), 1)
         varied = changes[:, RUN - 1 :] - changes[:, :count] >= MIN_CHANGES
         kept = varied & ((hashes >> 40) % KEPT == 0)
-    return [row[here] for row, here in zip(hashes, kept, strict=True)]
+    begins = differ.argmax(1)  # padding before a sample is one token again and again
+    return [
+        _Row(row[here], np.flatnonzero(here) - begin) for row, here, begin in zip(hashes, kept, begins, strict=True)
+    ]
 
 
 OBSERVER = TextOverlaps
