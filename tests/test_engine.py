@@ -13,7 +13,7 @@ import pytest
 
 from runs import run_of
 from traindx.diagnosis import UNSURE, Diagnosis, Observation
-from traindx.engine import diagnose, picture
+from traindx.engine import diagnose, picture, words
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
 from traindx.engine.rank import rank
@@ -294,6 +294,20 @@ def test_the_advised_rate_follows_the_size_of_the_updates_and_keeps_the_optimize
         == "3"
     )
     assert "optimizer" not in facts(Signals(run_of({"loss": flat(200, 2.3, 0.05)}, config={"optimizer": "FancyOpt"})))
+
+
+def test_only_what_was_seen_itself_is_nearly_certain() -> None:
+    """Huge updates at a high rate that learn nothing: what a recording infers from them is no fact."""
+    looked = {one.id: Fact(one.id, False, "as recorded") for one in symptoms().values() if one.direct}
+    huge = run_of({"train_loss": flat(200, 2.3, 0.02), "update_ratio": flat(200, 0.4, 0.1)}, {"lr": 3.0})
+    huge.facts = dict(looked)
+    wiped = run_of({"train_loss": flat(200, 2.3, 0.02)})
+    wiped.facts = looked | {"gradients-wiped": Fact("gradients-wiped", True, "as recorded")}
+    inferred, seen = (diagnose(run).hypotheses[0] for run in (huge, wiped))
+    assert inferred.cause == "lr-too-high"
+    assert 0.5 < inferred.confidence <= words.INFERRED
+    assert seen.cause == "gradients-cleared-before-step"
+    assert seen.confidence > 0.9
 
 
 def test_a_cause_that_nothing_speaks_for_leads_no_page() -> None:

@@ -50,6 +50,8 @@ CAUSE = Cause(
     prior="rare",
     predicts={
         "nan-from-growth": "sometimes",
+        "nan-from-division": "sometimes",
+        "nan-from-log": "sometimes",
         "nonfinite-inputs": "never",
         "initial-weights-large": "always",
         "initial-weights-small": "never",

@@ -54,6 +54,7 @@ CAUSE = Cause(
         "small-gradient-norm": "often",
         "straight-path": "sometimes",
         "initial-weights-small": "always",
+        "latent-unused": "often",
         "initial-weights-large": "never",
         "equal-initial-weights": "never",
         "flat-from-start": "often",

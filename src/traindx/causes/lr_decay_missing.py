@@ -53,6 +53,7 @@ CAUSE = Cause(
     prior="common",
     predicts={
         "constant-rate": "usually",
+        "lr-above-usual": "rarely",
         "small-gradient-norm": "never",
         "spike-at-rate-change": "rarely",
         "straight-path": "never",

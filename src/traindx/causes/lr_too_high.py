@@ -63,7 +63,7 @@ CAUSE = Cause(
         "lr-above-usual": "often",
         "lr-below-usual": "never",
         "spike-at-rate-change": "often",
-        "small-gradient-norm": "never",
+        "small-gradient-norm": "sometimes",
         "warming-up": "rarely",
         "straight-path": "never",
         "nan-from-growth": "always",

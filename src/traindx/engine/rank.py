@@ -8,7 +8,7 @@ like any cause. How often a cause shows a symptom is its page's word and what th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -54,8 +54,9 @@ def rank(
     not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of
     evidence. `training`: its kind, by which causes are more or less common. `on_logs`: where the evidence is a log,
     health as real logs calibrated it."""
-    of_a_log = level is None and on_logs and level_of(observations) == CURVE
-    level = levels()[level_of(observations)] if level is None else level
+    at = level_of(observations)
+    of_a_log = level is None and on_logs and at == CURVE
+    level = levels()[at] if level is None else level
     known = symptoms()
     table = causes()
     faults = {identifier: cause for identifier, cause in table.items() if identifier != HEALTHY}
@@ -91,7 +92,7 @@ def rank(
             log_odds = hint.log_odds * (words.MILD if against_a_fact else 1.0)
             target.log_weight += log_odds
             (target.supports if log_odds > 0 else target.contradicts).append((abs(log_odds), hint.sentence))
-    _normalise(ranked, level)
+    _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
         _as_in_real_logs(ranked, plainest(observations, known), _looked(observations, known))
     for entry in ranked:
@@ -246,14 +247,18 @@ def _expected_other(symptom: Symptom) -> float | None:
     return max(words.OTHER_PROBLEM, symptom.background)
 
 
-def _normalise(ranked: Sequence[Ranked], level: Level) -> None:
+def _normalise(ranked: Sequence[Ranked], level: Level, seen_itself: Collection[str] | None) -> None:
+    """Probabilities of the weights. `seen_itself`: what a recording saw, None where there is none. How sure a page may
+    be of what was not seen was counted in trainings of other people: those written here are too much alike to tell."""
     top = max(entry.log_weight for entry in ranked)
     weights = [math.exp((entry.log_weight - top) / level.temperature) for entry in ranked]
     total = sum(weights)
     for entry, weight in zip(ranked, weights, strict=True):
         entry.probability = weight / total
     first = max(ranked, key=lambda entry: entry.probability)
-    if first.cause not in (HEALTHY, OTHER) and first.probability > level.ceiling:
-        spare = first.probability - level.ceiling
-        first.probability = level.ceiling
+    inferred = seen_itself is not None and first.cause not in seen_itself
+    ceiling = min(level.ceiling, words.INFERRED) if inferred else level.ceiling
+    if first.cause not in (HEALTHY, OTHER) and first.probability > ceiling:
+        spare = first.probability - ceiling
+        first.probability = ceiling
         next(entry for entry in ranked if entry.cause == OTHER).probability += spare
