@@ -13,7 +13,7 @@ import pytest
 import reporter_samples as samples
 
 from traindx.diagnosis import Diagnosis, Hypothesis, Observation
-from traindx.mcp.answers import sentence
+from traindx.mcp.answers import sentence, short
 from traindx.reporters import reporters
 
 HOSTILE = "::error::a,b:c\r\n::set-env name=X::100%\x1b[31m]]><script>&\u202e"
@@ -154,3 +154,19 @@ def test_junit_is_red_exactly_when_the_verdict_is() -> None:
     assert gap is not None
     assert "not measured" in gap.get("message", "")
     assert suites[0].find("testcase[@name='probabilities-as-logits']").get("line") == "41"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("flag", ["text", "md", "json", "html", "sarif", "github"])
+def test_the_line_of_the_cause_is_on_every_surface(flag: str) -> None:
+    page = samples.unhealthy()
+    first = replace(page.hypotheses[0], where="src/helpers.py:73")
+    report = render(flag, replace(page, hypotheses=(first, *page.hypotheses[1:])))
+    assert "src/helpers.py" in report
+    assert "73" in report.partition("src/helpers.py")[2][:90]
+
+
+def test_agents_are_told_the_line_of_the_cause() -> None:
+    page = samples.unhealthy()
+    first = replace(page.hypotheses[0], where="src/helpers.py:73")
+    answer = short(replace(page, hypotheses=(first, *page.hypotheses[1:])))
+    assert [one["where"] for one in answer["hypotheses"][:2]] == ["src/helpers.py:73", None]

@@ -166,7 +166,7 @@ EDITS = {
         "        scaler.step(opt)\n",
         ["scaler.scale(f(b) / 4).backward()"],
     ),
-    "unfreeze": (
+    "unfreeze=on": (
         "def on(layer, yes):\n    for p in layer.parameters():\n        p.requires_grad = yes\n",
         ["p.requires_grad = True"],
     ),

@@ -43,11 +43,12 @@ class FixAnswer(TypedDict):
 
 
 class CauseAnswer(TypedDict):
-    """One explanation with its probability."""
+    """One explanation with its probability; `where` is the line of the user's code to change, as file:line."""
 
     cause: str
     title: str
     confidence: float
+    where: str | None
     supports: list[str]
     contradicts: list[str]
     fix: FixAnswer | None
@@ -113,6 +114,7 @@ def short(diagnosis: Diagnosis) -> RunAnswer:
 def _cause(diagnosis: Diagnosis, hypothesis: Hypothesis, place: int) -> CauseAnswer:
     return CauseAnswer(
         cause=hypothesis.cause, title=title_of(hypothesis), confidence=round(hypothesis.confidence, 3),
+        where=None if hypothesis.where is None else clean(hypothesis.where),
         supports=supports(diagnosis, hypothesis)[:LINES],
         contradicts=[clean(text) for text in hypothesis.contradicts[:LINES]],
         fix=_fix(hypothesis.fix, with_code=place == 0 and hypothesis.confidence >= UNSURE),

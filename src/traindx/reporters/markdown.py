@@ -146,6 +146,7 @@ def _most_likely(diagnosis: Diagnosis) -> str:
         return ""
     parts = [f"**Most likely {percent(first.confidence)}: {escaped(title_of(first))}** ({code(first.cause)})"]
     proof = [f"- category: {escaped(first.category)}"] if first.category else []
+    proof += [f"- line: {code(first.where)}"] if first.where else []
     proof += [f"- for: {escaped(text)}" for text in supports(diagnosis, first)]
     proof += [f"- against: {escaped(text)}" for text in first.contradicts]
     parts.append("\n".join(proof))

@@ -18,6 +18,7 @@ from traindx.trials.strength import at
 
 LEAST_LIKELY = 0.03  # a cause less probable than this is not worth a trial
 LATER = 0.6  # what each place in a cause's list of fixes takes off
+UNWRITTEN = 0.8  # of the weight of a change that no edit can make: the script may hold nothing for it to change
 MOST_BY_HAND = 2
 EXCUSED = ("healthy", "other")
 # settings that mean something only before the first update
@@ -113,7 +114,7 @@ def plan(
                     identifier, fix.title, cause, settings, wanted_by(cause, fix.clears), proofs, edits or {},
                     fix.judged_by, fix.safety, rank, weight, on,
                 )  # fmt: skip
-    return sorted(found.values(), key=lambda candidate: -candidate.weight)
+    return sorted(found.values(), key=lambda candidate: -candidate.weight * (1.0 if candidate.edits else UNWRITTEN))
 
 
 def _worth_a_trial(page: Diagnosis) -> Iterator[tuple[str, float]]:

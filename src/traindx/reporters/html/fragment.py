@@ -96,6 +96,7 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
         )
         sure = first.confidence >= UNSURE
         proof = [tag("li", "for: ", in_code(text)) for text in supports(diagnosis, first)] if sure else []
+        proof = [tag("li", "line: ", in_code(f"`{clean(first.where)}`")), *proof] if sure and first.where else proof
         proof += [tag("li", "against: ", in_code(text)) for text in first.contradicts]
         parts.append(tag("ul", proof, style="margin:2px 0 6px;padding-left:18px"))
         if first.fix is not None and sure:

@@ -15,6 +15,7 @@ from traindx.reporters.wording import (
     HEALTHY,
     VERDICT_WORD,
     amount,
+    clean,
     headline,
     ids_of,
     known_issue,
@@ -150,6 +151,7 @@ def known(diagnosis: Diagnosis) -> Html | None:
 def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
     said = diagnosis.headline  # the card above says it
     proof = [_row("for", first.category, "category")] if first.category else []
+    proof += [_row("for", f"`{clean(first.where)}`", "line")] if first.where else []
     proof += [_row("for", text) for text in seen_at(diagnosis, first) if not said or said not in text][:MOST_PROOF]
     proof += [_row("against", text) for text in first.contradicts[:MOST_AGAINST]]
     never = [_row("never", text, "do not") for text in first.do_not if first.confidence >= UNSURE]

@@ -15,9 +15,9 @@ _COUNTED = m.Name() | m.Attribute() | m.Integer()
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     """`loss.backward()` in a loop that steps under `if … % N`: the loss is divided by that N."""
     found = [
-        (passes[0], parts[0])
+        (passes[0], counts[0])
         for loop in m.findall(module, m.For() | m.While())
-        if len(passes := _backward(loop)) == 1 and len(parts := _parts(loop)) == 1
+        if len(passes := _backward(loop)) == 1 and len(counts := _parts(loop)) == 1
     ]
     if not found:
         return None
