@@ -36,8 +36,8 @@ def judge(measured: Measured) -> Observation | None:
             continue
         if ALWAYS.reached(one.equal / one.looks) and DRIFT.reached(one.drift):
             return seen(
-                ID, True, f"{one.where} equals {one.online} in {one.equal} of {one.looks} checks: it is copied at every "
-                          f"update or two, so that targets move with it.", at=one,
+                ID, True, f"{one.where} equals {one.online} in {one.equal} of {one.looks} checks: it is copied at "
+                          f"every update or two, so that targets move with it.", at=one,
                 clarity=ALWAYS.clarity(one.equal / one.looks),
             )  # fmt: skip
         if one.moved:
