@@ -128,7 +128,7 @@ def _classifies(signals: Signals) -> Iterator[Hint]:
     name, given = counted or tokens, signals.settings.classes or 0
     if name is None and given <= 2:  # one score with yes or no may be a number as well
         return
-    text = f"{name} is logged: the targets are classes" if name is not None else f"you told of {given} classes"
+    text = f"{name} is logged: the targets are classes" if name is not None else f"you gave {given} classes"
     if given > 2:
         yield Hint("softmax-on-single-output", -3.0, f"{given} classes need as many outputs")
     for cause in ("loss-shape-broadcast", "targets-not-normalized", "relu-on-output", "bounded-output"):

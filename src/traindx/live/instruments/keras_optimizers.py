@@ -17,7 +17,7 @@ NUMBERS = ("weight_decay", "momentum", "epsilon", "clipnorm", "global_clipnorm",
 class KerasOptimizers(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
-        self._known = 0  # id of the optimiser that was told last
+        self._known = 0  # id of the optimiser that was reported last
         self._clipping: dict[str, float] = {}
 
     def attach(self) -> None:
@@ -37,7 +37,7 @@ class KerasOptimizers(Observer):
         return apply
 
     def _tell(self, optimizer: Any) -> None:
-        """A fault here must not reach the training: what cannot be read is not told."""
+        """A fault here must not reach the training: what cannot be read is not reported."""
         settings = self.hub.by_hand.settings
         try:
             if self._known != id(optimizer):

@@ -22,7 +22,7 @@ LONGEST = 600  # characters of a line: a row of measurements is shorter
 EARLY = 200  # lines before the first update
 DENSE = 1000  # lines of one kind that are all kept; of the next thousands half, a quarter, …
 KINDS = 500  # that are told apart
-MOST = 4 << 20  # characters in all
+MAX_CHARACTERS = 4 << 20  # characters in all
 OWN = "traindx:"  # how our own lines begin
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
@@ -76,7 +76,7 @@ class Printed(Observer):
 
     def _take(self, line: str) -> None:
         line = _ESCAPE.sub("", line) if "\x1b" in line else line
-        if not 3 <= len(line) <= LONGEST or self._size > MOST or line.startswith(OWN):
+        if not 3 <= len(line) <= LONGEST or self._size > MAX_CHARACTERS or line.startswith(OWN):
             return
         kind = line.translate(_WITHOUT_DIGITS)
         if len(kind) == len(line) or not any(map(str.isalpha, kind)):

@@ -99,7 +99,7 @@ class TokenBatches(Observer):
         self._given = {**{f"argument {place}": one for place, one in enumerate(args)}, **kwargs}
         self._call = (weakref.ref(getattr(model, "_orig_mod", model)), args, kwargs)
         if self.hub.sampling_calls:
-            self._texts.clear()  # of a call before: layers are not told, so that this one has left nothing yet
+            self._texts.clear()  # of a call before: layers are not reported, so that this one has left nothing yet
         if not self._texts.inputs:  # compiled: its layers were not seen
             ids = next((one for one in tensors_in((args, kwargs)) if is_text(one)), None)
             self._texts.add(ids, 0)

@@ -75,7 +75,7 @@ class Variety(Observer):
         # what models are given
         self._look: _Look | None = None
         self._looks: list[_Look] = []
-        self._beside: list[_Look] = []  # updates whose batches came from a loader
+        self._from_loader: list[_Look] = []  # updates whose batches came from a loader
         self._last: weakref.ref[torch.Tensor] | None = None  # what the model was given at the look before
         self._fresh = self._table_looks = 0
         self._table = 0  # rows of the one that holds a batch
@@ -124,7 +124,7 @@ class Variety(Observer):
         if trained and 0 < loaded.batches <= MAX_BATCHES:
             self._count(loaded)
             if look is not None and look.asked:
-                self._beside.append(look)
+                self._from_loader.append(look)
         elif trained and look is not None and look.asked:
             self._looks.append(look)
         self._copies.poll()
@@ -152,7 +152,7 @@ class Variety(Observer):
     # --- what models are given ----------------------------------------------------------------------------------------
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        if self._done or self._rare(len(self._looks) + len(self._beside)):
+        if self._done or self._rare(len(self._looks) + len(self._from_loader)):
             return
         data = first_input(args, kwargs)
         if data is None or data.requires_grad or not (self.hub.grad and wants_gradients(output)):
@@ -220,14 +220,14 @@ class Variety(Observer):
 
     def _same_so_far(self) -> bool:
         """Whether models were given the same beside the batches of a loader, too few times to tell."""
-        given = self._whole(self._beside)
+        given = self._whole(self._from_loader)
         return len(given) <= ENOUGH and len(self._steps) <= MEASURED_AT[-1] and _different(given) == 1
 
     def _whole(self, looks: list[_Look]) -> list[_Look]:
         return [look for look in looks if look.arrived == look.asked and any(look.prints)]
 
     def _measure(self) -> None:
-        given = self._whole(self._beside if self._steps else self._looks)
+        given = self._whole(self._from_loader if self._steps else self._looks)
         steps = self._steps or [look.step for look in given]
         if not steps or not self._distinct():
             return

@@ -15,7 +15,7 @@ from traindx.readers.text.scan import Scanner
 from traindx.readers.text.tokens import NUMBER, NUMBER_WITH_COMMA, uses_decimal_comma
 from traindx.run import Floats, Series
 
-HEAD = 1 << 16  # characters by which a decimal comma is told
+HEAD = 1 << 16  # characters by which a decimal comma is recognised
 _JUDGED = frozenset({"score", "error", "perplexity", "likelihood", "reward"})
 _HELD_OUT = ("val", "test")
 ALIKE = math.log(1.5)  # a mean over an epoch and the mean of its batches, the last of which may be short
@@ -66,9 +66,9 @@ def _on_one_scale(held_out: Series, recorded: Mapping[str, Series], printed: Seq
     if not losses:
         return True
     train = max(losses, key=len)
-    beside = [one for one in printed if _is_training_loss(one)]
-    if beside:
-        return any(_apart(one, train) <= ALIKE for one in beside)
+    training = [one for one in printed if _is_training_loss(one)]
+    if training:
+        return any(_apart(one, train) <= ALIKE for one in training)
     return _apart(held_out, train, FIRST) <= COMPARABLE
 
 
