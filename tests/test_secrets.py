@@ -152,6 +152,10 @@ def test_shapes_and_names_of_other_makers() -> None:
             "refreshToken=@", '{"accessToken": "@"}', "https://ci.example/hooks/webhook/@", "jwt=@", "bearer: @",
         )
     }  # fmt: skip
+    texts |= {
+        word(12, string.ascii_lowercase): shape
+        for shape in ("['train.py', '--password', '@']", "auth=('bob', '@')", "user%3Abob%26password%3D@")
+    }
     for secret, shape in texts.items():
         assert secret not in hidden(shape.replace("@", secret)), shape
     assert hidden_arguments(["--apiKey", word(20), "--deploy-key", word(20)])[1::2] == ["***", "***"]
@@ -168,6 +172,7 @@ HARMLESS_NAMES = (
 HARMLESS_TEXTS = (
     "runs/2024-05-05_10-20-30_AdamW_lr1e-4_bs256_wd0.1_seed42", "Qwen2.5-Coder-32B-Instruct-GPTQ-Int8",
     "MultiheadAttentionWithRelativePositionBias2D", "hub_token=args.hub_token)", "login(password=os.environ['PW'])",
+    "commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "['--key-dim', '64', '--tokens', 'all']",
     "def login(password: str, token=None):", "Trainer(token=cfg.token)", "vit_base_patch16_224.augreg2_in21k_ft_in1k",
 )  # fmt: skip
 

@@ -53,9 +53,9 @@ def _is_share(one: Series) -> bool:
 def _fall_together(one: Series, loss: Series) -> bool:
     """Whether both rise and fall at the same places."""
     at = np.searchsorted(loss.steps, one.steps, side="right") - 1
-    at_loss = loss.values[np.maximum(at, 0)]
-    known = np.isfinite(one.values) & np.isfinite(at_loss)
-    ranks = [_ranks(values[known]) for values in (one.values, at_loss)]
+    losses = loss.values[np.maximum(at, 0)]
+    known = np.isfinite(one.values) & np.isfinite(losses)
+    ranks = [_ranks(values[known]) for values in (one.values, losses)]
     if not FEWEST.reached(int(known.sum())) or not all(rank.std() for rank in ranks):
         return False
     return TOGETHER.reached(float(np.corrcoef(ranks[0], ranks[1])[0, 1]))

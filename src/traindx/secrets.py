@@ -45,12 +45,16 @@ _SHAPES = re.compile(
     # tokens by the prefixes their makers give them
     r"|\b(?:hf_|api_org_|sk-|pk-lf-|sk_live_|sk_test_|rk_live_|gh[pousr]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|pypi-|"
     r"dop_v1_|shpat_|ntn_|lin_api_|SG\.|ya29\.|whsec_|r8_|sbp_|NRAK-|nvapi-|gsk_|AGE-SECRET-KEY-|AKIA|ASIA|AIza|eyJ)[\w.\-+/=]{10,}"
-    r"|\b[0-9a-fA-F]{40,}\b"  # W&B keys have 40 digits
+    r"|(?<!commit )(?<!revision )(?<!sha1:)(?<!sha256:)\b[0-9a-fA-F]{40,}\b"  # W&B keys have 40 digits
     r"|\b[A-Za-z]{2,5}[_-]?[0-9a-f]{32}\b"  # and others 32 behind a mark
     r"|hooks\.slack\.com/\S+|https?://[^\s/]+/(?:\S*/)?web-?hooks?/\S+"
 )
 _NAMED = re.compile(
-    rf"(?i)(?<![A-Za-z0-9])((?:--?)?(?:[\w-]*[_-])?{_WORD}[\"']?\s*(?:[:=]|(?<=\w)\s)\s*[\"']?)(?:(?:bearer|basic|token)\s+)?([^\s\"',;&]+)"
+    rf"(?i)(?:(?<![A-Za-z0-9])|(?<=%\w\w))((?:--?)?(?:[\w-]*[_-])?{_WORD}[\"']?\s*(?:[:=]|%3[ad]|(?<=\w)\s)\s*[\"']?)(?:(?:bearer|basic|token)\s+)?([^\s\"',;&]+)"
+)
+# the same as lists print it: '--password', '…' and auth=('name', '…')
+_LISTED = re.compile(
+    rf"(?i)((?:--((?:[\w-]*[_-])?{_WORD})[\"']|\bauth\s*=\s*\(\s*[\"'][^\"']*[\"'])\s*,\s*[\"'])(?!-)([^\"']+)"
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+[\w.\-+/=]{8,}")
 _IN_ADDRESS = re.compile(r"(\b[a-zA-Z][\w+.-]*://)[^\s/@:]*:[^\s/@]+@")
@@ -75,6 +79,7 @@ def hidden(text: str) -> str:
         text = text.replace(value, HIDDEN)
     text = _IN_ADDRESS.sub(rf"\g<1>{HIDDEN}@", text)
     text = _NAMED.sub(_without_value, text)
+    text = _LISTED.sub(_without_listed, text)
     text = _ASSIGNED.sub(_without_value_of, text)
     text = _LOGIN.sub(rf"\g<1>{HIDDEN}", _QUOTED.sub(rf"\g<1>{HIDDEN}", text))
     text = _BEARER.sub(rf"\g<1> {HIDDEN}", text)
@@ -125,7 +130,7 @@ def _without_value(match: re.Match[str]) -> str:
     value = match.group(2)
     if not match.group(1).endswith(("'", '"')) and (_CODE.match(value) or _names_another(value)):
         return match.group()
-    by_mark = any(mark in match.group(1) for mark in "=:") or match.group(1).startswith("-")
+    by_mark = any(mark in match.group(1) for mark in "=:%") or match.group(1).startswith("-")
     if not by_mark and not _is_random(value):  # a sentence that speaks of a token
         return match.group()
     if _VOCABULARY.search(name) or not _may_be_one(name, value):
@@ -142,6 +147,12 @@ def _names_another(value: str) -> bool:
 def _without_value_of(match: re.Match[str]) -> str:
     name, between, value = match.groups()
     return f"{name}{between}{HIDDEN}" if names_secret(name) and _may_be_one(name, value) else match.group()
+
+
+def _without_listed(match: re.Match[str]) -> str:
+    before, name, value = match.groups()
+    given = name or "password"  # of `auth=(name, password)`
+    return f"{before}{HIDDEN}" if names_secret(given) and _may_be_one(given, value) else match.group()
 
 
 def _of_environment() -> list[str]:

@@ -50,7 +50,8 @@ def test_the_lock_names_every_need() -> None:
     locked = {
         line.partition("==")[0] for line in (ROOT / "requirements-dev.lock").read_text().splitlines() if "==" in line
     }
-    needs = {need.partition(">")[0].partition("=")[0].lower() for need in told["project"]["dependencies"]}
+    every = [*told["project"]["dependencies"], *told["dependency-groups"]["dev"]]
+    needs = {need.partition(">")[0].partition("=")[0].lower() for need in every}
     assert needs <= locked
     assert all("<" in need for need in told["project"]["dependencies"])
 

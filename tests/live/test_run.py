@@ -183,6 +183,20 @@ def test_gradients_without_any_update_end_with_the_reason(tmp_path: Path) -> Non
     assert "no parameter was seen to change" in json.loads((tmp_path / "page.json").read_text())["headline"]
 
 
+def test_a_recorder_that_cannot_write_changes_no_exit_code(tmp_path: Path) -> None:
+    (tmp_path / "full.py").write_text(
+        "import os, resource, torch\nresource.setrlimit(resource.RLIMIT_NOFILE, (30, 30))\n"
+        "model = torch.nn.Linear(4, 2)\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\nheld = []\n"
+        "try:\n    while True:\n        held.append(open(os.devnull))\nexcept OSError:\n    pass\n"
+        "for _ in range(20):\n    optimizer.zero_grad()\n    model(torch.ones(3, 4)).sum().backward()\n"
+        "    optimizer.step()\n"
+    )
+    result = run(tmp_path, "--quiet", "full.py")
+    assert result.returncode == 0, result.stderr
+    assert "cannot write" in result.stderr
+    assert "no parameter was seen to change" not in result.stderr
+
+
 def test_a_script_that_handles_its_own_forward_error_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "retry.py").write_text(
         textwrap.dedent("""

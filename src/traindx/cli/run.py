@@ -130,7 +130,7 @@ def command(
     if code != EXIT_OK:
         return code
     if page is None:  # a training that was not understood, or a gate that has seen nothing
-        return EXIT_UNUSABLE_INPUT if gate or folder.exists() else code
+        return EXIT_UNUSABLE_INPUT if gate or _recorded(folder) else code
     return EXIT_PROBLEM_FOUND if gate and page.verdict == "unhealthy" else code
 
 
@@ -155,6 +155,11 @@ def budget_of(text: str) -> float:
     if not 0 < share <= 0.5:
         raise typer.BadParameter(f"{text!r} is no share of the time; give for example 1%.", param_hint="--budget")
     return share
+
+
+def _recorded(folder: Path) -> bool:
+    """Whether the recorder could write: the folder may hold no more than the script."""
+    return any(folder.glob("rank-*"))
 
 
 def _why_nothing(reached: Reached, code: int) -> str:
@@ -186,7 +191,7 @@ def conclude(
         early = _died_early(folder, reached)
         if early is not None:
             return early, ""
-    if not folder.exists():
+    if not _recorded(folder):
         # where it cannot write, the recorder has said so itself
         return None, "" if "wall" in reached.words else f"nothing recorded: {_why_nothing(reached, code)}"
     try:

@@ -137,8 +137,8 @@ def _equal(one: Floats, other: Floats) -> bool:
     if np.any(apart > 1.01 * unit):  # a whole unit: some loggers cut digits off instead of rounding
         return False
     with np.errstate(over="ignore"):  # what is infinitely many units apart tells enough
-        resolved_digits = np.log10(np.maximum(np.ptp(one) / unit, 1.0)).sum()
-    return bool(one.max() > one.min() and resolved_digits >= _CHANCE)
+        distinct = np.log10(np.maximum(np.ptp(one) / unit, 1.0)).sum()
+    return bool(one.max() > one.min() and distinct >= _CHANCE)
 
 
 def _unit(values: Floats) -> Floats:

@@ -32,7 +32,7 @@ PARTLY = Threshold(
     "of the way of neighbours from chance is lost",
     "twice the 10 % of wrong labels in the worst of ten known test sets (Northcutt et al. 2021)",
 )
-GUESSED = Threshold(0.8, "of the evaluated labels are predicted by neighbours", "at least four of five agree")
+AGREED = Threshold(0.8, "of the evaluated samples' labels are those of their neighbours", "at least four of five agree")
 SIGMAS = Threshold(5.0, "standard deviations between two shares", "never by chance, whatever is looked at besides")
 UNCHANGED = Threshold(0.9, "of the training rows come back as they were", "altered ones have neighbours that differ")
 BEHIND = Threshold(0.1, "of the samples", "a model is right on as many of those it learnt from, and as neighbours are")
@@ -80,7 +80,7 @@ def _partly(look: LabelRelation, measured: Measured) -> bool:
     """A part of the training labels is wrong: neighbours tell them less often than those of the evaluation data, though
     the inputs are not altered on their way, and the model suffers: it is right on fewer training samples than new
     ones, or on fewer new ones than their neighbours."""
-    if look.labels != "class" or look.tokens or not GUESSED.reached(look.held_score) or not PARTLY.reached(_lost(look)):
+    if look.labels != "class" or look.tokens or not AGREED.reached(look.held_score) or not PARTLY.reached(_lost(look)):
         return False
     mean = (look.score + look.held_score) / 2
     deviation = math.sqrt(2 * mean * (1 - mean) / look.samples)

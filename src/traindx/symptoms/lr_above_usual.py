@@ -6,7 +6,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling
-from traindx.symptoms.told_settings import compare_with_usual
+from traindx.symptoms.usual_settings import rate_against_usual
 from traindx.thresholds import Threshold
 
 ID = "lr-above-usual"
@@ -19,7 +19,7 @@ BEYOND = Threshold(
 
 
 def detect(signals: Signals) -> Observation:
-    return compare_with_usual(ID, signals, BEYOND, above=True)
+    return rate_against_usual(ID, signals, BEYOND, above=True)
 
 
 SYMPTOM = Symptom(

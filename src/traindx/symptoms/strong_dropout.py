@@ -6,7 +6,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling
-from traindx.symptoms.told_settings import above_usual
+from traindx.symptoms.usual_settings import above_usual
 from traindx.thresholds import Threshold
 
 ID = "strong-dropout"

@@ -7,7 +7,7 @@ from traindx.signals import Signals
 from traindx.signals.rates import decoupled
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.recipes import falling
-from traindx.symptoms.told_settings import above_usual
+from traindx.symptoms.usual_settings import above_usual
 from traindx.thresholds import Threshold
 
 ID = "strong-weight-decay"

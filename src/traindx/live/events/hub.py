@@ -302,8 +302,8 @@ class Hub(Records):
     def _flush_buffer(self) -> None:
         """Tell of the steps that were only noted so far, before anything else is reported."""
         if self._step_buffer.steps or self._step_buffer.losses:
-            brief, self._step_buffer = self._step_buffer, StepBuffer(self._step_buffer.optimizer)
-            self.observe("on_steps", brief.steps, brief.losses)
+            buffered, self._step_buffer = self._step_buffer, StepBuffer(self._step_buffer.optimizer)
+            self.observe("on_steps", buffered.steps, buffered.losses)
 
     # --- torch → events -----------------------------------------------------------------------------------------------
 

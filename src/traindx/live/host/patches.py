@@ -50,7 +50,7 @@ def shielded(call: Callable[..., Any], fault: Fault) -> Callable[..., Any]:
 
 class ShieldedIterator:
     """Somebody's iterator, with something of ours before and after each of its items; what we ask first gives what is
-    reported afterwards."""
+    handed on afterwards."""
 
     def __init__(
         self, iterator: Any, before: Callable[[], Any], after: Callable[[Any, Any], None], fault: Fault

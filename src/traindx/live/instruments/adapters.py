@@ -37,7 +37,7 @@ class Adapters(Observer):
         self._rate: float | None = None
         self._adaptive = self._backward = False
         self._looks = 0
-        self._looked_for = False  # an adapter that is not used was looked for
+        self._reported = False  # an adapter that is not used was looked for
 
     def on_backward(self, loss: torch.Tensor) -> None:
         if not self.hub.deep:
@@ -54,8 +54,8 @@ class Adapters(Observer):
         found = [(model, pairs_in(model)) for model in self.hub.models.values()]
         model, self._pairs = max(found, key=lambda one: len(one[1]), default=(None, []))
         self._model = model if self._pairs else None  # what has no adapters is not held
-        if not self._pairs and not self._looked_for:
-            self._looked_for = True
+        if not self._pairs and not self._reported:
+            self._reported = True
             self._look_for_unused()
 
     def _look_for_unused(self) -> None:

@@ -15,7 +15,7 @@ from traindx.live.measures.splits import frames, part_of_name, variables
 from traindx.live.measures.tensors import wants_gradients
 from traindx.measurements import SameData
 
-MAX_CALLS = 2  # evaluations whose names are looked at
+MAX_LOOKS = 2  # evaluations whose names are looked at
 LOADERS = 4  # that are trained on
 MAX_MEMBERS = 64  # of a dictionary or an object that holds data under names
 CLOSED = (ModuleType, FunctionType, type, str, bytes, int, float)
@@ -52,7 +52,7 @@ class HeldOut(Observer):
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         evaluated = self._between and not self.hub.grad and not wants_gradients(output)
-        if not evaluated or self._looks >= MAX_CALLS or self._looked == self.hub.step:
+        if not evaluated or self._looks >= MAX_LOOKS or self._looked == self.hub.step:
             return
         self._looks, self._looked = self._looks + 1, self.hub.step
         held: list[tuple[str, str]] = []

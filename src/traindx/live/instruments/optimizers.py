@@ -182,7 +182,7 @@ class Optimizers(Observer):
             self._follow(optimizer)
 
     def _follow(self, optimizer: Optimizer | None) -> None:
-        """The rate of the update that was just made. Asked where a scheduler goes on too: some updates are not seen."""
+        """The rate of the update that was just made. Asked where a scheduler goes on too: other updates are skipped."""
         rate = optimizer.param_groups[0].get("lr") if optimizer is not None else None
         if not isinstance(rate, float):
             return

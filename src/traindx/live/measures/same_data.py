@@ -28,7 +28,7 @@ MIN_LENGTH = 200  # of one row of numbers, such as a text
 MIN_DIFFERENT = 10  # numbers among those that are compared: labels that come in order are equal by chance
 PROBED = 512  # numbers of an array that are compared
 MAX_MEMBERS = 64  # attributes of a data set
-PLAIN_SAMPLERS = (RandomSampler, SequentialSampler)
+SIMPLE_SAMPLERS = (RandomSampler, SequentialSampler)
 SCALARS = (bool, int, float, str)
 
 
@@ -44,7 +44,7 @@ def key_of(value: Any) -> str | None:
 
 def _loader(loader: DataLoader[Any]) -> str | None:
     sampler = getattr(loader.batch_sampler, "sampler", loader.sampler)
-    if type(sampler) in PLAIN_SAMPLERS:
+    if type(sampler) in SIMPLE_SAMPLERS:
         return _dataset(loader.dataset)
     if type(sampler) is SubsetRandomSampler:
         return _part(loader.dataset, sampler.indices)
@@ -57,7 +57,7 @@ def _part(dataset: Any, indices: Any) -> str | None:
 
 
 def _dataset(dataset: Any) -> str | None:
-    """By its arrays and lists and by its scalars, such as the part of the data that it is of; by itself where it
+    """By its arrays and lists and by what it was given, such as the part of the data that it is of; by itself where it
     keeps no samples."""
     if type(dataset) is Subset:
         return _part(dataset.dataset, dataset.indices)
@@ -66,9 +66,9 @@ def _dataset(dataset: Any) -> str | None:
         return _joined("tensors", *keys) if any(keys) else f"object {id(dataset)}"
     members = sorted(_attributes(dataset), key=lambda member: member[0])[:MAX_MEMBERS]
     kept = [(name, _content(value)) for name, value in members]
-    scalars = [(name, value) for name, value in members if type(value) in SCALARS]
+    stated = [(name, value) for name, value in members if type(value) in SCALARS]
     found = [one for one in kept if one[1] is not None]
-    return _joined("members", type(dataset).__qualname__, found, scalars) if found else f"object {id(dataset)}"
+    return _joined("members", type(dataset).__qualname__, found, stated) if found else f"object {id(dataset)}"
 
 
 def _attributes(value: Any) -> Iterable[tuple[str, Any]]:
@@ -122,8 +122,8 @@ def _list(value: Any) -> str | None:
     if len(value) < MIN_ROWS or isinstance(value[0], SCALARS[:3]):
         return None
     some = [value[place] for place in range(0, len(value), max(1, len(value) // MAX_MEMBERS))]
-    keys = [one if type(one) is str or _plain(one) else id(one) for one in some]
-    return _joined("list", len(value), keys)
+    kept = [one if type(one) is str or _plain(one) else id(one) for one in some]
+    return _joined("list", len(value), kept)
 
 
 def _plain(value: Any) -> bool:

@@ -37,7 +37,7 @@ class Pairs(Part):
         margin = chosen - rejected
         reference = [_plain(found, f"ref_{role}", chosen) for role in SIDES[0]]
         if found.margin is not None:
-            margin = self._against_reference(found.margin, margin)
+            margin = self._compared(found.margin, margin)
         elif reference[0] is not None and reference[1] is not None:
             self._compare((chosen == reference[0]) & (rejected == reference[1]))
             margin = margin - (reference[0] - reference[1])
@@ -48,7 +48,7 @@ class Pairs(Part):
         self._measure(found, where)
         return ""
 
-    def _against_reference(self, seen: Margin, margin: torch.Tensor) -> torch.Tensor:
+    def _compared(self, seen: Margin, margin: torch.Tensor) -> torch.Tensor:
         """The margin less the reference's, by the graph."""
         if seen.apart is None:
             return margin

@@ -1,4 +1,4 @@
-"""What the symptoms of settings share: a number of the settings, compared with what published recipes use."""
+"""What the symptoms of settings share: a number that the run was given, beside what published recipes use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def above_usual(
     return Observation(identifier, "unknown", f"{text}: neither low nor high.")
 
 
-def compare_with_usual(identifier: str, signals: Signals, beyond: Threshold, *, above: bool) -> Observation:
+def rate_against_usual(identifier: str, signals: Signals, beyond: Threshold, *, above: bool) -> Observation:
     """The highest learning rate of the run beside the usual range of its optimiser, in powers of ten."""
     rate, family = peak_lr(signals), family_of(signals)
     if rate is None or not 0 < rate < math.inf:
