@@ -120,6 +120,7 @@ def test_sound_loops_are_recognised_and_not_blamed(script: str, family: str, tmp
     [
         (filled(CRITIC, MASK="1"), "terminals-bootstrapped"),
         (filled(CRITIC, HELD="2"), "replay-repeats"),
+        (filled(CRITIC, HELD="1"), "replay-repeats"),
         (filled(LISTS, WAY=""), "reward-reversed"),
         (filled(LISTS, DISCOUNT="0.1"), "discount-off"),
         (filled(LISTS, DIRECTION="pay", ORDER="pass"), "discount-off"),

@@ -29,7 +29,7 @@ POLICY = (
     "terminals-bootstrapped",
     "discount-off", "target-network-still", "replay-repeats", "values-beyond-returns",
 )  # fmt: skip
-PREFERENCE = ("margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy")
+PREFERENCE = ("margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy", "beta-large")
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ CAUSE = Cause(
     group="preference",
     prior="occasional",
     predicts={
+        "beta-large": "always",
         "plateau": "often",
         "oscillation": "sometimes",
         "loss-spike": "sometimes",
@@ -73,7 +74,12 @@ CAUSE = Cause(
             absent=("margin-zero", "kl-high", "divergence", "reward-flat", "overfitting-gap"),
             within=30,
         ),
-        Case("healthy", "loss falls from 0.69, margin and accuracy rise", absent=(*CALM_CURVES, *CALM_POLICY)),
+        Case("fires", "nothing but the recording shows it", present=("beta-large",)),
+        Case(
+            "healthy",
+            "loss falls from 0.69, margin and accuracy rise",
+            absent=(*CALM_CURVES, *CALM_POLICY, "beta-large"),
+        ),
         Case(
             "look-alike",
             "margins of 0",

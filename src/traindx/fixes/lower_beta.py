@@ -12,7 +12,7 @@ beta = 0.1                           # DPO; 0.01 to 0.5 is usual. IPO and SimPO 
 """,
     safety="caution",
     why_safe="A smaller beta lets the policy go farther from the reference.",
-    clears=("margin-zero", "plateau"),
+    clears=("beta-large", "margin-zero", "plateau"),
     doc="""\
 Beta multiplies the log ratio, so a beta that is ten times too large makes the loss small after a tiny move and the
 policy hardly changes. Compare `rewards/margins / beta`, which is in nats: below one the two answers are hardly more

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import Measured, SpecialTokens, TokenCounts
+from traindx.measurements import Measured, PolicyObjective, SpecialTokens, TokenCounts
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.symptoms.token_counts import SAMPLES, counts_of, special_of, special_tokens, token_counts
@@ -23,7 +23,12 @@ ENDED = Threshold(
 SHORTER = Threshold(3, "samples that are shorter", "fewer may end in such a token by chance")
 
 
+WRITTEN = frozenset(("ratio", "policy-gradient"))  # objectives whose answers the policy writes itself
+
+
 def judge(measured: Measured) -> Observation | None:
+    if any(one.family in WRITTEN for one in measured.latest(PolicyObjective)):
+        return None  # `length-at-limit` is about those
     counts = counts_of(measured)
     special = special_of(measured, counts)
     if counts is None or special is None or not SAMPLES.reached(counts.samples):
@@ -82,6 +87,11 @@ length it sees no answer at all.
     detect=from_measurements(ID, judge),
     cases=(
         Case("two thirds are cut", "present", measured=_cut(21)),
+        Case(
+            "written by the policy",
+            "unknown",
+            measured=(*_cut(21), PolicyObjective(family="ratio", losses=9)),
+        ),
         Case("one of ten", "absent", measured=_cut(3)),
         Case("windows of running text", "unknown", measured=_cut(29, structured=0)),
         Case(

@@ -29,6 +29,7 @@ TREND_ROWS = Threshold(
 STILL = Threshold(1.5, "standard deviations (Mann-Kendall)", "seven of eight runs without a trend stay below",
                   strong=0.5, side="below")  # fmt: skip
 MOVED = Threshold(2.0, "times the uncertainty of a level", "19 of 20 runs without a change stay below", side="below")
+CERTAIN_ROWS = Threshold(100, "rewards", "with ten means of ten, a reward that does not rise is called flat, not short")
 RISING = Threshold(
     1.65,
     "standard deviations (Mann-Kendall)",

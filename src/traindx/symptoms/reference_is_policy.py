@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import KlToReference, Measured, PreferencePairs
+from traindx.measurements import AdvantageSpread, KlToReference, Measured, PreferencePairs
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
@@ -23,6 +23,8 @@ def judge(measured: Measured) -> Observation | None:
             if same:
                 return seen(ID, True, f"{text}: the reference moves with the policy.", at=one)
             found = found or seen(ID, False, f"{text}.", at=one)
+    if any(one.zero == one.looks for one in measured.latest(AdvantageSpread)):
+        return found  # nothing was earned: the policy has not moved
     for distance in measured.latest(KlToReference):
         if MIN_LOOKS.reached(distance.later):
             same = SAME.reached(distance.same / distance.later)
@@ -62,6 +64,9 @@ for the reference.
                             on_reference=40),)),
         Case("tokens", "present", measured=(
             KlToReference(looks=6, mean=0, largest=0, same=5, later=5, where="logps, ref_logps"),)),
+        Case("nothing is earned, so that the policy stays where it was", "unknown", measured=(
+            KlToReference(looks=6, mean=0, largest=0, same=5, later=5, where="logps, ref_logps"),
+            AdvantageSpread(looks=6, mean=0, std=0, largest_std=0, zero=6),)),
         Case("two models", "absent", measured=(
             PreferencePairs(looks=6, pairs=48, identical=0, margin=0.2, first_margin=0, right=0.7, later=40,
                             on_reference=0),)),

@@ -12,7 +12,7 @@ from traindx.signals.inside import learned
 from traindx.signals.rates import still_warming_up
 from traindx.signals.scatter import lost_in_noise
 from traindx.symptoms.base import Case, Symptom, percent
-from traindx.symptoms.policy import TREND_ROWS, at_its_top, rises, tells
+from traindx.symptoms.policy import CERTAIN_ROWS, at_its_top, rises
 from traindx.symptoms.recipes import falling, flat
 from traindx.symptoms.truncated import progress_made
 
@@ -82,13 +82,13 @@ def _hardly_begun(signals: Signals, points: int) -> str:
 
 def _no_progress_shown(signals: Signals, curve: Curve) -> str:
     """Why a reward cannot tell whether a policy that a recording saw gets better, or ''."""
-    if signals.ordinary or signals.paired or signals.kind != "rl" or tells(curve):
+    if signals.ordinary or signals.paired or signals.kind != "rl" or CERTAIN_ROWS.reached(len(curve)):
         return ""
     if learned(curve) or rises(curve) or at_its_top(signals):
         return ""
     return (
         f"{curve.name} has {len(curve)} values and no clear rise, and the loss of a policy does not show whether it "
-        f"gets better: {TREND_ROWS.value:.0f} values can."
+        f"gets better: {CERTAIN_ROWS.value:.0f} values can."
     )
 
 
@@ -138,7 +138,7 @@ There is a log, but not enough of it to judge a training by.
 ## How it is measured
 Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to
 100 single optimiser steps without any evaluation and without a word that the training was finished. A policy of which
-no reward was seen is not judged either, nor one whose reward has fewer than 40 values and does not clearly rise. The
+no reward was seen is not judged either, nor one whose reward has fewer than 100 values and does not clearly rise. The
 verdict is then inconclusive, unless something happened that needs no trend to be seen (NaN, a crash).
 
 ## Healthy range

@@ -26,6 +26,7 @@ LOSSES = ("mse_loss", "smooth_l1_loss", "huber_loss", "l1_loss")
 STEPPED = frozenset(("done", "next_value"))  # roles of loops that step in an environment
 GONE = 0.02  # share of random actions that explores next to nothing
 SMALLEST = 1e-3  # a smaller one keeps a division from zero
+MOST_TRIES = 60  # looks at targets that a network gave before they are taken for something else
 MOST_TRIED = 24  # tensors that are tried as the next value
 
 
@@ -46,6 +47,7 @@ class Bootstrapping(Observer):
         self._episode = Track()  # steps of those whose rewards stand in a list
         self._asked: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()  # networks called without a gradient
         self._given: set[int] = set()  # rows of what they gave since the last update
+        self._tries = 0
         self._batches = Batches()
         self._unnamed = False  # a target was known by its numbers alone
         self._looking = False  # this update is looked at
@@ -66,7 +68,7 @@ class Bootstrapping(Observer):
         where = user_line()
         known = self._take_targets(found, where) or self._take_unnamed(found, where)
         if not known and not found.tensors.keys() & {"reward", "return"}:
-            self._schedule.idle += 1
+            self._schedule.idle += not self._may_bootstrap()
             return
         self._schedule.looked()
         self._looking = True
@@ -93,10 +95,18 @@ class Bootstrapping(Observer):
         self._given.clear()
         self._looking = False
 
+    def _may_bootstrap(self) -> bool:
+        """Whether the target may be made of what a network gave: batches that hold one transition tell it late."""
+        self._tries += self._is_from_network()
+        return self._is_from_network() and self._tries < MOST_TRIES
+
+    def _is_from_network(self) -> bool:
+        """Else any sum of two columns would do."""
+        return self._target is not None and (self._unnamed or self._target[1].numel() in self._given)
+
     def _take_unnamed(self, found: Variables, where: str) -> bool:
         """Whether the numbers show a target or returns where names do not."""
-        # what a network gave without a gradient: else any sum of two columns would do
-        if self._target is not None and (self._unnamed or self._target[1].numel() in self._given):
+        if self._target is not None and self._is_from_network():
             transition = name_transition(self._target[1], found, self._batches)
             if transition is not None:
                 relation, names = transition

@@ -53,8 +53,10 @@ class Batches:
         self._kept: deque[dict[str, torch.Tensor]] = deque(maxlen=KEPT_BATCHES)
 
     def with_earlier(self, goal: torch.Tensor, columns: list[Column]) -> tuple[torch.Tensor, list[Column]]:
-        """The same variables over these rows and those before."""
-        self._kept.append({name: one[:KEPT_ROWS] for name, one in [(GOAL, goal), *columns]})
+        """The same variables over these rows and those before. What says nothing new pushes nothing out."""
+        known = {value for one in self._kept for value in one[GOAL].tolist()}
+        if not known.issuperset(goal[:KEPT_ROWS].tolist()):
+            self._kept.append({name: one[:KEPT_ROWS] for name, one in [(GOAL, goal), *columns]})
         shared = set.intersection(*(set(one) for one in self._kept))
         whole = {name: torch.cat([one[name] for one in self._kept]) for name in shared}
         return whole[GOAL], [(name, whole[name]) for name, _ in columns if name in shared]
@@ -208,7 +210,7 @@ def _fit(
         if scale == 0 or (done is not None and float(rest[~on].abs().max()) > FITS * scale):
             continue
         for value in values:
-            if value is reward or len(value[1][on].unique()) < DISTINCT:
+            if value is reward or len(set(value[1][on].tolist())) < DISTINCT:
                 continue
             discount = float(value[1][on] @ rest[on]) / max(float(value[1][on] @ value[1][on]), 1e-300)
             if not SMALLEST_DISCOUNT < discount < 1.5 or (done is None and abs(discount - 1) < WHOLE):
