@@ -132,7 +132,7 @@ to data, precision or initialisation; late NaN after a rising gradient norm poin
         Case("the norm alone is logged, and is NaN", "present",
              lambda: {"grad norm": [float("nan")] * 4, "learning rate": [3e-4] * 4}),
         Case("rows without a loss begin, and their norms are NaN", "present",
-             lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": then(flat(20, 1.0, 0.2), [float("nan")] * 5)}),
+             lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": then(flat(20, 1.0, 0.2), flat(5, float("nan"), 0))}),
         Case("the norm alone is logged after the loss ended, and is finite", "absent",
              lambda: {"lm loss": falling(20, 9.0, 7.0), "grad norm": flat(25, 1.0, 0.2)}),
         Case("only the first row is NaN", "absent", lambda: {"train_loss": put(falling(50, 2, 1), 0, float("nan"))}),
