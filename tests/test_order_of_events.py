@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from runs import run_of
 from traindx.engine import diagnose
+from traindx.engine.context import hints
 from traindx.measurements import UnitsOn
 from traindx.run import Run
-from traindx.symptoms.recipes import falling, flat
+from traindx.signals import Signals
+from traindx.symptoms.recipes import falling, flat, ramp
 
 
 def nan_after(norms: np.ndarray) -> dict[str, float]:
@@ -50,3 +53,17 @@ def test_units_dead_at_the_first_look_are_no_matter_of_the_rate() -> None:
     assert first.fix.id == "zero-bias-init"
     order = [fix.id for fix in (first.fix, *first.alternatives)]
     assert order.index("lower-lr") > order.index("leaky-relu")
+
+
+@pytest.mark.parametrize(
+    ("names", "impossible", "possible"),
+    [
+        ({"rollout/ep_rew_mean", "rollout/ep_len_mean"}, "completions-truncated", "target-network-stale"),
+        ({"reward", "completions/mean_length"}, "target-network-stale", "completions-truncated"),
+    ],
+)
+def test_a_policy_acts_in_an_environment_or_writes_answers(names: set[str], impossible: str, possible: str) -> None:
+    run = run_of({name: ramp(60, 5.0, 1.0, 0.1) for name in sorted(names)})
+    against = {hint.cause for hint in hints(Signals(run), ()) if hint.log_odds < 0}
+    assert impossible in against
+    assert possible not in against

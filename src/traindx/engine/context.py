@@ -39,6 +39,16 @@ SMALL_MODEL = 20_000  # parameters: in larger ones narrow layers are gates and a
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
 
 
+# names that only policies log which write answers, and such as only those log which act in an environment
+_WRITTEN = frozenset({"completion", "completions", "response", "responses", "prompt", "prompts", "token", "tokens"})
+_PLAYED = frozenset({"ep", "episode", "episodes", "episodic", "epsilon", "exploration", "env", "win", "fps"})
+OF_ANSWERS: tuple[str, ...] = (
+    "completions-truncated", "zero-reward-variance", "sampler-mismatch", "stale-sampler", "length-bias", "kl-runaway",
+    "kl-sign-flipped", "reward-answer-misaligned", "reward-model-learnt-length",
+)  # fmt: skip
+OF_A_WORLD: tuple[str, ...] = ("terminal-not-masked", "target-network-stale", "replay-degenerate", "action-scale-wrong")
+
+
 @dataclass(frozen=True)
 class Hint:
     """Evidence for (positive) or against one cause in log odds, with the sentence that says so."""
@@ -66,6 +76,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_capacity(signals, seen),
         *_machine(signals, seen),
         *_given_back(signals),
+        *_world_or_words(signals),
     ]
 
 
@@ -98,6 +109,21 @@ def _given_back(signals: Signals) -> Iterator[Hint]:
     if shape is not None and shape == config.get("target_shape") and kind.startswith(("float", "bfloat")):
         for cause in ("label-encoding-wrong", "class-imbalance"):
             yield Hint(cause, -3.0, f"the targets are numbers and have the shape of the inputs, {shape}")
+
+
+def _world_or_words(signals: Signals) -> Iterator[Hint]:
+    """A policy that acts in an environment writes no answers, and one that writes answers has no simulator."""
+    if signals.kind != "rl":
+        return
+    words = {word for name in signals.run.series for word in tokens_of(name)}
+    if words & _WRITTEN:
+        other, text = OF_A_WORLD, "answers of a language model are logged, no environment"
+    elif words & _PLAYED:
+        other, text = OF_ANSWERS, "episodes of an environment are logged, no written answers"
+    else:
+        return
+    for cause in other:
+        yield Hint(cause, -4.0, text)
 
 
 def _batch_size(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:

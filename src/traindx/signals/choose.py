@@ -29,6 +29,10 @@ _WHOLE_REWARD = frozenset(
     "reward rewards rew return returns mean avg average total episode episodes ep episodic history rollout train eval "
     "test charts env".split()
 )
+_WON = frozenset({"win", "wins", "won", "winrate", "success"})
+_EXPLORED = frozenset({"epsilon", "eps", "exploration"})
+EXPLORED_ROWS = 5
+MOSTLY_RANDOM = 0.5  # of the first moves: an epsilon of Adam is far below
 BY_ONE_TERM = "loss_by_one_term"  # from a recording: the loss by what the last loss function in it gave
 SEVERAL_TERMS = 1.5  # of that, halfway to a second term as large
 SUM = "sum of "  # how the name of a loss begins that was put together from its parts
@@ -120,12 +124,25 @@ def _one_objective(run: Run) -> bool:
 
 
 def is_reinforcement(run: Run) -> bool:
-    """Reinforcement learning: rewards are logged, policy and value losses stand side by side, or a recording saw such
-    a loss."""
-    if usable(run, "reward") or seen_objective(run) not in ("", *PAIRED):
+    """Reinforcement learning: rewards are logged, policy and value losses stand side by side, games are won with ever
+    fewer random moves, or a recording saw such a loss."""
+    if usable(run, "reward") or _explores_less(run) or seen_objective(run) not in ("", *PAIRED):
         return True
     words = set().union(*(set(tokens_of(series.name)) for series in usable(run, "loss")), set())
     return len(words & _ACTOR_CRITIC) >= 2 or bool(words & _POLICY_LOSSES)
+
+
+def _explores_less(run: Run) -> bool:
+    """A share of random moves that is large at first and only falls, beside a share of games won."""
+    played = any(_WON & set(tokens_of(series.name)) for series in usable(run, "score"))
+    shares = [series.values for series in run.series.values() if played and _EXPLORED & set(tokens_of(series.name))]
+    return any(
+        len(one) >= EXPLORED_ROWS
+        and MOSTLY_RANDOM <= one[0] <= 1
+        and one[-1] < one[0]
+        and bool(np.all(np.diff(one) <= 0))
+        for one in shares
+    )
 
 
 def total_loss(run: Run, splits: Sequence[str], scale: str = "step") -> Series | None:

@@ -120,7 +120,7 @@ def _a_row_among_many(curve: Curve, worst: Spike, spikes: list[Spike]) -> bool:
     rare = RARE.reached(len(spikes) / len(curve)) and len(spikes) <= FEW_SPIKES
     next_row = np.searchsorted(curve.x, worst.step, side="right")
     at_once = worst.back is not None and next_row < len(curve) and worst.back <= curve.x[next_row]
-    return rare and at_once and curve.best_at > worst.step
+    return bool(rare and at_once and curve.best_at > worst.step)
 
 
 def _superseded(signals: Signals) -> list[Spike]:

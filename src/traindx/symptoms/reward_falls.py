@@ -17,6 +17,12 @@ ID = "reward-falls"
 ROWS = Threshold(20, "rewards", "Henderson et al. 2018: returns of single episodes say nothing; tens are averaged")
 CLEAR = Threshold(3.0, "standard deviations (Mann-Kendall)", "one in 700 runs without a trend goes as far", strong=6.0)
 
+SURE = Threshold(3.9, "standard deviations (Mann-Kendall)", "one in 20,000 runs without a trend goes as far")
+SUNK = 0.15  # of the first rewards
+ALONE = (
+    -0.25
+)  # correlation of neighbouring steps: -0.5 for independent values, 0 for a random walk, 1 for a running mean
+FIRST_STEPS = 8
 SMOOTH = 5  # neighbouring levels
 LOST = Threshold(0.3, "of the first rewards", "seven tenths gone: no scatter of a batch of answers goes so far")
 LONG = Threshold(0.25, "of the rows", "a dip that exploration brings is over after a tenth of the run", strong=0.6)
@@ -27,8 +33,8 @@ MAX_VALUES = 4000  # of longer logs the medians of stretches are compared
 
 
 def detect(signals: Signals) -> Observation:
-    curve = signals.reward
-    if signals.kind != "rl" or curve is None:
+    curve = signals.reward or signals.main  # without rewards, the share of games won
+    if signals.kind != "rl" or curve is None or curve.sign > 0:
         return Observation(ID, "unknown", NOT_RL)
     if not ROWS.reached(len(curve)):
         return Observation(ID, "unknown", f"{curve.name} has {len(curve)} values; {ROWS.value:.0f} can show a trend.")
@@ -36,7 +42,8 @@ def detect(signals: Signals) -> Observation:
     dip = _lost_for_long(curve)
     if dip is not None:
         return dip
-    worse = TREND.reached(trend(curve)) and LEVELS.reached(change(curve)) and curve.now > curve.initial
+    beyond = LEVELS.reached(change(curve)) or _sinks_through_scatter(curve)
+    worse = TREND.reached(trend(curve)) and beyond and curve.now > curve.initial
     below = _never_again(curve)
     if not worse and CLEAR.reached(below):
         return Observation(
@@ -49,6 +56,15 @@ def detect(signals: Signals) -> Observation:
         ID, "present", f"{curve.name} fell from {first} to {now}: the policy is worse than the one it began from.",
         span(curve.series), curve.name, CLEAR.clarity(trend(curve)),
     )  # fmt: skip
+
+
+def _sinks_through_scatter(curve: Curve) -> bool:
+    """Values that scatter by more than they fell, each by itself, so that their ranks alone are proof of the trend."""
+    values = curve.bins.median
+    rest = np.diff(values)  # of independent values, neighbouring steps undo each other by half
+    alone = float(np.corrcoef(rest[1:], rest[:-1])[0, 1]) if len(rest) > FIRST_STEPS and np.ptp(rest) > 0 else 0.0
+    lost = curve.now - curve.initial > SUNK * abs(curve.initial)
+    return lost and alone < ALONE and SURE.reached(trend(curve))
 
 
 def _never_again(curve: Curve) -> float:
@@ -95,10 +111,11 @@ The reward goes down over the run and ends below its first level.
 
 ## How it is measured
 A falling trend (Mann-Kendall from 3 standard deviations) and a last quarter that is below the first by three times the
-uncertainty of a level, on at least 20 logged rewards. Also present where the first tenth is above the rest by three
-standard deviations in rank (Wilcoxon) and no later stretch of its length gets back to its level, or where a reward that
-is never negative was below 30 % of its first values in a quarter of the rows or more and came back. A reward that rose
-and then collapsed is `divergence`.
+uncertainty of a level, on at least 20 logged rewards, or of a share of games won where no reward is logged; where the
+values scatter each by itself, 3.9 standard deviations and 15 % of the first level are enough. Also present where the
+first tenth is above the rest by three standard deviations in rank (Wilcoxon) and no later stretch of its length gets
+back to its level, or where a reward that is never negative was below 30 % of its first values in a quarter of the rows
+or more and came back. A reward that rose and then collapsed is `divergence`.
 
 ## Healthy range
 A dip at the start, where exploration or a KL penalty sets in, is usual; it is over after a tenth of the run.
@@ -109,6 +126,9 @@ does not belong to the policy, or an objective other than the logged reward.
 """,
     detect=detect,
     cases=(
+        Case("games won, the fewer the less it moves at random", "present",
+             lambda: {"win_rate": ramp(40, 0.5, 0.35, 0.05), "epsilon": ramp(40, 0.98, 0.05),
+                      "avg_loss": flat(40, 0.003, 0.05)}),
         Case("falls all the way", "present",
              lambda: {"reward": ramp(80, 0.6, 0.1, 0.1), "reward_std": flat(80, 0.3, 0.1)}),
         Case("falls at once and stays there", "present",
