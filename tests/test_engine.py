@@ -318,6 +318,7 @@ def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
         ({"probe.names": "lr-range"}, "found no learning rate to suggest"),
         ({"probe.names": "lr-range", "probe.lr": 0.1}, "found nothing wrong"),
         ({"probe.names": "sanity"}, "found nothing wrong"),
+        ({"probe.names": "lr-range", "probe.lr": 0.004, "lr": 0.3}, "about 0.004 instead of 0.3"),
     ],
 )
 def test_a_sweep_without_a_rate_is_not_called_nothing_wrong(config: dict[str, Any], said: str) -> None:

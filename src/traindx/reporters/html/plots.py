@@ -83,7 +83,10 @@ def plots_of_curves(diagnosis: Diagnosis) -> Plots:
     """What a diagnosis without its run can still draw: the small pictures it carries."""
     kept = [
         Series(
-            curve.name, replace(meaning_of(curve.name), goal=curve.goal), *map(np.array, (curve.steps, curve.values))
+            curve.name,
+            replace(meaning_of(curve.name), goal=curve.goal),
+            np.array(curve.steps),
+            np.array(curve.values),
         )
         for curve in diagnosis.curves
         if curve.values
