@@ -17,6 +17,7 @@ from traindx.engine import diagnose, picture
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
 from traindx.engine.rank import rank
+from traindx.engine.sentences import next_step
 from traindx.errors import TraindxError
 from traindx.fixes import fixes
 from traindx.run import PROBES, Event, Fact, Run
@@ -310,6 +311,9 @@ def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
     page = diagnose(run_of({"ep_rew_mean": then(ramp(60, 12, 215), flat(300, 215, 0.5))}))
     assert page.verdict != "healthy"
     assert "sanity" not in " ".join([page.next, *(item.how for item in page.missing)])
+    game = Signals(run_of({"rollout/ep_rew_mean": then(ramp(60, 12, 215), flat(300, 215, 0.5))}))
+    rests = Observation("plateau", "present", "the return rests")
+    assert next_step("inconclusive", [], [rests], game, []).startswith("Compare the level with what solves the task")
 
 
 @pytest.mark.parametrize(
