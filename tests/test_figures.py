@@ -36,6 +36,11 @@ def test_the_gap_in_points_and_in_percent() -> None:
     assert ": 30 points" in " ".join(diagnose(run_of(percent)).figures)
 
 
+def test_losses_of_two_formulas_have_no_gap() -> None:
+    series = {"train/nll_loss": flat(30, 0.019, 0.0), "val/rmse_loss": flat(30, 0.0175, 0.0)}
+    assert not any(text.startswith("Gap") for text in diagnose(run_of(series)).figures)
+
+
 def test_a_score_that_is_no_share_has_no_percent() -> None:
     series = {"train_loss": falling(30, 2.3, 0.5), "train_r2": flat(30, 0.63, 0.0), "val_r2": flat(30, 0.69, 0.0)}
     assert "val_r2 0.69 (medians of the last 3 evaluations): 0.06 apart." in " ".join(diagnose(run_of(series)).figures)
