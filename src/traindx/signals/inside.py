@@ -125,9 +125,9 @@ class Nonfinite:
     def sentence(self) -> str:
         name, total = self.series.name, len(self.series)
         if self.lasting:
-            return f"{name} is {self.word} from step {self.first:g} and stays so"
+            return f"{name} is {self.word} from {self.series.axis} {self.first:g} and stays so"
         after = "finite again after" if not self.ending else "the last one included"
-        return f"{name} is {self.word} in {self.count} of {total} values, first at step {self.first:g}, {after}"
+        return f"{name} is {self.word} in {self.count} of {total} values, first at {self.series.axis} {self.first:g}, {after}"
 
 
 def nonfinite(series: Series) -> Nonfinite | None:
