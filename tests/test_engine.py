@@ -17,6 +17,7 @@ from traindx.engine import diagnose, picture, words
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
 from traindx.engine.rank import rank
+from traindx.engine.sentences import next_step
 from traindx.errors import TraindxError
 from traindx.fixes import fixes
 from traindx.run import PROBES, Event, Fact, Run
@@ -337,6 +338,9 @@ def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
     page = diagnose(run_of({"ep_rew_mean": then(ramp(60, 12, 215), flat(300, 215, 0.5))}))
     assert page.verdict != "healthy"
     assert "sanity" not in " ".join([page.next, *(item.how for item in page.missing)])
+    game = Signals(run_of({"rollout/ep_rew_mean": then(ramp(60, 12, 215), flat(300, 215, 0.5))}))
+    rests = Observation("plateau", "present", "the return rests")
+    assert next_step("inconclusive", [], [rests], game, []).startswith("Compare the level with what solves the task")
 
 
 @pytest.mark.parametrize(
@@ -345,6 +349,7 @@ def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
         ({"probe.names": "lr-range"}, "found no learning rate to suggest"),
         ({"probe.names": "lr-range", "probe.lr": 0.1}, "found nothing wrong"),
         ({"probe.names": "sanity"}, "found nothing wrong"),
+        ({"probe.names": "lr-range", "probe.lr": 0.004, "lr": 0.3}, "about 0.004 instead of 0.3"),
     ],
 )
 def test_a_sweep_without_a_rate_is_not_called_nothing_wrong(config: dict[str, Any], said: str) -> None:

@@ -27,16 +27,29 @@ def test_the_gap_in_points_and_in_percent() -> None:
         "train_accuracy": flat(30, 0.99, 0.0), "val_accuracy": flat(30, 0.69, 0.0),
     }  # fmt: skip
     figures = " ".join(diagnose(run_of(series)).figures)
-    assert "val_accuracy 69 % (medians of the last 3 evaluations): 30 points (30% of the training score)" in figures
-    assert "times (+" in figures
+    assert "val_accuracy 69 % (medians of the last 3 evaluations): 30 points (30%)" in figures
+    assert "times as high" in figures
+    losses = {"train_loss": flat(30, 1.0, 0.0), "val_loss": flat(30, 1.2, 0.0)}
+    assert ": 0.2 higher (+20%)." in " ".join(diagnose(run_of(losses)).figures)
+    assert ": almost equal." in " ".join(diagnose(run_of({**losses, "val_loss": flat(30, 1.002, 0.0)})).figures)
     percent = {**series, "train_accuracy": flat(30, 99.0, 0.0), "val_accuracy": flat(30, 69.0, 0.0)}
     assert ": 30 points" in " ".join(diagnose(run_of(percent)).figures)
+
+
+def test_losses_of_two_formulas_have_no_gap() -> None:
+    series = {"train/nll_loss": flat(30, 0.019, 0.0), "val/rmse_loss": flat(30, 0.0175, 0.0)}
+    assert not any(text.startswith("Gap") for text in diagnose(run_of(series)).figures)
+
+
+def test_a_score_that_is_no_share_has_no_percent() -> None:
+    series = {"train_loss": falling(30, 2.3, 0.5), "train_r2": flat(30, 0.63, 0.0), "val_r2": flat(30, 0.69, 0.0)}
+    assert "val_r2 0.69 (medians of the last 3 evaluations): 0.06 apart." in " ".join(diagnose(run_of(series)).figures)
 
 
 def test_the_spread_of_gradient_norms_and_those_above_100() -> None:
     norms = np.array([1.0, 2.0, 3.0, 250.0])
     page = diagnose(run_of({"train_loss": falling(4, 2.3, 0.3), "grad_norm": norms}))
-    assert "smallest 1, largest 2.5e+02; 1 of 4 above 100." in " ".join(page.figures)
+    assert "smallest 1, largest 250; 1 of 4 above 100." in " ".join(page.figures)
 
 
 def test_every_format_shows_figures_and_answers() -> None:

@@ -42,7 +42,7 @@ def test_mistakes_that_stand_in_the_script_fail(tmp_path: Path, monkeypatch: pyt
         ("torchvision.datasets.CIFAR10", "image classification"),
         ("DPOTrainer(model)", "preference optimisation"),
         ("import gymnasium", "reinforcement learning"),
-        ("nn.Linear(3, 4)", "anything else"),
+        ("nn.Linear(3, 4)", "other tasks"),
     ],
 )
 def test_the_starting_point_fits_the_task(source: str, task: str) -> None:

@@ -60,7 +60,7 @@ STARTING_POINTS = (
         (r"conv2d|resnet|imagenet|cifar|torchvision",),
     ),
     StartingPoint(
-        "anything else",
+        "other tasks",
         "AdamW, rate 1e-3 (3e-4 where it is restless), decay 0.01",
         "Kingma and Ba 2015; Loshchilov and Hutter 2019",
     ),

@@ -217,6 +217,35 @@ def test_epochs_counted_from_zero_are_one_more() -> None:
     assert "· 9 epochs" in page(samples.unhealthy(run=run, curves=(later,))).splitlines()[0]
 
 
+def test_where_the_cause_is_unclear_the_page_begins_with_what_is_wrong() -> None:
+    sick = samples.unhealthy(headline="swings of 0.4, 6 times the noise")
+    guess = replace(sick.hypotheses[0], confidence=0.2, supports=("the norm had risen before",))
+    lines = page(replace(sick, hypotheses=(guess,))).splitlines()
+    assert lines[1] == "swings of 0.4, 6 times the noise (oscillation)"
+    assert any("for: the norm had risen before" in line for line in lines)
+    assert not any("swings of 0.4" in line for line in lines[2:])
+
+
+def test_a_story_is_told_once() -> None:
+    told = (
+        Observation("divergence", "present", "loss left its best", None, "loss"),
+        Observation("ends-off-best", "present", "loss ends far from its best", None, "loss"),
+        Observation("ends-off-best", "present", "acc ends far from its best", None, "acc"),
+    )
+    text = page(samples.unhealthy(symptoms=told, headline="loss left its best"))
+    assert "acc ends far from its best" in text
+    assert "loss ends far from its best" not in text
+    assert "loss ends far from its best" in whole_page(samples.unhealthy(symptoms=told))
+
+
+def test_no_candidate_is_checked_by_its_own_name() -> None:
+    guess = Hypothesis("inputs-not-normalized", "inputs not normalised", 0.2)
+    direct = Observation("inputs-unscaled", "unknown", "not measured")
+    text = page(samples.unhealthy(hypotheses=(guess,), symptoms=(direct,)))
+    assert "inputs not normalised" in text
+    assert "look for: inputs are not normalised" not in text
+
+
 def test_below_a_quarter_or_below_health_the_cause_is_unclear() -> None:
     """No advice for a guess: at most three candidates, no fix, no do-nots, no tail of unlikely ones."""
     sick = samples.unhealthy()

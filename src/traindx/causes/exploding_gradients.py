@@ -89,11 +89,11 @@ CAUSE = Cause(
         "scaling-cures": "rarely",
     },
     look_alikes={
-        "lr-too-high": "layer norms are alike and a lower rate cures it for good",
+        "lr-too-high": "gradient norms of all layers are alike, and a lower rate cures it for good",
         "missing-zero-grad": "all layers grow by one factor from step to step",
         "loss-sum-reduction": "all layers are too large by one constant factor from step 1, and so is the loss",
-        "fp16-overflow": "norms are moderate in fp32; only half precision makes them Inf",
-        "grad-clip-missing": "the median norm is ordinary and single steps stand out",
+        "fp16-overflow": "gradient norms are moderate in fp32; only half precision makes them Inf",
+        "grad-clip-missing": "the median gradient norm is ordinary and single steps stand out",
     },
     fixes=(
         "clip-gradients",

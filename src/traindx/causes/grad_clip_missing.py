@@ -82,7 +82,7 @@ CAUSE = Cause(
     },
     look_alikes={
         "corrupt-samples": "the same samples stand behind every spike; cliffs hit ordinary batches",
-        "exploding-gradients": "the norm is high or growing all the time, not at isolated steps",
+        "exploding-gradients": "the gradient norm is high or growing all the time, not at isolated steps",
         "lr-too-high": "updates are huge at ordinary gradient norms, and the loss is restless between spikes too",
         "optimizer-recreated": "the spikes come at every epoch start or resume, like clockwork",
     },

@@ -81,10 +81,10 @@ CAUSE = Cause(
         "lr-above-stable": "never",
     },
     look_alikes={
-        "lr-too-high": "norms follow the loss; uncleared gradients grow steadily even while the loss falls",
+        "lr-too-high": "gradient norms follow the loss; uncleared ones grow even while the loss falls",
         "momentum-too-high": "waves as well, but the gradient norm itself does not grow without bound",
-        "exploding-gradients": "layers differ by orders of magnitude; here all grow by one factor",
-        "loss-sum-reduction": "norms are large at step 1 and then fall; here they start ordinary and rise",
+        "exploding-gradients": "gradient norms of layers differ by orders of magnitude; here all grow by one factor",
+        "loss-sum-reduction": "gradient norms are large at step 1 and then fall; here they start ordinary and rise",
     },
     fixes=("call-zero-grad", "resume-from-checkpoint"),
     line=("uncleared",),

@@ -62,7 +62,7 @@ CAUSE = Cause(
     },
     look_alikes={
         "lr-too-high": "the policy is hit as well: KL and clip fraction are large",
-        "exploding-gradients": "norms grow through depth or time, not with the returns",
+        "exploding-gradients": "gradient norms grow through depth or time, not with the returns",
         "advantages-not-normalized": "there is no critic, or it is fine; the policy's steps are too large",
     },
     fixes=("scale-rewards", "lower-lr"),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from traindx.meaning import tokens_of
 from traindx.measurements import BatchVariety, PassesOverData
 from traindx.run import Series
 from traindx.signals import Signals, lookup
@@ -17,6 +18,7 @@ LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with
 TOP = 1.5  # scores above it are given in percent
 ALIKE = 0.01  # of the training loss: closer than that is no gap
 MANY_TIMES = 5.0  # from five times on a factor is the easier number
+FORMULAS = frozenset({"nll", "mse", "rmse", "mae", "l1", "l2", "ce", "bce", "huber", "kl", "dice", "focal"})
 LAST = 3  # evaluations whose median is the gap
 PAIR = 2  # values from which on there is a spread
 
@@ -83,11 +85,17 @@ def _gap(signals: Signals) -> Iterator[str]:
             yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {abs(there - here):.2g} apart."
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
-    if val is not None and train is not None and at is not None and len(at):
+    if val is not None and train is not None and at is not None and len(at) and _one_formula(train.name, val.name):
         there, here = float(np.median(at[-LAST:])), _end(val)
         if math.isfinite(there) and math.isfinite(here):
             ends = f"{train.name} {there:.3g}, {val.name} {here:.3g} ({_over(min(len(at), len(val)))})"
             yield f"Gap: {ends}: {_apart(there, here)}."
+
+
+def _one_formula(one: str, other: str) -> bool:
+    """Whether two names may be those of one loss: a likelihood has no gap to a root of squares."""
+    said = [FORMULAS & set(tokens_of(name)) for name in (one, other)]
+    return not (said[0] and said[1]) or bool(said[0] & said[1])
 
 
 def _apart(there: float, here: float) -> str:

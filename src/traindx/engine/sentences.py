@@ -109,17 +109,26 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
     if run.format == ANSWERS and found:
         return settle(found[0], signals)
     if _at_rest(observations):
-        sanity = next(way for way in WAYS if way.id == "sanity")
-        return (
-            f"`{command(sanity, signals)}` (PyTorch) tells the two apart: it sees whether the model can fit a "
-            f"single batch."
-        )
+        return _converged_or_stuck(signals)
     if any(o.id == SHORT and o.state == "present" for o in observations):
         return _longer(signals)
     if found:
         return settle(found[0], signals, well=True)
     plot = commands.typed(commands.PLOT_RUN, source=run.source)
     return f"`{plot}` shows its curves; nothing else that could be measured would settle it."
+
+
+def _converged_or_stuck(signals: Signals) -> str:
+    """What tells a finished training from one that no longer learns."""
+    if signals.kind == "rl":
+        return (
+            "Compare the level with what solves the task, and train two more seeds: a policy that has learnt the task "
+            "rests like this too."
+        )
+    sanity = next(way for way in WAYS if way.id == "sanity")
+    return (
+        f"`{command(sanity, signals)}` (PyTorch) tells the two apart: it sees whether the model can fit a single batch."
+    )
 
 
 def _probed(observations: Sequence[Observation], signals: Signals) -> str:

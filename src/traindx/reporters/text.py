@@ -17,6 +17,7 @@ from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
 from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
+    ENDS,
     HEALTHY,
     OTHER,
     VERDICT_WORD,
@@ -162,7 +163,7 @@ class _Pages:
         """The id of the symptom that the headline is the sentence of, to look it up by."""
         said = headline(diagnosis)
         found = next((symptom.id for symptom in diagnosis.present() if said.startswith(clean(symptom.evidence))), "")
-        return f" ({clean(found)})" if found and f"{found}," not in said else ""
+        return f" ({clean(found)})" if found and found not in ENDS and f"{found}," not in said else ""
 
     def title(self, diagnosis: Diagnosis) -> list[str]:
         verdict = VERDICT_WORD[diagnosis.verdict]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis, KnownIssueNote, Missing, Observation, Verdict
 
-_ENDS = frozenset({"too-short", "truncated"})
+ENDS = frozenset({"too-short", "truncated"})
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
@@ -126,7 +126,7 @@ def unmeasured(diagnosis: Diagnosis) -> bool:
     longer by it. Answers are no log."""
     known = {symptom.id for symptom in diagnosis.symptoms if symptom.state != "unknown"}
     run = diagnosis.run
-    return run.objective is None and run.format != ANSWERS and diagnosis.verdict == "inconclusive" and known <= _ENDS
+    return run.objective is None and run.format != ANSWERS and diagnosis.verdict == "inconclusive" and known <= ENDS
 
 
 def leading(diagnosis: Diagnosis) -> Hypothesis | None:

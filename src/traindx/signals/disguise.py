@@ -77,7 +77,7 @@ def _zero_despite_norm(loss: Series, norm: Series | None) -> Hidden | None:
         return None
     shown = norm.values[np.searchsorted(norm.steps, rows[0])]
     since = f"{loss.name} is {loss.values[loss.steps == rows[0]][0]:.4g} beside a gradient norm of"
-    place = f"from step {counted(float(rows[0]))} ({len(rows)} rows)"
+    place = f"from {loss.axis} {counted(float(rows[0]))} ({len(rows)} rows)"
     if np.isfinite(shown):
         stated = "DeepSpeed writes -1 for each parameter group whose norm is not finite, √2 for two of them"
         return Hidden(
@@ -124,6 +124,6 @@ def _probability_of_nothing(loss: Series) -> Hidden | None:
     first = float(loss.steps[start])
     return Hidden(
         loss, first, float(loss.steps[-1]),
-        f"{loss.name} is {loss.values[start]:.6g} from step {counted(first)} on, the logarithm of the smallest "
+        f"{loss.name} is {loss.values[start]:.6g} from {loss.axis} {counted(first)} on, the logarithm of the smallest "
         "float32: the outputs are NaN or Inf.",
     )  # fmt: skip

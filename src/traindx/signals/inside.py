@@ -126,10 +126,11 @@ class Nonfinite:
     @property
     def sentence(self) -> str:
         name, total = self.series.name, len(self.series)
+        place = f"{self.series.axis} {self.first:g}"
         if self.lasting:
-            return f"{name} is {self.word} from step {self.first:g} and stays so"
+            return f"{name} is {self.word} from {place} and stays so"
         after = "finite again after" if not self.ending else "the last one included"
-        return f"{name} is {self.word} in {self.count} of {total} values, first at step {self.first:g}, {after}"
+        return f"{name} is {self.word} in {self.count} of {total} values, first at {place}, {after}"
 
 
 def nonfinite(series: Series) -> Nonfinite | None:

@@ -78,7 +78,7 @@ def _in_series(series: Series) -> Observation | None:
     where = series.name
     total = not series.meaning.part
     return Observation(
-        ID, "present", f"{series.name} is {kind} from step {counted(first)} {ending}{last_good}.",
+        ID, "present", f"{series.name} is {kind} from {series.axis} {counted(first)} {ending}{last_good}.",
         (first, float(series.steps[bad[-1]])), where, 1.0 if lasting and total else 0.7 if lasting else 0.5,
     )  # fmt: skip
 

@@ -132,7 +132,7 @@ def _facts(
 def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
     first, last = next(iter(sizes)), list(sizes)[-1]
     fades, grows = rate.whole > 1 / FADED, rate.whole < FADED
-    sentence = f"{backwards(rate).written} towards the input over {rate.layers} layers (from {last} to {first})"
+    sentence = f"{backwards(rate).written} over {rate.layers} layers (from {last} to {first})"
     sure = rate.certainty >= SURE
     left = 1 / max(rate.whole, 1e-300)
     facts = []
