@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -94,10 +95,9 @@ class Resuming(Observer):
         return on_train_begin
 
     def _watch_accelerator(self) -> None:
-        from accelerate.accelerator import Accelerator
-
-        self.hub.patch(Accelerator, "save_state", self._around_save_state)
-        self.hub.patch(Accelerator, "load_state", self._around_load_state)
+        accelerator = sys.modules["accelerate.accelerator"].Accelerator
+        self.hub.patch(accelerator, "save_state", self._around_save_state)
+        self.hub.patch(accelerator, "load_state", self._around_load_state)
 
     def _around_save_state(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def save_state(*args: Any, **kwargs: Any) -> Any:
@@ -311,7 +311,9 @@ class Resuming(Observer):
 def _kind(optimizer: Optimizer) -> tuple[object, ...]:
     """What two optimisers of one training have in common."""
     groups = optimizer.param_groups
-    rates = tuple(float(group.get("initial_lr", group["lr"])) for group in groups)
+    # a rate that a loop sets by itself says how far it was; what the optimiser was made with says what it is
+    made_with = optimizer.defaults.get("lr")
+    rates = tuple(float(group.get("initial_lr", group["lr"] if made_with is None else made_with)) for group in groups)
     return type(optimizer), rates, tuple(sum(p.numel() for p in group["params"]) for group in groups)
 
 
