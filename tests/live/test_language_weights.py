@@ -29,6 +29,27 @@ def test_rows_of_new_tokens(more: str, present: bool, tmp_path: Path) -> None:
     assert found["present"] is present
 
 
+PADDED = """
+import tiny_lm as lm
+tok = lm.tokenizer(); old = len(tok); tok.add_special_tokens({added}); net = lm.llama(old); net.resize_token_embeddings(len(tok))
+net.model.embed_tokens.weight.requires_grad_(False)
+optimizer = torch.optim.AdamW([p for p in net.parameters() if p.requires_grad], lr=1e-3)
+for _ in range(8):
+    ids = torch.randint(5, old, (4, 16)); ids[:, -4:] = old
+    net(input_ids=ids, labels=ids).loss.backward(); optimizer.step(); optimizer.zero_grad()
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("added", "present"),
+    [("dict(pad_token='[PAD]')", False), ("dict(additional_special_tokens=['<new>'])", True)],
+    ids=["padding", "a token of the text"],
+)
+def test_a_new_token_for_padding_has_nothing_to_learn(added: str, present: bool, tmp_path: Path) -> None:
+    found = facts_of(PADDED.replace("{added}", added), tmp_path)["embedding-rows-untrained"]
+    assert found["present"] is present
+
+
 EXPERTS = """
 class Mixture(nn.Module):
     def __init__(self, d=16, n=8):

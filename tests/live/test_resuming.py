@@ -88,6 +88,16 @@ def test_a_script_that_goes_on_from_what_it_saved(
     assert tuple(name for name in NAMES if name in found and found[name]["present"]) == expected
 
 
+def test_a_rate_that_the_loop_sets_is_no_other_training(tmp_path: Path) -> None:
+    here = (SCRIPT.replace("FOLDER", str(tmp_path)) + FIRST + AGAIN.replace("{restore}", "pass")).replace(
+        "RATE", "1e-3"
+    )
+    here = here.replace("optimizer.zero_grad();", "optimizer.param_groups[0]['lr'] *= 0.9; optimizer.zero_grad();")
+    here = "\n".join(line for line in here.splitlines() if "LambdaLR" not in line)
+    here = here.replace("; scheduler.step()", "").replace("scheduler=scheduler.state_dict(),", "")
+    assert facts_of(here, tmp_path / "a")["optimizer-not-restored"]["present"]
+
+
 ACCELERATED = """
 from accelerate import Accelerator
 from torch.utils.data import DataLoader, TensorDataset

@@ -46,6 +46,7 @@ class EmbeddingRowsObserver(Observer):
         self._looks = 0
         self._tokens = 0
         self._first_new = 0  # id of the first token that the script added
+        self._padding: set[int] = set()  # ids of added tokens that are padding
 
     def attach(self) -> None:
         self.hub.after_import("transformers.modeling_utils", self._watch_resizing)
@@ -83,9 +84,16 @@ class EmbeddingRowsObserver(Observer):
             # tokens that come with a saved tokenizer have been trained with it
             if 0 < before < _length(tokenizer) and not self.hub.inside and not _loading():
                 self._first_new = min(before, self._first_new or before)
+                self._note_padding(tokenizer)
             return result
 
         return adding
+
+    def _note_padding(self, tokenizer: Any) -> None:
+        """A token for padding alone has nothing to learn."""
+        pad = getattr(tokenizer, "pad_token_id", None)
+        if isinstance(pad, int) and pad != getattr(tokenizer, "eos_token_id", None):
+            self._padding.add(pad)
 
     def _around_tokenizer(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def __call__(tokenizer: Any, *args: Any, **kwargs: Any) -> Any:
@@ -110,6 +118,8 @@ class EmbeddingRowsObserver(Observer):
             table.since = self.hub.step
         inside = near(ids).reshape(-1)
         table.used[inside[(inside >= 0) & (inside < len(table.used))]] = True
+        for pad in self._padding:
+            table.used[pad : pad + 1] = False
         if self.hub.step == table.since:
             self._keep(table, weight)
 

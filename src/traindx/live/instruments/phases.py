@@ -292,9 +292,9 @@ def _narrowest(model: torch.nn.Module) -> int:
     beside each other, which the next layer does not take, are no bottleneck; nor is an adapter, which stands beside a
     layer that hands on all."""
     ends = []
-    beside = {id(one) for pair in pairs_in(model) for one in (pair.first, pair.second)}
+    adapters = {id(one) for pair in pairs_in(model) for one in (pair.first, pair.second)}
     for module in model.modules():
-        if isinstance(module, torch.nn.Linear) and id(module.weight) not in beside:
+        if isinstance(module, torch.nn.Linear) and id(module.weight) not in adapters:
             ends.append((module.in_features, module.out_features))
         elif isinstance(module, _RECURRENT):
             ends.append((module.input_size, module.hidden_size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -94,10 +95,9 @@ class Resuming(Observer):
         return on_train_begin
 
     def _watch_accelerator(self) -> None:
-        from accelerate.accelerator import Accelerator
-
-        self.hub.patch(Accelerator, "save_state", self._around_save_state)
-        self.hub.patch(Accelerator, "load_state", self._around_load_state)
+        accelerator = sys.modules["accelerate.accelerator"].Accelerator
+        self.hub.patch(accelerator, "save_state", self._around_save_state)
+        self.hub.patch(accelerator, "load_state", self._around_load_state)
 
     def _around_save_state(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def save_state(*args: Any, **kwargs: Any) -> Any:
@@ -311,9 +311,11 @@ class Resuming(Observer):
 def _kind(optimizer: Optimizer) -> tuple[object, ...]:
     """What two optimisers of one training have in common."""
     groups = optimizer.param_groups
-    rates = tuple(
-        float(rate) for group in groups if (rate := group.get("initial_lr", group.get("lr"))) is not None
-    )  # updates by hand have none before it was measured
+    # a rate that a loop sets by itself says how far it was; what the optimiser was made with says what it is; updates by
+    # hand have none before it was measured
+    made_with = optimizer.defaults.get("lr")
+    known = [group.get("initial_lr", group.get("lr") if made_with is None else made_with) for group in groups]
+    rates = tuple(float(rate) for rate in known if rate is not None)
     return type(optimizer), rates, tuple(sum(p.numel() for p in group["params"]) for group in groups)
 
 
