@@ -118,8 +118,8 @@ weight norms, of the model or by parameter, that agree to the last digit in all 
 in the log must show five significant digits, since three or four can hide a slow change; beside others that do move,
 any norm that stands still counts. An update that is logged as above zero speaks against it. When only a part stands
 still, a setting that freezes layers, an adapter method, or a loss that came down by half is taken as intent; not so
-for an adapter matrix that stays exactly 0. Biases alone that stand still beside weights that move are no finding: a loss
-that compares outputs (of a critic, of a ranking) asks nothing of the last bias.
+for an adapter matrix that stays exactly 0. Biases alone that stand still beside weights that move are no finding: a
+loss that compares outputs (of a critic, of a ranking) asks nothing of the last bias.
 
 ## Healthy range
 A frozen backbone in transfer learning stands still by plan. Under Adam with decay every trainable norm moves in its
