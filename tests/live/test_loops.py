@@ -26,6 +26,29 @@ for i in range(40):
     ld = bce(D(real), torch.ones(32, 1)) + bce(D(fake.detach()), torch.zeros(32, 1)); od.zero_grad(); ld.backward(); od.step()
     lg = bce(D(fake), torch.ones(32, 1)); og.zero_grad(); lg.backward(); og.step()
 """  # noqa: E501
+CRITIC = """
+G = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 2)); D = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 1))
+og, od = torch.optim.Adam(G.parameters(), 1e-4, (0.5, 0.9)), torch.optim.Adam(D.parameters(), 1e-4, (0.5, 0.9))
+for i in range(40):
+    for p in D.parameters(): p.requires_grad = True
+    for _ in range(5):
+        real, fake = torch.randn(32, 2) + 1, G(torch.randn(32, 2)).detach(); od.zero_grad()
+        (-D(real).mean()).backward(); D(fake).mean().backward()
+        z = (real + (fake - real) * torch.rand(32, 1)).requires_grad_(); g = torch.autograd.grad(D(z).sum(), z, create_graph=True)[0]
+        (0.1 * (g.norm(dim=1) - 1).pow(2).mean()).backward(); od.step()
+    for p in D.parameters(): p.requires_grad = False
+    og.zero_grad(); (-D(G(torch.randn(32, 2))).mean()).backward(); og.step()
+"""  # noqa: E501
+FROZEN = """
+A, B = nn.Sequential(nn.Linear(8, 16), nn.Tanh()), nn.Linear(16, 1); head = nn.Linear(16, 8)
+oa, ob = torch.optim.Adam([*A.parameters(), *head.parameters()], 1e-3), torch.optim.Adam(B.parameters(), 1e-2)
+for i in range(80):
+    x = torch.randn(32, 8)
+    if i == 40:
+        for p in [*A.parameters(), *head.parameters()]: p.requires_grad = False
+    loss, opt = (F.mse_loss(head(A(x)), x), oa) if i < 40 else (F.mse_loss(B(A(x)), x.sum(1, keepdim=True)), ob)
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
 TOGETHER = """
 A, B = nn.Linear(8, 16), nn.Linear(16, 1); oa, ob = torch.optim.Adam(A.parameters(), 1e-3), torch.optim.SGD(B.parameters(), 1e-2)
 for i in range(40):
@@ -76,6 +99,15 @@ def test_no_alarm(tmp_path: Path, name: str, budget: float) -> None:
     facts = facts_of(LOOPS[name], tmp_path, budget)
     assert not {found for found in present(facts) if symptoms()[found].severity == "problem"}
     assert is_adversarial(find_runs([tmp_path / "run.traindx"])[0]) == (name == "gan")
+
+
+@pytest.mark.parametrize(("script", "adversarial"), [(CRITIC, True), (FROZEN, False)])
+def test_networks_that_are_switched_off_in_turns_train_each_other(
+    tmp_path: Path, script: str, adversarial: bool
+) -> None:
+    """A critic that requires no gradient in its generator's turn; and a network that is trained first, then frozen."""
+    facts_of(script, tmp_path)
+    assert is_adversarial(find_runs([tmp_path / "run.traindx"])[0]) == adversarial
 
 
 def test_the_loss_is_recorded_unscaled(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ LOST = 100.0
 OVERWRITTEN = 0.3  # of the weights, in each of the first updates: what the initialisation gave is gone at once,
 GONE = 3.0  # and the weights end this many times their initial size away,
 DRAWN = 3**-0.5  # standard deviation of torch's initial weights by 1/sqrt(fan-in)
-UNSURE = 0.5  # clarity where no curve tells what came of it, or where one still falls and ends at its best
+UNSURE = 0.5  # clarity where no curve tells what came of it,
+ADVANCES = 0.65  # and where one still falls and ends at its best: more is learnt than is forgotten
 UNFITTED = 0.1  # with this much of the loss left: whatever was learnt was learnt in spite of it
 
 
@@ -71,10 +72,8 @@ def detect(signals: Signals) -> Observation:
             ID, "absent", f"{summary}, yet {curve.name} lost {percent(max(curve.reduction, 0))} of its value."
         )
     clear = clarity(math.log10(size), math.log10(HUGE), math.log10(STRONG_SIZE))
-    advances = curve is not None and Progress(curve).unfinished  # it ends at its best: more is learnt than is forgotten
-    return Observation(
-        ID, "present", f"{summary}.", steps, place, min(clear, UNSURE) if curve is None or advances else clear
-    )
+    most = UNSURE if curve is None else ADVANCES if Progress(curve).unfinished else 1.0
+    return Observation(ID, "present", f"{summary}.", steps, place, min(clear, most))
 
 
 def _usual_size(signals: Signals) -> float:
@@ -116,7 +115,7 @@ destroyed at a rate of 0.3 the ratio went from 0.98 to 0.16 within five steps, a
 Where a recording sees the first updates change the weights of more than one layer by 0.3 of their size or more and the
 weights end more than three times their initial size from where they began, half of the loss is not enough to rule this
 out: a tenth of it must be left or less. Where the loss lost less than half but still falls and ends at its best, the
-symptom is half as clear: the model forgets less than it learns.
+symptom is less clear: the model forgets less than it learns.
 
 A recording also measures how far the weights are from where they began: ten times their initial size without learning
 is present, a hundred times plain.

@@ -71,6 +71,8 @@ def _judge(signals: Signals, series: list[Series], still: list[Series], names: s
         planned = _frozen(signals.run.config)
         if planned:
             return Observation(ID, "absent", f"{summary}; the config says {planned}.")
+        if all(one.meaning.where.endswith("bias") for one in still) and len(series) - len(still) > 1:
+            return Observation(ID, "absent", f"{summary}: a loss that compares outputs asks nothing of such a bias.")
         if learned(objective(signals)):
             return Observation(ID, "absent", f"{summary}, but the loss came down: frozen on purpose, it seems.")
     return Observation(
@@ -116,7 +118,8 @@ weight norms, of the model or by parameter, that agree to the last digit in all 
 in the log must show five significant digits, since three or four can hide a slow change; beside others that do move,
 any norm that stands still counts. An update that is logged as above zero speaks against it. When only a part stands
 still, a setting that freezes layers, an adapter method, or a loss that came down by half is taken as intent; not so
-for an adapter matrix that stays exactly 0.
+for an adapter matrix that stays exactly 0. Biases alone that stand still beside weights that move are no finding: a
+loss that compares outputs (of a critic, of a ranking) asks nothing of the last bias.
 
 ## Healthy range
 A frozen backbone in transfer learning stands still by plan. Under Adam with decay every trainable norm moves in its
@@ -156,6 +159,16 @@ adapter does nothing.
                 "weight_norm/body": flat(50, 12.31, 0),
                 "weight_norm/head": ramp(50, 3.0, 3.4),
                 "loss": flat(50, 2.3, 0.004),
+            },
+        ),
+        Case(
+            "the bias of a critic, whose loss is a difference of its outputs",
+            "absent",
+            lambda: {
+                "weight_norm/0.weight": ramp(50, 3.0, 3.4),
+                "weight_norm/2.weight": ramp(50, 2.0, 2.3),
+                "weight_norm/2.bias": flat(50, 0.12345, 0),
+                "loss": flat(50, 0.7, 0.01),
             },
         ),
         Case(

@@ -1,4 +1,5 @@
-"""Measures how often the loss of one network goes through another one that is not updated with it.
+"""Measures how often the loss of one network goes through another one that is not updated with it, or how often another
+one is switched off for its update, and goes on afterwards.
 
 Networks that train each other do so. Their losses are not meant to fall, so that the curves of a GAN must not be judged
 like those of other trainings.
@@ -16,7 +17,9 @@ from traindx.live.instruments.optimizers import built
 from traindx.live.measures.graph import graph_of
 from traindx.measurements import SharedLosses
 
-MAX_LOOKS = 16  # losses looked at
+MAX_LOOKS = 16  # losses looked at, and as many more as it takes
+ROUNDS = 4  # until every optimiser has made so many updates: a critic makes several to one of its generator
+MOST_LOOKS = 96
 
 
 class Adversaries(Observer):
@@ -24,7 +27,8 @@ class Adversaries(Observer):
         super().__init__(hub)
         self._looks = 0
         self._reached: set[int] = set()  # parameters the losses since the last update go through
-        self._updated: set[int] = set()  # optimisers that have made an update
+        self._updates: dict[int, int] = {}  # by optimiser
+        self._off: set[int] = set()  # optimisers whose parameters were switched off while another made its update
         self._used: dict[int, int] = {}  # times an optimiser's parameters were used by a loss that updated another one
         self._done = False
 
@@ -32,13 +36,18 @@ class Adversaries(Observer):
         if self._done or len(built) < 2:
             return
         self._looks += 1
-        self._done = self._looks >= MAX_LOOKS
+        self._done = self._looks > MOST_LOOKS or (self._looks > MAX_LOOKS and self._seen_all)
         self._reached |= {id(leaf) for leaf in graph_of(loss).leaves}
+
+    @property
+    def _seen_all(self) -> bool:
+        return all(self._updates.get(id(one), 0) >= ROUNDS for one in list(built))
 
     def on_updated(self, optimizer: Optimizer) -> None:
         if self._done or not self._reached:
             return
-        self._updated.add(id(optimizer))
+        self._updates[id(optimizer)] = self._updates.get(id(optimizer), 0) + 1
+        self._take_turns(optimizer)
         reached, self._reached = self._reached, set()
         mine = optimized([optimizer]).keys()
         if not mine & reached:
@@ -47,7 +56,22 @@ class Adversaries(Observer):
             theirs = optimized([other]).keys()
             if other is not optimizer and not theirs & mine and len(theirs & reached) > len(theirs) / 2:
                 self._used[id(other)] = self._used.get(id(other), 0) + 1
-        self.hub.measure(SharedLosses(updated=len(self._updated), used=tuple(self._used.values())))
+        self.hub.measure(SharedLosses(updated=len(self._updates), used=tuple(self._used.values())))
+
+    def _take_turns(self, optimizer: Optimizer) -> None:
+        """A critic that requires no gradient while its generator is updated stands in no graph; that it goes on later
+        tells it from a network that was trained first and frozen then."""
+        mine = id(optimizer)
+        if mine in self._off:
+            self._off.discard(mine)
+            self._used[mine] = self._used.get(mine, 0) + 1
+        for other in list(built):
+            if other is not optimizer and id(other) in self._updates and not _required(other):
+                self._off.add(id(other))
+
+
+def _required(optimizer: Optimizer) -> bool:
+    return any(p.requires_grad for group in optimizer.param_groups for p in group["params"])
 
 
 OBSERVER = Adversaries

@@ -14,7 +14,8 @@ from traindx.measurements import LINE, Measured, from_line
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
 
-SURE = 0.8  # clarity of a fact, or probability of a cause, from which an alert is worth a line
+SURE = 0.8  # clarity of a fact from which an alert is worth a line,
+SURE_OF_CAUSE = 0.75  # and probability of a cause: what was inferred is never said with more
 LIKELY = 0.5  # of a cause that stays first while health is out of the question
 HARDLY = 0.02
 LEAST_STEPS = 20  # before a whole diagnosis is worth its time
@@ -159,7 +160,7 @@ class Monitor:
         healthy = next((one.confidence for one in page.hypotheses if one.cause == "healthy"), 0.0)
         points = 0
         if page.verdict == "unhealthy" and top.cause not in ("healthy", "other", *NOT_YET):
-            points = 2 if top.confidence >= SURE else 1 if top.confidence >= LIKELY and healthy < HARDLY else 0
+            points = 2 if top.confidence >= SURE_OF_CAUSE else 1 if top.confidence >= LIKELY and healthy < HARDLY else 0
         self._points = (self._points if top.cause == self._suspect else 0) + points if points else 0
         self._suspect = top.cause
         if self._points >= ENOUGH:
