@@ -253,7 +253,8 @@ class Resuming(Observer):
 def _kind(optimizer: Optimizer) -> tuple[object, ...]:
     """What two optimisers of one training have in common."""
     groups = optimizer.param_groups
-    rates = tuple(float(group.get("initial_lr", group["lr"])) for group in groups)
+    known = [group for group in groups if "lr" in group]  # an update by hand may tell no rate
+    rates = tuple(float(group.get("initial_lr", group["lr"])) for group in known)
     return type(optimizer), rates, tuple(sum(p.numel() for p in group["params"]) for group in groups)
 
 
