@@ -180,6 +180,23 @@ def test_the_training_and_the_users_own_modes_see_nothing_of_it(tmp_path: Path) 
     assert run(SHARED, tmp_path / "run.traindx") == run(SHARED, None)
 
 
+BY_HAND = """
+X = torch.randn(64, 4); y = X.sum(1, keepdim=True)
+w = torch.randn(4, 1).mul(0.1).requires_grad_()
+for step in range(12):
+    loss = F.mse_loss(X @ w, y)
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.01 * w.grad
+    print(step, loss.item(), torch._C._len_torch_function_stack() > 1)
+print(torch._C._len_torch_function_stack())
+"""
+
+
+def test_a_loop_without_an_optimiser_is_left_behind_too(tmp_path: Path) -> None:
+    assert run(BY_HAND, tmp_path / "run.traindx") == run(BY_HAND, None)
+
+
 def test_a_mode_of_the_users_that_outlives_the_trace_stays() -> None:
     class Theirs(torch.overrides.TorchFunctionMode):
         pass

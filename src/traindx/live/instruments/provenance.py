@@ -24,6 +24,7 @@ from traindx.measurements import Provenance, SourceFile, Step
 
 UPDATES = 2  # that are traced
 LATEST = 4  # updates within which one is, where no module's call begins the first
+MAX_PASSES = 8  # backward passes that are traced: of some loops no update is ever seen
 MAX_STEPS = 40  # of the chain of one tensor
 MAX_MODULES = 20_000  # whose lines are noted
 MAX_FILES = 6
@@ -50,7 +51,11 @@ class Where(Observer):
         super().__init__(hub)
         self._lines = Lines()
         self._trace: Trace | None = None
+        self._stale: Trace | None = None  # ended inside a call of its own
         self._done = False
+        self._passes = 0  # backward passes that are under way
+        self._traced = 0  # that were
+        self._later = False  # a trace is to begin when they are over
         self._looked = False  # the lines of a loss were measured
         self._seconds = 0.0
         self._named: dict[str, tuple[int, str]] = {}  # what a tensor of this step is for: its operation, its place
@@ -60,6 +65,8 @@ class Where(Observer):
 
     def attach(self) -> None:
         self.hub.patch(torch.nn.Module, "__init__", self._around_module)
+        for owner in (torch.Tensor, torch.autograd):
+            self.hub.patch(owner, "backward", self._around_backward)
         for name in REGRESSION:  # they warn of shapes, with the line of their caller
             self.hub.patch(torch.nn.functional, name, self._around_warning)
         self.hub.aside = self
@@ -76,6 +83,29 @@ class Where(Observer):
                     self._lines.known[id(module)] = (weakref.ref(module), line)
 
         return __init__
+
+    def _around_backward(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A mode that is called is off the stack for so long, and back on it afterwards, and it calls what others have
+        patched once more. So a trace neither begins nor ends inside a backward pass, and none is there meanwhile."""
+
+        def backward(*args: Any, **kwargs: Any) -> Any:
+            trace = self._trace
+            if self._stale is not None:
+                self._stale.sweep()
+                self._stale = None
+            if trace is not None:
+                trace.step_aside()
+            self._passes += 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                self._passes -= 1
+                if trace is not None:
+                    trace.come_back(wanted=self._trace is trace)
+                if self._later and not self._passes:
+                    self.hub.guard(self, self._start)
+
+        return backward
 
     def _around_warning(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def criterion(*args: Any, **kwargs: Any) -> Any:
@@ -105,6 +135,9 @@ class Where(Observer):
         return self.hub.inside or bool(torch.compiler.is_compiling())
 
     def _start(self) -> None:
+        self._later = self._passes > 0
+        if self._later:
+            return
         if self._trace is None and not self._done and self.hub.working and os.environ.get(TRACE):
             self._trace = Trace(self._lines, self._is_ours)
             self._trace.start()
@@ -113,6 +146,7 @@ class Where(Observer):
         trace, self._trace = self._trace, None
         if trace is not None:
             trace.stop()
+            self._stale = trace if trace.stale else self._stale
             self.hub.spend_once(trace.seconds)
             self._seconds += trace.seconds
             self._named.clear()
@@ -163,6 +197,7 @@ class Where(Observer):
                 self._start()
             return
         self._looked = True
+        self._traced += 1
         self._name("loss", [loss])
         for name, (number, at) in self._named.items():
             near = list(ancestors(trace.made, number, MAX_STEPS))
@@ -171,6 +206,8 @@ class Where(Observer):
             self._measure_cuts(trace, self._named["loss"][0])
         self._named.clear()
         self._measure_files()
+        if self._traced >= MAX_PASSES:
+            self._end()
 
     def on_depth(self, deep: bool) -> None:
         if not deep:
@@ -181,6 +218,8 @@ class Where(Observer):
         if not self._written:
             self._measure_files()
         self._measure_held(optimizer)
+        if self._passes and self._trace is not None and not self._looked:
+            return  # by hand, and seen only now that the next pass begins: that one is to be measured yet
         if self._done:
             if self._trace is not None:
                 self._end()

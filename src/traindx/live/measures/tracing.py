@@ -87,6 +87,7 @@ class Trace(TorchFunctionMode):
         self._ranges = 0.0
         self._pushed = False
         self._aside = 0
+        self.stale = False  # it is off, and still on the stack
 
     # --- on and off ---------------------------------------------------------------------------------------------------
 
@@ -100,7 +101,8 @@ class Trace(TorchFunctionMode):
 
     @property
     def active(self) -> bool:
-        return self._pushed
+        """It is on, or back as soon as what it has stepped aside for is over."""
+        return self._pushed or self._aside > 0
 
     def step_aside(self) -> None:
         self._aside += 1
@@ -121,14 +123,20 @@ class Trace(TorchFunctionMode):
         if not self._pushed:
             return
         self._pushed = False
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Take it off the stack. Inside a call of its own it lies beside the stack, and is back when that is over: then
+        it is `stale`, and to be swept again."""
         if threading.get_ident() != self._thread:
             return  # a stack is a thread's own: ours stays there and looks away
         above = []
-        while torch._C._len_torch_function_stack():
+        self.stale = True
+        while self.stale and torch._C._len_torch_function_stack():
             mode = torch._C._pop_torch_function_stack()
-            if mode is self:
-                break
-            above.append(mode)
+            self.stale = mode is not self
+            if self.stale:
+                above.append(mode)
         for mode in reversed(above):
             torch._C._push_on_torch_function_stack(mode)
 
