@@ -133,7 +133,9 @@ class TextOverlaps(Observer):
     def on_end(self) -> None:
         self._measure_lengths()
         known_rows = self._trained.rows
-        asked_rows = [row for one in self._loaders.values() if not one.trains for row in one.evaluated.rows]
+        held_out = (row for one in self._loaders.values() if not one.trains for row in one.evaluated.rows)
+        # every evaluation may have a loader of its own
+        asked_rows = list({row.runs.tobytes(): row for row in held_out}.values())
         if len(known_rows) < 2 or not asked_rows:
             return
         trained, evaluated = ([row.runs for row in rows] for rows in (known_rows, asked_rows))
