@@ -460,12 +460,12 @@ def frozen(look: Look) -> str | None:
         )
         if off:
             return line.at(value.line)
-    helpers = {line.statement.scope.rpartition(".")[2] for line in look.lines if _sets_as_told(line)} - {""}
-    told = [line for line in look.calling(*helpers) if not _all_true(line)] if helpers else []
-    return told[-1].call(*helpers) if told else None
+    helpers = {line.statement.scope.rpartition(".")[2] for line in look.lines if _sets_by_variable(line)} - {""}
+    calls = [line for line in look.calling(*helpers) if not _all_true(line)] if helpers else []
+    return calls[-1].call(*helpers) if calls else None
 
 
-def _sets_as_told(line: Line) -> bool:
+def _sets_by_variable(line: Line) -> bool:
     """requires_grad becomes what a variable says."""
     plain = {value.name for value in line.statement.values if value.call in ("requires_grad_", "=")}
     called = line.call("requires_grad_") is not None and not plain & {"0", "requires_grad"}

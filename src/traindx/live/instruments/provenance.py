@@ -294,7 +294,7 @@ class Where(Observer):
             + [line for _, line in self._lines.known.values()]
         )
         paths += dict.fromkeys(line.rpartition(":")[0] for line in named if line)
-        paths += _beside(paths[0]) if paths else []
+        paths += _project_files(paths[0]) if paths else []
         for path in dict.fromkeys(map(absolute, paths)):
             if path in self._written or len(self._written) >= MAX_FILES:
                 continue
@@ -304,7 +304,7 @@ class Where(Observer):
                 self.hub.measure(SourceFile(statements=statements, where=place(path, 0).rpartition(":")[0]))
 
 
-def _beside(script: str) -> list[str]:
+def _project_files(script: str) -> list[str]:
     """The modules that are imported from the script's directory: what prepares the data and freezes layers runs before
     the first step."""
     folder = os.path.join(os.path.dirname(absolute(script)), "")

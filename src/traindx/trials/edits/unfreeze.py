@@ -1,5 +1,5 @@
-"""Remove what freezes parameters: `requires_grad = False`, `requires_grad_(False)`; or tell a function that sets it as
-it is told to set it."""
+"""Remove what freezes parameters: `requires_grad = False`, `requires_grad_(False)`; or give True to a function that
+sets it as it is asked to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIELD = m.AssignTarget(m.Attribute(attr=m.Name("requires_grad")))
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     return (
-        syntax.removed(module, _freezes) or _told_to(module, evidence.line("frozen-params")) or _always(module)
+        syntax.removed(module, _freezes) or _asked_to(module, evidence.line("frozen-params")) or _always(module)
     )  # fmt: skip
 
 
@@ -30,7 +30,7 @@ def _freezes(line: cst.SimpleStatementLine) -> bool:
     return False
 
 
-def _told_to(module: cst.Module, line: int | None) -> cst.Module | None:
+def _asked_to(module: cst.Module, line: int | None) -> cst.Module | None:
     """`set_trainable(net.encoder, warm)` on the line that the recording names is given True."""
     for statement in syntax.statements_at(module, line):
         call = m.extract(statement, m.SimpleStatementLine([m.Expr(m.SaveMatchedNode(m.Call(), "call"))]))
