@@ -115,7 +115,7 @@ class Signals:
         if self.settings.metric:
             chosen: Curve | None = self._named(self.settings.metric)
         elif self.kind == "rl":
-            still = self.reward is not None and float(np.ptp(self.reward.y)) == 0  # zero-sum games add up to nothing
+            still = self.reward is not None and self.reward.constant  # zero-sum games add up to nothing
             chosen = self.score if still and self.score is not None else self.reward or self.score
         else:
             curves = [one for one in (self.train, self.val, self.score, self.train_score) if one is not None]

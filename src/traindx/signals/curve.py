@@ -74,6 +74,11 @@ class Curve:
         """A place on this curve in words: 'step 400', 'epoch 6', 'row 12'."""
         return f"{self.series.axis} {counted(step)}"
 
+    @property
+    def constant(self) -> bool:
+        """Whether it has one value in all rows."""
+        return len(self.y) > 0 and float(np.ptp(self.y)) == 0
+
     @cached_property
     def bins(self) -> Bins:
         count = len(self.y)

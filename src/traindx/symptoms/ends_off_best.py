@@ -57,7 +57,7 @@ def _off(signals: Signals, curve: Curve) -> Observation | None:
         clear = max(clear, STEPPED_CLEAR)
     if curve.sign > 0 and curve.best > 0 and now > TIMES * curve.best:
         clear = max(clear, TIMES_CLEAR)
-    off = (now - curve.best) / abs(curve.best)
+    off = (now - curve.best) / max(abs(curve.best), 1e-300)
     return Observation(
         ID, "present",
         f"{curve.level_name} was {num(curve.logged(curve.best))} at best ({curve.at(curve.best_at)}) and ends at "

@@ -191,7 +191,7 @@ def _good_at_once(signals: Signals, curve: Curve) -> str:
 
 def _one_number(curve: Curve) -> Observation | None:
     """The same number to the last digit, value after value: nothing moves, wherever the log begins."""
-    if len(curve) < CONSTANT or float(np.ptp(curve.y)) > 0:
+    if len(curve) < CONSTANT or not curve.constant:
         return None
     value = curve.logged(float(curve.y[0]))
     if curve.sign < 0 and value in (1.0, 100.0):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, num
@@ -18,16 +16,16 @@ NOISY = 0.5  # how clear it can be: slow learning looks the same for a while
 
 def detect(signals: Signals) -> Observation:
     curve = signals.reward
-    if signals.kind != "rl" or curve is None:
+    if signals.kind != "rl" or curve is None or not len(curve):
         return Observation(ID, "unknown", NOT_RL)
     first, now = num(curve.logged(curve.initial)), num(curve.logged(curve.now))
     score = signals.score
-    if np.ptp(curve.y) == 0 and score is not None and signals.main is score and np.ptp(score.y) > 0:
+    if curve.constant and score is not None and signals.main is score and not score.constant:
         return Observation(
             ID, "absent", f"{curve.name} is {now} in all {len(curve)} rows, as the returns of games against oneself "
             f"are; {score.name} moves.",
         )  # fmt: skip
-    if len(curve) >= EQUAL and np.ptp(curve.y) == 0:
+    if len(curve) >= EQUAL and curve.constant:
         return Observation(ID, "present", f"{curve.name} is {now} in all {len(curve)} rows.", span(curve.series),
                            curve.name, CONSTANT)  # fmt: skip
     if not tells(curve):

@@ -43,7 +43,7 @@ def detect(signals: Signals) -> Observation:
             f"Adversarial losses swing by design; {points} values are too few to judge them.",
             where=curve.name,
         )
-    if points >= STILL and float(np.ptp(curve.y)) == 0:
+    if points >= STILL and curve.constant:
         return Observation(ID, "absent", f"{curve.name} is the same in all {points} rows: more of them tell no more.")
     begun = _hardly_begun(signals, points) or _no_progress_shown(signals, curve)
     if begun:
