@@ -64,6 +64,29 @@ def test_a_training_that_is_over_is_freed_while_the_recording_goes_on(tmp_path: 
         hub.detach()
 
 
+def test_scores_that_only_the_loss_needs_are_freed_before_backward(tmp_path: Path) -> None:
+    """Those of a language model, turned into single precision, are gigabytes."""
+    hub = Hub(lambda: Store(tmp_path / "r.traindx"), list(observers().values()), 10.0, None)
+    hub.attach()
+    held = []
+    try:
+        model = torch.nn.Sequential(torch.nn.Embedding(50, 16), torch.nn.Linear(16, 50))
+        optimizer = torch.optim.AdamW(model.parameters())
+        for _ in range(20):
+            tokens = torch.randint(0, 50, (8, 12))
+            scores = model(tokens) * 1.0
+            left = weakref.ref(scores)
+            loss = F.cross_entropy(scores.view(-1, 50), tokens.view(-1))
+            del scores
+            held.append(left() is not None)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    finally:
+        hub.detach()
+    assert not any(held)
+
+
 def test_what_is_learned_of_a_model_is_kept_when_it_goes(tmp_path: Path) -> None:
     """Its weights are looked at in the moment they are let go, and the next training is told apart from it."""
     hub = Hub(lambda: Store(tmp_path / "r.traindx"), list(observers().values()), 0.001, None)

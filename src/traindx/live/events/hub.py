@@ -453,6 +453,9 @@ class Hub(Records):
         with outside_modes():
             training = call.output.requires_grad
         self._tell(self._active["on_criterion" if training else "on_evaluation"], (call,))
+        if training:
+            with outside_modes():
+                call.end()
         if self.resting:
             due = min(self._losses_from.values(), default=0)
             self._loss_due = max(due, self.step + until_next_loss(self.step))

@@ -53,6 +53,11 @@ class Criterion:
         self.output = output
         self._where = where
 
+    def end(self) -> None:
+        """The call is over and who keeps it keeps no scores: until `backward` has run, those of a language model are
+        gigabytes that nobody else holds."""
+        self.input = self.input.detach().new_empty(0)
+
     @property
     def where(self) -> str:
         """file:line of the user's code. Found when first asked for, which must be during the call: most never ask."""
