@@ -65,6 +65,17 @@ def test_a_value_is_changed_where_it_comes_from(tmp_path: Path) -> None:
     assert changed(tmp_path, constant, "lr=x0.1") == ["RATE = 0.003"]
 
 
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        ("keras.optimizers.Adam(0.5)", "keras.optimizers.Adam(0.05)"),
+        ("Adam(learning_rate=0.5, beta_1=0.8)", "Adam(learning_rate=0.05, beta_1=0.8)"),
+    ],
+)
+def test_keras_takes_the_rate_first(tmp_path: Path, made: str, expected: str) -> None:
+    assert changed(tmp_path, f"model.compile({made}, loss)\n", "lr=x0.1") == [f"model.compile({expected}, loss)"]
+
+
 def test_two_optimizers_are_not_guessed_about(tmp_path: Path) -> None:
     two = LOOP.replace("for epoch", "other = torch.optim.SGD(model.parameters(), lr=1)\nfor epoch")
     assert changed(tmp_path, two, "lr=x0.1") == []

@@ -313,7 +313,7 @@ def _kind(optimizer: Optimizer) -> tuple[object, ...]:
     groups = optimizer.param_groups
     # a rate that a loop sets by itself says how far it was; what the optimiser was made with says what it is; an update
     # by hand has none before it was measured
-    made_with = optimizer.defaults.get("lr")
+    made_with = getattr(optimizer, "defaults", {}).get("lr")
     known = [group.get("initial_lr", group.get("lr") if made_with is None else made_with) for group in groups]
     rates = tuple(float(rate) for rate in known if rate is not None)
     return type(optimizer), rates, tuple(sum(p.numel() for p in group["params"]) for group in groups)

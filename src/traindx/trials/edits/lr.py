@@ -17,7 +17,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     peaked = [call for call in syntax.calls_in(module) if syntax.called(call) in _PEAKED]
     if len(optimizers) != 1 or len(peaked) > 1:
         return None
-    call, name, place = (peaked[0], "max_lr", 1) if peaked else (optimizers[0], "lr", 1)
+    call, name, place = (peaked[0], "max_lr", 1) if peaked else (optimizers[0], *_rate_of(optimizers[0]))
     given = syntax.argument(call, name, place)
 
     def put(value: cst.BaseExpression) -> cst.Module | None:
@@ -29,3 +29,10 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         current = evidence.config.get("lr")
         return put(syntax.number(setting.number(float(current)))) if isinstance(current, int | float) else None
     return set_value(module, given.value, setting, put)
+
+
+def _rate_of(optimizer: cst.Call) -> tuple[str, int]:
+    """Name and place of the rate: Keras takes it first, torch after the parameters, which are never a number."""
+    first = optimizer.args[0]
+    number = first.keyword is None and isinstance(first.value, cst.BaseNumber)
+    return ("learning_rate", 0) if number or syntax.argument(optimizer, "learning_rate") else ("lr", 1)
