@@ -213,3 +213,4 @@ def test_the_command_treats_it_like_any_other_training(tmp_path: Path) -> None:
     result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     told = json.loads((tmp_path / "page.json").read_text())
     assert (result.returncode, told["verdict"], told["run"]["steps"]) == (1, "unhealthy", 240), result.stderr
+    assert "stopped watching" not in result.stderr
