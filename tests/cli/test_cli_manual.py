@@ -99,7 +99,7 @@ def test_doctor_finds_everything_here(capsys: pytest.CaptureFixture[str], monkey
     assert main(["doctor", "--format", "json"]) == 0
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)}
     assert checks["diagnosis"]["state"] == checks["recorder"]["state"] == checks["numpy"]["state"] == "ok"
-    assert checks["torch"]["told"] == "9, H1"
+    assert checks["torch"]["says"] == "9, H1"
     assert {"working directory", "temporary files", "case book"} <= set(checks)
 
 

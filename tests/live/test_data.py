@@ -224,7 +224,7 @@ def test_values_that_stray_from_their_feature() -> None:
     rows[17, 2] = 9999.0
     found = judged((rows - rows.mean(0)) / rows.std(0))  # scaled by what the stray made of the deviation
     assert found is not None
-    assert found.evidence.startswith("1 of 300 training samples")
+    assert found.evidence.startswith("1 of 300 checked training samples")
     assert "in feature 2;" in found.evidence
 
 

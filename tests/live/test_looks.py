@@ -43,7 +43,7 @@ def test_looks_beside_a_gpu_leave_the_number_of_threads(tmp_path: Path, monkeypa
         fit(model, torch.optim.SGD(model.parameters(), 0.1))
         seen.append(torch.get_num_threads())
 
-    monkeypatch.setattr(Hub, "_beside_gpu", lambda hub: hub.deep)
+    monkeypatch.setattr(Hub, "_uses_gpu", lambda hub: hub.deep)
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:

@@ -36,7 +36,7 @@ for step in range({steps}):
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-print("the end")
+print("it ran to its last line")
 """
 
 
@@ -75,7 +75,7 @@ def test_a_script_is_probed_as_it_stands(tmp_path: Path) -> None:
     done = run(["activations", "--plot", "flow.png", "--json", "out.json", "train.py", "--ignored", "option"], tmp_path)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("hello from the script\n")
-    assert "the end" not in done.stdout
+    assert "it ran to its last line" not in done.stdout
     assert "vanishing-gradients" in done.stdout
     assert (tmp_path / "flow.png").read_bytes().startswith(b"\x89PNG")
     written = json.loads((tmp_path / "out.json").read_text())

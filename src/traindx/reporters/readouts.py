@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from traindx.measurements import ShownSample, ShownSamples
 from traindx.reporters.wording import amount, number
+
+if TYPE_CHECKING:
+    from traindx.measurements import ShownSample, ShownSamples
 
 
 def heading(found: ShownSamples) -> str:

@@ -38,7 +38,7 @@ class KerasLosses(Observer):
         return train_step
 
     def _tell(self, model: Any) -> None:
-        """A fault here must not reach the training: what cannot be read is not told."""
+        """A fault here must not reach the training: what cannot be read is left out."""
         try:
             declared = declared_loss(model)
         except Exception:  # of a model of the user's own

@@ -294,7 +294,8 @@ def _narrowest(model: torch.nn.Module) -> int:
     ends = []
     adapters = {id(one) for pair in pairs_in(model) for one in (pair.first, pair.second)}
     for module in model.modules():
-        if isinstance(module, torch.nn.Linear) and id(module.weight) not in adapters:
+        # not `module.weight`: where that is calculated, a look at it is a step of the user's
+        if isinstance(module, torch.nn.Linear) and id(module._parameters.get("weight")) not in adapters:
             ends.append((module.in_features, module.out_features))
         elif isinstance(module, _RECURRENT):
             ends.append((module.input_size, module.hidden_size))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SURE = 0.8  # clarity of a fact from which an alert is worth a line,
 SURE_OF_CAUSE = 0.75  # and probability of a cause: what was inferred is never said with more
-LIKELY = 0.5  # of a cause that stays first while health is out of the question
+LIKELY = 0.45  # of a cause that stays first, ENOUGH looks in a row, while health is out of the question
 HARDLY = 0.02
 LEAST_STEPS = 20  # before a whole diagnosis is worth its time
 EVERY_SECONDS = 2.0  # between whole diagnoses, at least

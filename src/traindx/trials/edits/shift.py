@@ -21,7 +21,7 @@ _BOUNDED = m.Slice(lower=_WHERE, upper=_WHERE) | m.Slice(lower=None, upper=_ALL_
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     """Two statements after each other that cut the same piece: the second is the target. Else the one piece that is cut
     on the line that the recording names."""
-    return _beside_its_input(module) or _on_the_line(module, evidence.line("target-not-shifted"))
+    return _by_its_input(module) or _on_the_line(module, evidence.line("target-not-shifted"))
 
 
 def _on_the_line(module: cst.Module, line: int | None) -> cst.Module | None:
@@ -33,7 +33,7 @@ def _on_the_line(module: cst.Module, line: int | None) -> cst.Module | None:
     return None
 
 
-def _beside_its_input(module: cst.Module) -> cst.Module | None:
+def _by_its_input(module: cst.Module) -> cst.Module | None:
     found = [
         second
         for block in m.findall(module, m.IndentedBlock() | m.Module())
