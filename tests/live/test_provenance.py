@@ -226,8 +226,7 @@ def test_a_fused_evaluation_stays_fused(tmp_path: Path) -> None:
     assert run(script, tmp_path / "run.traindx") == run(script, None)
 
 
-def test_a_run_is_traced_without_being_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TRAINDX_TRACE")
+def test_a_run_is_traced_where_it_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found, _ = recorded(tmp_path, HEAD)
     assert found.measured[0].all(Provenance)  # type: ignore[attr-defined]
     monkeypatch.setenv("TRAINDX_TRACE", "0")
