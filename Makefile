@@ -24,7 +24,7 @@ $(PYTHON_IN):
 
 $(VENV)/.installed: pyproject.toml | $(PYTHON_IN)
 	@echo "installing traindx into $(VENV)"
-	@$(PIP) install --editable .
+	@$(PIP) install --editable '.[fix]'
 	@touch $@
 
 # --group needs pip 25.1; a fresh environment may carry an older one
