@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 
 from traindx.live.events.hub import Hub
 from traindx.live.instruments import observers
+from traindx.live.recording.async_copy import AsyncCopy
 from traindx.live.recording.store import Store
 from traindx.measurements import RebuiltOptimizers
 from traindx.readers.find import find_runs
@@ -64,27 +66,58 @@ def test_a_training_that_is_over_is_freed_while_the_recording_goes_on(tmp_path: 
         hub.detach()
 
 
-def test_scores_that_only_the_loss_needs_are_freed_before_backward(tmp_path: Path) -> None:
-    """Those of a language model, turned into single precision, are gigabytes."""
+class Arriving:
+    """The event of a copy from a device that takes a while."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def query(self) -> bool:
+        self.asked += 1
+        return self.asked > 3
+
+    def synchronize(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("classes", [50, 1200])
+@pytest.mark.parametrize("delayed", [False, True])
+def test_scores_that_only_the_loss_needs_are_freed_before_backward(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delayed: bool, classes: int
+) -> None:
+    """Those of a language model, turned into single precision, are gigabytes, and on a GPU looks at them are under way
+    for several steps."""
+
+    def bring_all(copies: AsyncCopy, tensors: Sequence[torch.Tensor], then: Callable[..., None]) -> None:
+        copies._pending.append(([one.clone() for one in tensors], Arriving(), then))  # type: ignore[arg-type]
+
+    if delayed:
+        monkeypatch.setattr(AsyncCopy, "bring_all", bring_all)
     hub = Hub(lambda: Store(tmp_path / "r.traindx"), list(observers().values()), 10.0, None)
     hub.attach()
     held = []
+    rows = 4096 if classes == 1200 else 12  # the first are more bytes than may be held for a step
     try:
-        model = torch.nn.Sequential(torch.nn.Embedding(50, 16), torch.nn.Linear(16, 50))
+        model = torch.nn.Sequential(torch.nn.Embedding(classes, 16), torch.nn.Linear(16, classes))
         optimizer = torch.optim.AdamW(model.parameters())
-        for _ in range(20):
-            tokens = torch.randint(0, 50, (8, 12))
+        for _ in range(8 if rows > 12 else 20):
+            tokens = torch.randint(0, classes, (rows,))
             scores = model(tokens) * 1.0
+            storage = scores.untyped_storage().data_ptr()
+            loss = F.cross_entropy(scores, tokens)
             left = weakref.ref(scores)
-            loss = F.cross_entropy(scores.view(-1, 50), tokens.view(-1))
             del scores
-            held.append(left() is not None)
+            held.append(left() is not None or (rows > 12 and storage in storages()))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
     finally:
         hub.detach()
     assert not any(held)
+
+
+def storages() -> set[int]:
+    return {one.untyped_storage().data_ptr() for one in gc.get_objects() if type(one) is torch.Tensor}
 
 
 def test_what_is_learned_of_a_model_is_kept_when_it_goes(tmp_path: Path) -> None:

@@ -110,8 +110,8 @@ class Predictions(Observer):
     def _count_right(self, call: Criterion) -> None:
         """Of an evaluation."""
         if self.hub.step and self._sites and not _dense(call):
-            asked = _Asked(call, 4096)
-            predicted, true, counted = asked.answers(*asked.tensors)
+            reading, given = _asked(call, 4096)
+            predicted, true, counted = reading.answers(*given)
             right = ((predicted == true) & counted).sum()
             self._right.append(((right, counted.sum()), self.hub.criteria.splits.of_training(call)))
 
@@ -159,13 +159,14 @@ class Predictions(Observer):
                 self.hub.config(mse_by_variance=sum(error for error, _ in late) / sum(one for _, one in late))
 
     def _look(self, call: Criterion, site: _Site) -> None:
-        asked = _Asked(call, 4096 if site.classes > MAX_COUNTED_CLASSES else max(16, MAX_COUNTS // site.classes))
-        self._copies.bring_all(asked.tensors, partial(self._answered, site, self.hub.step, call.input.shape[0], asked))
+        limit = 4096 if site.classes > MAX_COUNTED_CLASSES else max(16, MAX_COUNTS // site.classes)
+        reading, given = _asked(call, limit)
+        self._copies.bring_all(given, partial(self._answered, site, self.hub.step, call.input.shape[0], reading))
 
     def _answered(
-        self, site: _Site, step: int, rows: int, asked: _Asked, scores: torch.Tensor, target: torch.Tensor
+        self, site: _Site, step: int, rows: int, reading: _Reading, scores: torch.Tensor, target: torch.Tensor
     ) -> None:
-        predicted, true, counted = asked.answers(scores, target)
+        predicted, true, counted = reading.answers(scores, target)
         right = ((predicted == true) & counted).sum().reshape(1)
         if site.classes > MAX_COUNTED_CLASSES:
             self.hub.values.add(step, "train_accuracy", float(right / counted.sum().clamp(min=1)))
@@ -355,26 +356,30 @@ def _dense(call: Criterion) -> bool:
     )
 
 
-class _Asked:
-    """The first samples of what a loss is given, and how to read predicted classes, true ones and whether they count
-    off it."""
+def _asked(call: Criterion, limit: int) -> tuple[_Reading, tuple[torch.Tensor, torch.Tensor]]:
+    """The first samples of what a loss is given, and how to read them. They are views: whoever waits for their copy
+    must not keep them, since each keeps all scores of its batch in the memory of the device."""
+    ignored: Any = call.options.get("ignore_index", -100)
+    if call.name in BINARY:
+        squeezed = call.name == "binary_cross_entropy" or ending(call.input).kind == "Sigmoid"
+        given = call.input.detach().reshape(-1)[:limit], call.target.detach().reshape(-1)[:limit]
+        return _Reading(0.5 if squeezed else 0.0, ignored), given
+    scores = class_rows(call.input)[:limit]
+    return _Reading(None, ignored), (scores, call.target.detach().reshape(-1)[: scores.shape[0]])
 
-    def __init__(self, call: Criterion, limit: int) -> None:
-        self._threshold: float | None = None
-        if call.name in BINARY:
-            squeezed = call.name == "binary_cross_entropy" or ending(call.input).kind == "Sigmoid"
-            self._threshold = 0.5 if squeezed else 0.0
-            self.tensors = call.input.detach().reshape(-1)[:limit], call.target.detach().reshape(-1)[:limit]
-        else:
-            scores = class_rows(call.input)[:limit]
-            self.tensors = scores, call.target.detach().reshape(-1)[: scores.shape[0]]
-        self._ignored: Any = call.options.get("ignore_index", -100)
+
+@dataclass(frozen=True)
+class _Reading:
+    """How to read predicted classes, true ones and whether they count off scores and targets."""
+
+    threshold: float | None  # of yes or no; None: one score a class
+    ignored: Any
 
     def answers(self, scores: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        if self._threshold is not None:
+        if self.threshold is not None:
             every = torch.ones_like(target, dtype=torch.bool)
-            return (scores > self._threshold).long(), (target > 0.5).long(), every
-        return scores.float().argmax(1), target, target != self._ignored
+            return (scores > self.threshold).long(), (target > 0.5).long(), every
+        return scores.float().argmax(1), target, target != self.ignored
 
 
 def _histogram(codes: torch.Tensor, classes: int) -> torch.Tensor:
