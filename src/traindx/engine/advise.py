@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from traindx import commands
@@ -131,15 +131,19 @@ def command(way: Way, signals: Signals) -> str:
     return commands.typed(way.command, script=script, source=signals.run.source)
 
 
-def settle(gain: Gain, signals: Signals, *, well: bool = False) -> str:
-    """One sentence: the thing to do, what it needs and what it would decide. `well`: the run may be all right."""
+def settle(gain: Gain, signals: Signals, among: Collection[str], *, well: bool = False) -> str:
+    """One sentence: the thing to do, what it needs and what it would decide `among` the causes that the page names.
+    `well`: the run may be all right."""
+    decides = [cause for cause in gain.decides if cause in among]
     inside = " (PyTorch)" if gain.way.kind in ("recording", "probe") else ""
     shown = command(gain.way, signals)
     action = f"Run `{shown}`{inside}" if commands.is_typed(shown) else f"{shown[0].upper()}{shown[1:]}"
-    if well and gain.decides:
-        return f"{action}: it can tell a healthy run apart from {_listed(gain.decides)}."
-    if len(gain.decides) > 1:
-        return f"{action}: it can tell {gain.decides[0]} apart from {_listed(gain.decides[1:])}."
+    if well and decides:
+        return f"{action}: it can tell a healthy run apart from {_listed(decides)}."
+    if len(decides) > 1:
+        return f"{action}: it can tell {decides[0]} apart from {_listed(decides[1:])}."
+    if decides:
+        return f"{action}: it can confirm or rule out {decides[0]}."
     return f"{action}: it shows {gain.way.evidence}."
 
 

@@ -145,12 +145,12 @@ def _most_likely(diagnosis: Diagnosis) -> str:
     if first is None:
         return ""
     parts = [f"**Most likely {percent(first.confidence)}: {escaped(title_of(first))}** ({code(first.cause)})"]
-    proof = [f"- category: {escaped(first.category)}"] if first.category else []
-    proof += [f"- line: {code(first.where)}"] if first.where else []
+    parts.append(_fixes(first))
+    proof = [f"- line: {code(first.where)}"] if first.where else []
     proof += [f"- for: {escaped(text)}" for text in supports(diagnosis, first)]
     proof += [f"- against: {escaped(text)}" for text in first.contradicts]
     parts.append("\n".join(proof))
-    parts.append(_fixes(first))
+    parts.append(_ways(first))
     if first.do_not and first.confidence >= UNSURE:
         parts.append(_bullets("Do not", [escaped(text) for text in first.do_not]))
     return "\n\n".join(part for part in parts if part)
@@ -179,10 +179,14 @@ def _fixes(hypothesis: Hypothesis) -> str:
     first = hypothesis.fix
     if hypothesis.confidence < UNSURE:
         return f"**If so:** {_named(first)}; how: `traindx explain {first.id}`"
-    parts = [f"**Fix:** {_named(first)}", block(whole(first), "diff" if first.diff else language_of(first.code))]
-    if hypothesis.alternatives:
-        parts.append(_bullets("Or", [_named(other) for other in hypothesis.alternatives]))
-    return "\n\n".join(parts)
+    return f"**Fix:** {_named(first)}\n\n{block(whole(first), 'diff' if first.diff else language_of(first.code))}"
+
+
+def _ways(hypothesis: Hypothesis) -> str:
+    """Other fixes, by name."""
+    if hypothesis.confidence < UNSURE or not hypothesis.alternatives:
+        return ""
+    return _bullets("Or", [_named(other) for other in hypothesis.alternatives])
 
 
 def _named(fix: FixProposal) -> str:

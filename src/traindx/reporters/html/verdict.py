@@ -150,8 +150,7 @@ def known(diagnosis: Diagnosis) -> Html | None:
 
 def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
     said = diagnosis.headline  # the card above says it
-    proof = [_row("for", first.category, "category")] if first.category else []
-    proof += [_row("for", f"`{clean(first.where)}`", "line")] if first.where else []
+    proof = [_row("for", f"`{clean(first.where)}`", "line")] if first.where else []
     proof += [_row("for", text) for text in seen_at(diagnosis, first) if not said or said not in text][:MOST_PROOF]
     proof += [_row("against", text) for text in first.contradicts[:MOST_AGAINST]]
     never = [_row("never", text, "do not") for text in first.do_not if first.confidence >= UNSURE]
@@ -164,8 +163,8 @@ def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
             tag("span", first.cause, class_="id soft"),
             class_="likely",
         ),
-        tag("ul", proof, class_="proof") if proof else None,
         _fix(first, run_id),
+        tag("ul", proof, class_="proof") if proof else None,
         tag("ul", never, class_="proof") if never else None,
         [_second(diagnosis, hypothesis) for hypothesis in diagnosis.also],
         class_="card",
