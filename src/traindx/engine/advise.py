@@ -13,6 +13,7 @@ from traindx.engine.evidence import Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.fixes import fixes
+from traindx.fixes.base import TRAINER
 from traindx.run import PROBES
 from traindx.signals import Signals, lookup
 from traindx.signals.inside import opening_ratio, ratio_curves
@@ -29,6 +30,8 @@ OPTIMIZERS = {
     name.lower(): name
     for name in ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "ASGD", "Rprop")
 }
+HUGGING_FACE = "hf-trainer"  # the format of its logs
+OF_A_TRAINER = "per_device_train_batch_size"  # an argument that no other trainer has
 MEASURED_RATE = "probe.lr"  # the setting that `traindx lr-range` leaves
 SCRIPT = "train.py"  # what commands call a script that nobody named
 
@@ -41,7 +44,7 @@ GONE: Mapping[str, frozenset[str]] = {
 
 def facts(signals: Signals) -> dict[str, str]:
     """The run's own numbers for the code of a fix."""
-    reported: dict[str, str] = {}
+    reported = _loop(signals)
     lr = peak_lr(signals)
     if lr is not None and lr > 0:
         reported |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / _times_less(signals):.3g}", "higher_lr": f"{lr * 10:.3g}"}
@@ -70,6 +73,13 @@ def facts(signals: Signals) -> dict[str, str]:
     if best is not None and len(best):
         reported["best_place"] = best.at(best.lowest_at)
     return reported
+
+
+def _loop(signals: Signals) -> dict[str, str]:
+    """Whose the training loop is, where it is not the script's."""
+    run = signals.run
+    own = run.format != HUGGING_FACE and not any(name.endswith(OF_A_TRAINER) for name in run.config)
+    return {} if own else {"loop": TRAINER}
 
 
 def suited_to_the_start(hypothesis: Hypothesis, observations: Sequence[Observation]) -> Hypothesis:

@@ -82,7 +82,7 @@ def next_step(
         return _where_it_happens(observations, signals)
     unsettled = top.confidence < UNSURE
     if unsettled and top.confidence >= STANDS_OUT and top.fix.safety == "safe" and not _decides(found, top.cause):
-        return f"{top.fix.title}: it does no harm if the cause is another one. How: traindx explain {top.fix.id}"
+        return f"{top.fix.title}: it does no harm if the cause is another one. How: `traindx explain {top.fix.id}`"
     if unsettled and found:
         return f"Don't change anything yet. {settle(found[0], signals, _candidates(hypotheses))}"
     if unsettled:
@@ -96,8 +96,8 @@ def next_step(
         and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
     ):
         fix = commands.typed(commands.FIX, script=script)
-        return f"Run `{fix}` to test this fix on a copy and get a diff. Details: {details}"
-    return f"{top.fix.title}; then compare a short run with this one. Details: {details}"
+        return f"Run `{fix}` to test this fix on a copy and get a diff. Details: `{details}`"
+    return f"{top.fix.title}; then compare a short run with this one. Details: `{details}`"
 
 
 def _candidates(hypotheses: Sequence[Hypothesis]) -> tuple[str, ...]:

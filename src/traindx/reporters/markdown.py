@@ -12,6 +12,7 @@ from traindx.reporters.sparkline import caption, curves_of, sparkline
 from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
     OTHER,
+    SAFETY,
     VERDICT_WORD,
     amount,
     clean,
@@ -84,7 +85,7 @@ def _page(diagnosis: Diagnosis) -> str:
     parts = [f"## traindx: {VERDICT_WORD[diagnosis.verdict]} · {code(run_name(diagnosis))}{steps}"]
     if headline(diagnosis):
         parts.append(escaped(headline(diagnosis)))
-    sections = (_curves, _figures, _seen, _asked, _most_likely, _also, _known, _alternatives, _checked, _missing)
+    sections = (_most_likely, _also, _known, _curves, _figures, _seen, _asked, _alternatives, _checked, _missing)
     parts += [section(diagnosis) for section in sections]
     notes = notes_of(diagnosis)
     if notes:
@@ -190,7 +191,7 @@ def _ways(hypothesis: Hypothesis) -> str:
 
 
 def _named(fix: FixProposal) -> str:
-    return f"{escaped(fix.title)} ({code(fix.id)}, {fix.safety})"
+    return f"{escaped(fix.title)} ({code(fix.id)}, {SAFETY[fix.safety]})"
 
 
 def _alternatives(diagnosis: Diagnosis) -> str:

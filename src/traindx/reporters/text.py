@@ -19,6 +19,7 @@ from traindx.reporters.wording import (
     ENDS,
     HEALTHY,
     OTHER,
+    SAFETY,
     SMALL,
     VERDICT_WORD,
     amount,
@@ -336,7 +337,7 @@ class _Pages:
         fix = hypothesis.fix
         if hypothesis.confidence < UNSURE:
             return self.labelled("if so", [f"{clean(fix.title)}; how: traindx explain {fix.id}"])
-        lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {fix.safety})"])
+        lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {SAFETY[fix.safety]})"])
         code = narrowed(recipe(fix), self.width - _LABEL)
         most = self.most["diff" if fix.diff else "code"]
         indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code[:most])))

@@ -8,10 +8,21 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from traindx.diagnosis import ANSWERS, STANDS_OUT, Diagnosis, Hypothesis, KnownIssueNote, Missing, Observation, Verdict
+from traindx.diagnosis import (
+    ANSWERS,
+    STANDS_OUT,
+    Diagnosis,
+    Hypothesis,
+    KnownIssueNote,
+    Missing,
+    Observation,
+    Safety,
+    Verdict,
+)
 
 ENDS = frozenset({"too-short", "truncated"})
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
+SAFETY: dict[Safety, str] = {"safe": "safe to try", "caution": "changes the training", "disruptive": "a large change"}
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
 SMALL = 0.05  # an explanation less likely than this is not worth a line
