@@ -92,11 +92,11 @@ def _gap(signals: Signals) -> Iterator[str]:
         if "acc" in score.name.lower():  # a share of the samples; what R² or a correlation means no percent says
             there, here = there * scales[0], here * scales[1]
             if scales[0] == scales[1]:  # one in percent and one as a share: what the other means is a guess
-                points = f"{abs(there - here):.2g} points {'higher' if here > there else 'lower'}"
+                points = f"{_short(abs(there - here))} points {'higher' if here > there else 'lower'}"
                 apart = points if abs(there - here) >= ALIKE * max(abs(there), 1.0) else "almost equal"
                 yield f"Gap: {own.name} {there:.3g} %, {score.name} {here:.3g} % ({over}): {apart}."
         else:
-            yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {abs(there - here):.2g} apart."
+            yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {_short(abs(there - here))} apart."
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
     if val is not None and train is not None and at is not None and len(at) and _one_formula(train.name, val.name):
@@ -114,13 +114,13 @@ def _one_formula(one: str, other: str) -> bool:
 
 def _apart(there: float, here: float) -> str:
     """How far the validation loss lies from the training loss, and in percent where both have a size."""
-    size = f"{abs(here - there):.2g} {'higher' if here > there else 'lower'}"
+    size = f"{_short(abs(here - there))} {'higher' if here > there else 'lower'}"
     if there <= 0 or here <= 0:
         return size if here != there else "equal"
     share = (here - there) / there
     if abs(share) < ALIKE:
         return "almost equal"
-    return f"{size} ({share:+.0%})" if share < MANY_TIMES else f"{here / there:.2g} times as high"
+    return f"{size} ({share:+.0%})" if share < MANY_TIMES else f"{_short(here / there)} times as high"
 
 
 def _over(evaluations: int) -> str:
