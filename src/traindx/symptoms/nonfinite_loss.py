@@ -23,7 +23,8 @@ def detect(signals: Signals) -> Observation:
     losses += [c.series for c in (signals.train, signals.val) if c is not None and c.series.meaning.kind != "loss"]
     hidden = hidden_nan(signals)
     if hidden is not None:
-        return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
+        steps = (hidden.first, hidden.last)
+        return Observation(ID, "present", hidden.sentence, steps, hidden.series.name, conclusive=True)
     wording = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
     left_out = _left_out(signals)
     if left_out is not None:
@@ -37,7 +38,7 @@ def detect(signals: Signals) -> Observation:
         return finding
     if wording is not None:
         step = None if wording.step is None else (wording.step, wording.step)
-        return Observation(ID, "present", f"The log says: {wording.text[:120]}", step)
+        return Observation(ID, "present", f"The log says: {wording.text[:120]}", step, conclusive=True)
     return Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
 
 
@@ -56,7 +57,8 @@ def _left_out(signals: Signals) -> Observation | None:
             f"{norm.name} is NaN {place} ({late.sum()} rows), and no loss stands beside it: trainers leave out a NaN."
         )
         return Observation(
-            ID, "present", text, (float(norm.steps[late][0]), float(norm.steps[-1])), norm.name, STATED
+            ID, "present", text, (float(norm.steps[late][0]), float(norm.steps[-1])), norm.name, STATED,
+            conclusive=True,
         )  # fmt: skip
     return None
 
@@ -80,6 +82,7 @@ def _in_series(series: Series) -> Observation | None:
     return Observation(
         ID, "present", f"{series.name} is {kind} from {series.axis} {counted(first)} {ending}{last_good}.",
         (first, float(series.steps[bad[-1]])), where, 1.0 if lasting and total else 0.7 if lasting else 0.5,
+        conclusive=lasting,
     )  # fmt: skip
 
 
