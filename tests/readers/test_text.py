@@ -499,3 +499,18 @@ def test_a_log_in_which_the_loss_scaler_is_all_that_speaks(line: str, tmp_path: 
     (tmp_path / "train.log").write_text("\n".join(map(line.format, scales)))
     run = one(find_runs([tmp_path / "train.log"]))
     assert run.series["loss scale"].values.tolist() == pytest.approx(scales)
+
+
+def test_losses_that_are_all_nan_are_measurements_without_a_step(tmp_path: Path) -> None:
+    """No setting is NaN, so that such lines need nothing that moves."""
+    (tmp_path / "train.log").write_text("INFO - Train loss nan, accuracy 0.0000%\n" * 3)
+    run = one(find_runs([tmp_path / "train.log"]))
+    assert np.isnan(run.series["Train loss"].values).all()
+
+
+def test_a_bare_exception_at_the_end_ended_the_run(tmp_path: Path) -> None:
+    text = "step 1 loss 2.1\nstep 2 loss 2.0\nstep 3 loss 1.9\nException: Loss scale already at minimum. Exiting run.\n"
+    (tmp_path / "train.log").write_text(text)
+    died = one(find_runs([tmp_path / "train.log"])).died
+    assert died is not None
+    assert died.kind == "traceback"

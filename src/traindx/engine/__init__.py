@@ -49,6 +49,8 @@ ALSO_WELL = {
     "negative-loss",
     "high-initial-loss",
 }  # what healthy runs show too
+_HOW_LONG = frozenset({"too-short", "truncated", "still-improving"})
+_MORE = "too-few-epochs"
 PICTURE_POINTS = 120
 
 _SEEDS = "Returns differ much between seeds: three to five of them settle what one run cannot (Henderson et al. 2018)."
@@ -66,7 +68,7 @@ def diagnose(
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
     if verdict == "unhealthy":
-        _only_supported(ranked)
+        _only_supported(ranked, observations)
         _agree(ranked)
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
@@ -108,41 +110,52 @@ def diagnose(
 
 
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
-    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
-    settles it. No log is called healthy beside a problem on the same page, however unlikely every cause of it is: a
-    detector that knows why its number does no harm reports it as absent, with the reason. A look inside the training
-    that finds no cause may outweigh one."""
+    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless what was seen is conclusive
+    whatever its cause (NaN that stays) or a fact seen directly settles it. A plain problem of a log carries the verdict
+    too, however likely health is. No log is called healthy beside a problem on the same page, however unlikely every
+    cause of it is: a detector that knows why its number does no harm reports it as absent, with the reason. A look
+    inside the training that finds no cause may outweigh one."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
-    broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
-    # steps that are skipped for ever write no loss at all
-    skipped = all(i in present and present[i].clarity >= STRONG for i in ("nonfinite-gradient", "loss-scale-collapse"))
-    gave_up = DIED in present and "loss-scale-collapse" in present and present["loss-scale-collapse"].clarity >= STRONG
-    if skipped or gave_up or any(observation.clarity >= STRONG for observation in broken):
+    if _failed(present):
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
-    seen_directly = any(known[i].direct and present[i].clarity >= 0.7 for i in present if i in known)
-    if "too-short" in present and not (seen_directly and healthy < 0.5):
+    seen_directly = any(known[i].direct and present[i].clarity >= STRONG for i in present if i in known)
+    if "too-short" in present and not (seen_directly and healthy < HALF):
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
-    if healthy >= 0.5:
-        if level_of(observations) == INSIDE:  # how often sound trainings show each symptom was counted there
-            stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
-            problems = problems if stuck or healthy < TWO_TO_ONE else []
-        return "inconclusive" if problems or DIED in present else "healthy"
-    likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     plain = any(problem.clarity >= STRONG and problem.id not in ALSO_WELL for problem in problems)
+    likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    if healthy >= HALF and level_of(observations) == INSIDE:  # how often sound trainings show each was counted there
+        stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
+        doubted = problems and (stuck or healthy < TWO_TO_ONE)
+        return "inconclusive" if doubted or DIED in present else "healthy"
+    if healthy >= HALF and not problems:
+        return "inconclusive" if DIED in present else "healthy"
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
 
 
-def _only_supported(ranked: list[Ranked]) -> None:
+def _failed(present: Mapping[str, Observation]) -> bool:
+    """Whether something that was seen is conclusive by itself."""
+    clear = {i for i, observation in present.items() if observation.clarity >= STRONG}
+    broken = bool(clear & {"nonfinite-loss", "nonfinite-weight"})
+    # steps that are skipped for ever write no loss at all
+    skipped = "loss-scale-collapse" in clear and ("nonfinite-gradient" in clear or DIED in present)
+    return broken or skipped or any(observation.conclusive for observation in present.values())
+
+
+def _only_supported(ranked: list[Ranked], observations: Sequence[Observation]) -> None:
     """What was seen has a cause: one that nothing speaks for and that is only not ruled out (overfitting, where nothing
-    was held out) explains none of it, and its share belongs to something else."""
+    was held out) explains none of it, and its share belongs to something else. So does one for which only the length of
+    the log speaks, and more of a training that has failed is no remedy."""
+    how_long = {o.evidence for o in observations if o.id in _HOW_LONG}
+    failed = any(o.conclusive for o in observations)
     by_id = {entry.cause: entry for entry in ranked}
     for entry in ranked:
-        if entry.cause not in (HEALTHY, OTHER) and not entry.supports:
+        unsupported = all(text in how_long for _, text in entry.supports)
+        if entry.cause not in (HEALTHY, OTHER) and (unsupported or (failed and entry.cause == _MORE)):
             by_id[OTHER].probability += entry.probability
             entry.probability = 0.0
     ranked.sort(key=lambda entry: -entry.probability)
