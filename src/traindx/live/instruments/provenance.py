@@ -65,8 +65,8 @@ class Where(Observer):
 
     def attach(self) -> None:
         self.hub.patch(torch.nn.Module, "__init__", self._around_module)
-        for owner in (torch.Tensor, torch.autograd):
-            self.hub.patch(owner, "backward", self._around_backward)
+        for owner, name in ((torch.Tensor, "backward"), (torch.autograd, "backward"), (torch.autograd, "grad")):
+            self.hub.patch(owner, name, self._around_backward)
         for name in REGRESSION:  # they warn of shapes, with the line of their caller
             self.hub.patch(torch.nn.functional, name, self._around_warning)
         self.hub.aside = self
@@ -90,9 +90,7 @@ class Where(Observer):
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             trace = self._trace
-            if self._stale is not None:
-                self._stale.sweep()
-                self._stale = None
+            self._sweep()
             if trace is not None:
                 trace.step_aside()
             self._passes += 1
@@ -142,7 +140,14 @@ class Where(Observer):
             self._trace = Trace(self._lines, self._is_ours)
             self._trace.start()
 
+    def _sweep(self) -> None:
+        """Take a trace off the stack that ended inside a call of its own."""
+        if self._stale is not None:
+            self._stale.sweep()
+            self._stale = self._stale if self._stale.stale else None
+
     def _stop(self) -> None:
+        self._sweep()
         trace, self._trace = self._trace, None
         if trace is not None:
             trace.stop()

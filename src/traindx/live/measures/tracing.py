@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from traindx.live.events.places import own_frame, place
+from traindx.live.events.places import own_frame, place, variables
 from traindx.live.host.patches import hide
 from traindx.live.measures.rows import watchable
 
@@ -258,10 +258,9 @@ def _variable(tensor: torch.Tensor, frame: FrameType) -> str:
     """The name under which a line can read this tensor."""
     if tensor.requires_grad:
         return ""
-    for name in frame.f_code.co_names + frame.f_code.co_varnames:
-        if frame.f_locals.get(name) is tensor or frame.f_globals.get(name) is tensor:
-            return name
-    return ""
+    own = variables(frame)
+    names = frame.f_code.co_names + frame.f_code.co_varnames + frame.f_code.co_freevars
+    return next((name for name in names if tensor is own.get(name, frame.f_globals.get(name))), "")
 
 
 def _number_in(args: Any) -> float | None:
@@ -287,7 +286,7 @@ def _module_below(users: FrameType) -> tuple[Any, bool]:
         if frame is None or frame is users:
             break
         if frame.f_code.co_name == "forward":
-            module = frame.f_locals.get("self")
+            module = variables(frame).get("self")
             if isinstance(module, torch.nn.Module) and not type(module).__module__.startswith(_LOSSES):
                 if found is None:
                     found = module
