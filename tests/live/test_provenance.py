@@ -344,9 +344,13 @@ def test_a_loop_of_functions_is_recorded_the_same(tmp_path: Path, monkeypatch: p
     assert series_of(script, tmp_path / "plain.traindx") == traced
 
 
-def test_the_users_own_modes_count_a_loss_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("trace", ["", "1"])
+@pytest.mark.parametrize("criterion", ["nn.MSELoss()", "F.mse_loss", "F.smooth_l1_loss", "nn.CrossEntropyLoss()"])
+def test_a_loss_is_counted_once_whatever_modes_there_are(
+    criterion: str, trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A mode is handed what stands in the loss function's place, and calls it in its turn."""
-    monkeypatch.setenv("TRAINDX_TRACE", "")
+    monkeypatch.setenv("TRAINDX_TRACE", trace)
     seen = []
 
     def noted(name: str, *given: Any) -> Criterion:
@@ -354,8 +358,10 @@ def test_the_users_own_modes_count_a_loss_once(tmp_path: Path, monkeypatch: pyte
         return Criterion(name, *given)
 
     monkeypatch.setattr("traindx.live.events.criteria.Criterion", noted)
-    run(SHARED, tmp_path / "run.traindx")
-    assert seen == ["mse_loss"] * 5
+    alone = SHARED.replace(", Count():", ":")
+    for script in (SHARED, alone):
+        run(script.replace("F.mse_loss(", f"({criterion})("), tmp_path / f"{len(seen)}.traindx")
+    assert len(seen) == 10
 
 
 def test_nothing_is_kept_in_the_frames_that_a_trace_looks_into(tmp_path: Path) -> None:
@@ -373,3 +379,10 @@ def test_nothing_is_kept_in_the_frames_that_a_trace_looks_into(tmp_path: Path) -
     train()
     """
     assert run(script, tmp_path / "run.traindx") == run(script, None)
+
+
+def test_what_the_optimiser_calculates_is_not_traced(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, HEAD.replace("SGD(net.parameters(), lr=0.05)", "Adam(net.parameters(), lr=0.01)"))
+    operations = {s.operation for one in found.measured[0].all(Provenance) for s in one.steps}  # type: ignore[attr-defined]
+    assert "linear" in operations
+    assert not operations & {"lerp_", "addcmul_", "addcdiv_"}

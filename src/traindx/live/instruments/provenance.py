@@ -219,6 +219,12 @@ class Where(Observer):
             self._stop()
 
     @on_deep_steps
+    @_or_stop
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._trace is not None and isinstance(optimizer, torch.optim.Optimizer):
+            self._trace.step_aside()  # what the optimiser calculates is none of the user's lines
+
+    @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         if not self._written:
             self._measure_files()
