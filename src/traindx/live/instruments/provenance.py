@@ -25,7 +25,8 @@ from traindx.measurements import Provenance, SourceFile, Step
 UPDATES = 2  # that are traced
 LATEST = 4  # updates within which one is, where no module's call begins the first
 MAX_PASSES = 8  # backward passes that are traced: of some loops no update is ever seen
-MAX_STEPS = 40  # of the chain of one tensor
+MAX_STEPS = 40  # of the chain of one tensor,
+MAX_LOOKED_AT = 400  # of so many operations that have led to it
 MAX_MODULES = 20_000  # whose lines are noted
 MAX_FILES = 6
 MAX_CUTS = 4
@@ -205,8 +206,7 @@ class Where(Observer):
         self._traced += 1
         self._name("loss", [loss])
         for name, (number, at) in self._named.items():
-            near = list(ancestors(trace.made, number, MAX_STEPS))
-            self._measure(name, at, [trace.made[one] for one in near])
+            self._measure(name, at, _apart(trace.made[one] for one in ancestors(trace.made, number, MAX_LOOKED_AT)))
         if "loss" in self._named:
             self._measure_cuts(trace, self._named["loss"][0])
         self._named.clear()
@@ -313,6 +313,16 @@ class Where(Observer):
             statements = statements_of(path)
             if statements:
                 self.hub.measure(SourceFile(statements=statements, where=place(path, 0).rpartition(":")[0]))
+
+
+def _apart(made: Iterable[Made]) -> list[Made]:
+    """Operations that differ in what they are or where they stand: a collate function takes every row by itself."""
+    found: dict[tuple[object, ...], Made] = {}
+    for one in made:
+        found.setdefault((one.line, one.operation, one.shape, one.grad, one.cut, one.made_at), one)
+        if len(found) >= MAX_STEPS:
+            break
+    return list(found.values())
 
 
 def _project_files(script: str) -> list[str]:
