@@ -14,8 +14,10 @@ from traindx.measurements import (
     BatchVariety,
     ClearedGradients,
     ClippedGradients,
+    FirstNonFinite,
     Measured,
     Measurement,
+    Operation,
     Provenance,
     SourceFile,
     Step,
@@ -74,6 +76,16 @@ def test_the_cut_that_hides_most_parameters_is_the_line() -> None:
     for line, hidden in (("a.py:3", 2), ("b.py:7", 6)):
         found.add(Provenance(where="cut", steps=(Step(line, "detach", cut=True),), at=line, hidden=hidden))
     assert line_of(causes()["detached-graph"].line, [found]) == "b.py:7"
+
+
+def test_the_very_root_is_the_line_and_not_another_power() -> None:
+    steps = [Step("a.py:9", "pow", (64,)), Step("a.py:4", "sqrt", (8,)), Step("a.py:3", "sqrt", (64,))]
+    found = Measured()
+    found.add(Provenance(where="loss", steps=tuple(steps), at="a.py:20"))
+    root = Operation("sqrt", elements=64, singular=2)
+    found.add(FirstNonFinite(step=0, where="a.py:20", what="gradients", update=1, nonfinite=0, scaled=False, first=(),
+                             recent=(), operations=(root,)))  # fmt: skip
+    assert line_of(["nonfinite"], [found]) == "a.py:3"
 
 
 def test_a_cut_before_what_its_optimiser_updates_goes_before_one_on_purpose() -> None:

@@ -281,7 +281,22 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("attached", "detached-graph", 2,
          "def f(p, t):\n    return torch.tensor((p - t).mean().item(), requires_grad=True)  # loss\n",
          "def f(p, t):\n    return (p - t).mean()  # loss\n"),
-        ("attached", "detached-graph", 1, "h = torch.from_numpy(h.detach().cpu().numpy())\n", "h = h\n"),
+        ("attached", "detached-graph", 2,
+         "def f(h):\n    h = torch.from_numpy(h.detach().cpu().numpy())\n    return h.mean(1)\n",
+         "def f(h):\n    return h.mean(1)\n"),
+        ("output", "relu-on-output", 2, "def decode(self, z):\n    return F.relu(self.last(z))\n",
+         "def decode(self, z):\n    return self.last(z)\n"),
+        ("output", "bounded-output", 3,
+         "def price(self, z):\n    z = torch.tanh(self.first(z))\n    return torch.tanh(self.last(z))\n",
+         "def price(self, z):\n    z = torch.tanh(self.first(z))\n    return self.last(z)\n"),
+        ("divide_floor", "division-by-zero", 2, "def f(u, v):\n    return (u - v).pow(2).sum(1).sqrt()  # far\n",
+         "def f(u, v):\n    return (u - v).pow(2).sum(1).clamp(min=1e-08).sqrt()  # far\n"),
+        ("divide_floor", "division-by-zero", 1, "d = ((u - v) ** 2).sum(1) ** 0.5\n",
+         "d = ((u - v) ** 2).sum(1).clamp(min=1e-08) ** 0.5\n"),
+        ("divide_floor", "division-by-zero", 1, "d = torch.sqrt(a + b) / 2\n",
+         "d = torch.sqrt((a + b).clamp(min=1e-08)) / 2\n"),
+        ("divide_floor", "division-by-zero", 1, "m = x.sum().div(mask.sum())\n",
+         "m = x.sum().div(mask.sum() + 1e-05)\n"),
         ("attached", "detached-graph", 1, "a = h.detach().numpy()\nb = torch.as_tensor(a) * 2\n",
          "a = h\nb = a * 2\n"),
         ("attached", "detached-graph", 3,
@@ -435,6 +450,10 @@ def test_a_divisor_is_changed_where_the_recording_saw_it_be_zero(tmp_path: Path)
     edits = edited(tmp_path, script, combined("divide_floor"), seen)
     assert edits is not None
     assert edits["other.py"].splitlines()[1] == "loss = (mask * error).sum() / (mask.sum() + 1e-05)"
+    named = Evidence(places={"nan-from-division": ("other.py", 3)}, lines={"division-by-zero": ("other.py", 1)})
+    edits = edited(tmp_path, script, combined("divide_floor"), named)  # seen where gradients are, made elsewhere
+    assert edits is not None
+    assert edits["other.py"].splitlines()[0] == "rate = hits / (count + 1e-05)"
     seen = Evidence(places={"nan-from-log": ("other.py", 1)})
     script = _written(tmp_path, "a = torch.log(p)\nb = torch.log(q + r)\n")
     edits = edited(tmp_path, script, combined("log_floor"), seen)

@@ -3,6 +3,7 @@ file:line, or None where nothing can be named."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 
@@ -207,6 +208,9 @@ def nonfinite(look: Look) -> str | None:
         return first.reach.line
     kinds = [operation.name for operation in first.operations] or list(first.reach.suspects if first.reach else ())
     steps = [step for step in look.steps("loss") if _is_kind(step, kinds)]
+    sizes = {operation.elements for operation in first.operations}
+    # the very operation, on as many numbers, before those that do the same by another name
+    steps.sort(key=lambda step: (step.operation.strip("_") not in kinds, math.prod(step.shape) not in sizes))
     return steps[0].line or None if steps else None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.events.places import outer, user_frame
+from traindx.live.events.places import outer, user_frame, variables
 from traindx.live.tokens.vocabulary import Vocabulary, of_script, vocabulary_of
 
 MAX_FRAMES = 24  # functions that are running
@@ -80,7 +80,7 @@ def _variables() -> Iterator[tuple[str, Any]]:
         frames.append(frame)
         frame = outer(frame)
     for one in reversed(frames):
-        yield from islice(one.f_locals.items(), MAX_NAMES)
+        yield from islice(variables(one).items(), MAX_NAMES)
     if frames:
         yield from islice(frames[-1].f_globals.items(), MAX_NAMES)
     if main is not None:
