@@ -420,6 +420,29 @@ for given in loader:
         assert ("data-in-order" in present(facts)) != shuffled
 
 
+@pytest.mark.parametrize("collated", ["by the loader", "by hand"])
+def test_answers_in_order_are_seen(collated: str, tmp_path: Path) -> None:
+    body = """
+from torch.utils.data import DataLoader
+tok = lm.tokenizer(template=None); model = lm.gpt2(len(tok))
+def sample(answer):
+    ids = [random.randrange(10, 390) for _ in range(random.randint(14, 18))]
+    return {"input_ids": ids + answer, "labels": [-100] * len(ids) + answer}
+data = [sample([20 + number // 40, 9]) for number in range(200)]
+collate = lambda rows: padded(tok, [row["input_ids"] for row in rows], [row["labels"] for row in rows])
+by_hand = COLLATED == "by hand"
+loader = DataLoader(data, 4, shuffle=SHUFFLED, collate_fn=list if by_hand else collate)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for _ in range(2):
+    for given in loader:
+        given = collate(given) if by_hand else given
+        loss = model(**given).loss; optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
+    for shuffled in (True, False):
+        text = body.replace("SHUFFLED", repr(shuffled)).replace("COLLATED", repr(collated))
+        assert ("data-in-order" in present(facts_of(HEAD + text, tmp_path / str(shuffled)))) != shuffled
+
+
 @pytest.mark.parametrize(
     ("text", "answers"),
     [
