@@ -354,6 +354,22 @@ train(model, batch, lambda model, given: {WRITTEN_OUT[name]})
     assert measured.all(SpecialTokens)[-1].eos is None
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+def test_losses_in_pieces_are_laid_together(dim: int, tmp_path: Path) -> None:
+    """As losses are computed that save memory: some positions of each row at a time, or some rows."""
+    body = f"""{HEAD}{CHARS}
+def pieces(model, given):
+    parts = zip(model(given[0]).chunk(3, {dim}), given[1].chunk(3, {dim}))
+    total = sum(F.cross_entropy(out.flatten(0, 1), target.flatten(), reduction="sum") for out, target in parts)
+    return total / given[1].numel()
+train(model, batch, pieces)
+"""
+    measured = measured_in(body, tmp_path)
+    counts, (sample, *_) = measured.all(TokenCounts)[-1], measured.all(TokenSamples)[0].samples
+    assert counts.next == counts.counted == counts.samples * 31
+    assert (None not in sample.losses[1:]) == (dim == 1)
+
+
 def test_generation_is_compared_with_training(tmp_path: Path) -> None:
     ask = """
 train(model, batch)
