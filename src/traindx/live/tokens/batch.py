@@ -158,7 +158,7 @@ class Pieces:
         )
         counted = values != ignored
         self._values, self._losses = [], []
-        if max(_offsets(few, values, counted)) < FOUND * max(1, int(counted.sum())):
+        if max(_offsets(few, values, counted)) < FOUND * int(counted.sum()):
             return None
         return Targets(
             values, counted, _together(losses, width) if beside else None, few, classes, ignored, call.where, rows=rows
