@@ -312,6 +312,24 @@ def test_losses_of_tokens_are_those_of_the_loss(tmp_path: Path) -> None:
     assert sum(losses) / len(losses) == pytest.approx(float(said.split()[0]), rel=0.05)  # four of eight rows
 
 
+def test_the_answer_to_a_long_prompt_is_shown(tmp_path: Path) -> None:
+    body = f"""{HEAD}
+class Wrapped:
+    def __init__(self, inner): self._inner = inner
+class Recipe:
+    def __init__(self): self._tokenizer = Wrapped(Wrapped(lm.tokenizer(template=None)))
+recipe = Recipe(); model = lm.gpt2(400, length=512)
+def batch():
+    ids = torch.randint(10, 390, (2, 400)); labels = ids.clone(); labels[:, :380] = -100
+    return {{"input_ids": ids, "labels": labels}}
+train(model, batch)
+"""
+    shown = measured_in(body, tmp_path).all(TokenSamples)[0].samples[0]
+    assert shown.first == 400 - 256
+    assert shown.counted.count("1") == 20
+    assert len(shown.pieces) == 256
+
+
 def test_a_private_recording_holds_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINDX_PRIVATE", "1")
     sample = measured_in(script(CHAT), tmp_path).all(TokenSamples)[0].samples[0]
