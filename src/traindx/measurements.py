@@ -567,7 +567,8 @@ class FutureDependence(Measurement, frozen=True, kw_only=True):
 
 
 class BatchClasses(Measurement, frozen=True, kw_only=True):
-    """The class that most samples belong to, in each of the first training batches, in their order."""
+    """The class that most samples belong to, in each of the first training batches, in their order. Of a language model
+    it is a number for the answer, counted over eight samples or more."""
 
     classes: tuple[int, ...]  # one a batch: the most frequent of its first, middle and last label
     shares: tuple[float, ...]  # of the batch that belong to it
@@ -1428,8 +1429,9 @@ class ShownSamples(Measurement, frozen=True, kw_only=True):
 
 
 class TokenSample(NamedTuple):
-    """The first tokens of one row as the loss sees them. Every token has the target that stands for it: the one `shift`
-    positions before it, where the model is to predict it."""
+    """Some tokens of one row as the loss sees them: the first ones, or those around the first that counts where it
+    comes later. Every token has the target that stands for it: the one `shift` positions before it, where the model is
+    to predict it."""
 
     length: int  # tokens of the whole row
     classes: str  # one letter a token: p prompt, a answer, s special token, - padding, t other text
@@ -1440,6 +1442,7 @@ class TokenSample(NamedTuple):
     labels: tuple[int | None, ...]  # the targets; None where there is none; empty in a private recording
     positions: tuple[int, ...]  # position ids that the model was given; empty where it counts by itself
     attention: str  # one character a token: 1 where the attention mask lets it be seen; empty without a mask
+    first: int = 0  # the place of the first of these tokens in the row
 
 
 class TokenSamples(Measurement, frozen=True, kw_only=True):

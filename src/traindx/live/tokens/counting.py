@@ -16,6 +16,7 @@ from traindx.live.tokens.vocabulary import Vocabulary
 from traindx.measurements import PackedRows, SpecialTokens, TokenCounts, TokenSample, TokenSamples
 
 MAX_SAMPLE_TOKENS = 256
+BEFORE = 64  # of them before the first that counts, where that is not among the first of its row
 MAX_SAMPLES = 4
 MAX_PIECE = 24  # characters of a piece
 MAX_SUFFIX = 12  # tokens before an answer that are remembered
@@ -251,7 +252,8 @@ def samples_of(
 
 
 def _sample(batch: TokenBatch, number: int, row: Row, vocabulary: Vocabulary | None, private: bool) -> TokenSample:
-    kept = slice(0, MAX_SAMPLE_TOKENS)
+    first = _first_kept(row)
+    kept = slice(first, first + MAX_SAMPLE_TOKENS)
     ids = row.ids[kept]
     has_target = batch.has_target[number, kept].tolist()
     losses: list[float | None] = [None] * len(ids)
@@ -272,7 +274,16 @@ def _sample(batch: TokenBatch, number: int, row: Row, vocabulary: Vocabulary | N
         labels=() if private else tuple(one if there else None for one, there in zip(labels, has_target, strict=True)),
         positions=_line(batch.positions, number, kept),
         attention="".join("01"[one] for one in _line(batch.attention, number, kept)),
+        first=first,
     )
+
+
+def _first_kept(row: Row) -> int:
+    """A long prompt alone would not show what the loss sees of its answer."""
+    counted = row.counted.index(True) if any(row.counted) else 0
+    if counted < MAX_SAMPLE_TOKENS - BEFORE:
+        return 0
+    return max(0, min(counted - BEFORE, len(row.ids) - MAX_SAMPLE_TOKENS))
 
 
 def _line(tensor: torch.Tensor | None, number: int, kept: slice) -> tuple[int, ...]:
