@@ -135,6 +135,21 @@ def test_a_plain_problem_carries_the_verdict_however_likely_health_is() -> None:
     assert judge(vague, [Ranked("healthy", 0.9), Ranked("lr-too-high", 0.1)]) == "inconclusive"
 
 
+def test_a_page_on_which_nothing_is_wrong_names_no_cause() -> None:
+    short = run_of({"train_loss": [2.0, 1.8, 1.5]})
+    died = run_of({"train_loss": falling(40, 2.0, 1.0)}, events=[Event("traceback", "NCCL watchdog timeout", 39.0)])
+    for run in (short, died):
+        page = diagnose(run)
+        assert page.verdict == "inconclusive"
+        assert {h.cause for h in page.hypotheses} <= {"healthy", "other"}
+    assert any("One rank waited" in note for note in diagnose(died).notes)
+
+
+def test_a_number_that_stands_for_a_nan_is_no_best_value() -> None:
+    curve = diagnose(run_of({"loss": [2.7123, 1.1045, 0.0, 0.0]})).curves[0]
+    assert np.nanmin(curve.values) == 1.1045
+
+
 def test_out_of_scope_is_said() -> None:
     page = diagnose(run_of({"train_loss": [2.0]}, events=[Event("oom", "CUDA out of memory")]))
     assert page.verdict == "inconclusive"

@@ -100,6 +100,7 @@ LOGS = {
     "NeMo": (logs.nemo, "nemo", "reduced_train_loss"),
     "NeMo-RL": (logs.nemo_rl, "nemo-rl", "Avg Reward"),
     "litgpt": (logs.litgpt, "litgpt", "loss train"),
+    "mlx-lm": (logs.mlx_lm, "mlx-lm", "Train loss"),
     "torchtune": (logs.torchtune, "torchtune", "loss"),
     "TRL SFT": (logs.sft, "trl-sft", "loss"),
     "ms-swift": (logs.swift, "ms-swift", "loss"),

@@ -253,6 +253,15 @@ def litgpt() -> str:
     return "".join(lines)
 
 
+def mlx_lm() -> str:
+    train, val = descent(60, 2.9, 1.9), descent(7, 3.1, 2.1, 0.01)
+    lines = [f"Iter {1 if i == 0 else 100 * i}: Val loss {value:.3f}, Val took 31.2s" for i, value in enumerate(val)]
+    pace = "Learning Rate 1.000e-05, It/sec 1.52, Tokens/sec 612.3, Trained Tokens"
+    for i, value in enumerate(train, 1):
+        lines.append(f"Iter {10 * i}: Train loss {value:.3f}, {pace} {4030 * i}, Peak mem 9.1 GB")
+    return "\n".join(sorted(lines, key=lambda line: int(line.split(":")[0].split()[1])))
+
+
 def torchtune() -> str:
     """DiskLogger: `Step 1 | loss:1.6 lr:2e-05 tokens_per_second_per_gpu:812 `."""
     return "".join(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +17,7 @@ from traindx.engine.evidence import gather
 from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
-from traindx.engine.sentences import REST, SCOPE, headline, next_step
+from traindx.engine.sentences import DEATHS, REST, SCOPE, headline, next_step
 from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
@@ -24,7 +25,7 @@ from traindx.lines import line_of
 from traindx.run import Floats, Run, Series
 from traindx.shown_samples import samples_of
 from traindx.signals import Settings, Signals
-from traindx.signals.disguise import unmasked
+from traindx.signals.disguise import hidden_nan, mask, unmasked
 from traindx.symptoms import symptoms
 from traindx.token_samples import answers_of, batches_of
 from traindx.version import __version__
@@ -33,6 +34,7 @@ SHOWN = 8  # explanations listed; the rest is summed into 'other'
 MIN_SHOWN = 0.01
 BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
 STRONG = 0.7  # clarity from which a problem speaks for itself
+PLAIN = 0.65  # the same on a log: none of 82 labelled sound ones shows a problem so clear, but for those below
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 NEVER_WELL = (
     "flat-from-start",
@@ -67,8 +69,9 @@ def diagnose(
     evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
-    if verdict == "unhealthy":
+    if verdict == "unhealthy" or (verdict == "inconclusive" and run.format != ANSWERS and _nothing_wrong(observations)):
         _only_supported(ranked, observations)
+    if verdict == "unhealthy":
         _agree(ranked)
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
@@ -124,7 +127,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if "too-short" in present and not (seen_directly and healthy < HALF):
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
-    plain = any(problem.clarity >= STRONG and problem.id not in ALSO_WELL for problem in problems)
+    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     if healthy >= HALF and level_of(observations) == INSIDE:  # how often sound trainings show each was counted there
         stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
@@ -144,6 +147,12 @@ def _failed(present: Mapping[str, Observation]) -> bool:
     # steps that are skipped for ever write no loss at all
     skipped = "loss-scale-collapse" in clear and ("nonfinite-gradient" in clear or DIED in present)
     return broken or skipped or any(observation.conclusive for observation in present.values())
+
+
+def _nothing_wrong(observations: Sequence[Observation]) -> bool:
+    """No problem was seen: the log is short, or the run died."""
+    known = symptoms()
+    return not any(o.state == "present" and o.id in known and known[o.id].severity == "problem" for o in observations)
 
 
 def _only_supported(ranked: list[Ranked], observations: Sequence[Observation]) -> None:
@@ -192,10 +201,13 @@ def _on_the_runs_axis(observation: Observation, run: Run) -> Observation:
 
 def _pictures(signals: Signals) -> tuple[Curve, ...]:
     """What the verdict rests on first, then validation loss, score and training loss: whatever the verdict, best and
-    last of each belong on the page."""
+    last of each belong on the page. A number that stands for a NaN is no best value."""
+    hidden = hidden_nan(signals)
     chosen = [
         c.series for c in (signals.main, signals.val, signals.score, signals.train) if c is not None and len(c.series)
     ]
+    if hidden is not None:
+        chosen = [mask(hidden) if series.name == hidden.series.name else series for series in chosen]
     return tuple(picture(series) for series in {series.name: series for series in chosen}.values())
 
 
@@ -308,6 +320,8 @@ def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
 def _notes(signals: Signals) -> tuple[str, ...]:
     run = signals.run
     notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
+    if run.died is not None:
+        notes += [advice for words, advice in DEATHS if re.search(words, run.died.text, re.IGNORECASE)][:1]
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)

@@ -53,15 +53,20 @@ def unmasked(signals: Signals) -> Signals:
     hidden = hidden_nan(signals)
     if hidden is None or hidden.series.name not in signals.run.series:
         return signals
-    series = hidden.series
-    hides = (series.steps >= hidden.first) & (series.values == series.values[series.steps == hidden.first][0])
-    if len(series) - int(hides.sum()) < ENOUGH:
+    series = mask(hidden)
+    if int((~np.isnan(series.values)).sum()) < ENOUGH:
         return signals
-    values = np.where(hides, np.nan, series.values)
-    run = replace(signals.run, series={**signals.run.series, series.name: replace(series, values=values)})
+    run = replace(signals.run, series={**signals.run.series, series.name: series})
     found = Signals(run, signals.settings)
     found.hidden = hidden
     return found
+
+
+def mask(hidden: Hidden) -> Series:
+    """The series with NaN where it hides one."""
+    series = hidden.series
+    hides = (series.steps >= hidden.first) & (series.values == series.values[series.steps == hidden.first][0])
+    return replace(series, values=np.where(hides, np.nan, series.values))
 
 
 def _zero_despite_norm(loss: Series, norm: Series | None) -> Hidden | None:
@@ -112,7 +117,7 @@ def _zero_at_once(loss: Series) -> Hidden | None:
     first = float(loss.steps[nonzero[-1] + 1])
     return Hidden(
         loss, first, float(loss.steps[-1]),
-        f"{loss.name} falls from {before[-1]:.4g} to exactly 0 at step {counted(first)} and stays there "
+        f"{loss.name} falls from {before[-1]:.4g} to exactly 0 at {loss.axis} {counted(first)} and stays there "
         f"({len(loss) - 1 - int(nonzero[-1])} rows): loggers that filter NaN write it as 0.",
     )  # fmt: skip
 

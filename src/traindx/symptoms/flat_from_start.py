@@ -44,13 +44,16 @@ RL_START = 0.05  # of the run, in which a mean of few episodes may move
 RL_SHARE = 0.3  # of the first return: what it may move by
 RL_VALUES = 50
 RL_CLEAR = 0.4
+NO_MORE_THAN_NOISE = 0.6  # how clear a gain is that may be nothing but noise,
+A_COURSE = 7  # and one in fewer values than these
 TOO_FEW = 10  # values, whose scatter cannot be told from their course:
 RISEN = 0.25  # of the best, and worse than at the start, is no rest
 LOST_CLEAR = 0.3  # where learning, if there is any, does not show through the scatter
 LEAST_GAIN = 0.01  # of the highest score: a rank of 0.004 that becomes 0.006 is chance
 MARGIN_RISES = 3.0  # standard deviations (Mann-Kendall): one in 700 without a trend
 CONSTANT = 10  # values that are equal to the last digit
-ZEROS = 3  # of a training loss, where each of them is exactly 0
+ZEROS = 3  # of a training loss, where each of them is 0,
+NOTHING = 1e-12  # or what is left where terms cancel
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
 
@@ -123,7 +126,8 @@ def detect(signals: Signals) -> Observation:
 
 
 def _resting(curve: Curve, course: Progress, by_share: bool) -> Observation:
-    clear = clarity(-course.share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
+    clear = clarity(-course.share, -MOVED.value, -PLAIN_SHARE) if by_share else NO_MORE_THAN_NOISE
+    clear = min(clear, NO_MORE_THAN_NOISE) if len(curve) < A_COURSE else clear
     steps = (float(curve.x[0]), float(curve.x[-1]))
     return Observation(ID, "present", _stays(curve, course.share, by_share), steps, curve.name, clear)
 
@@ -206,7 +210,7 @@ def _one_number(curve: Curve, certain: bool) -> Observation | None:
     if not curve.constant:
         return None
     value = curve.logged(float(curve.y[0]))
-    if len(curve) < CONSTANT and (not certain or value != 0 or len(curve) < ZEROS):
+    if len(curve) < CONSTANT and (not certain or abs(value) > NOTHING or len(curve) < ZEROS):
         return None
     if curve.sign < 0 and value in (1.0, 100.0):
         return Observation(ID, "absent", f"{curve.name} is at its top, {num(value)}, in all {len(curve)} values.")

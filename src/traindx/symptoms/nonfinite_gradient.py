@@ -20,7 +20,8 @@ from traindx.symptoms.reported import counted, counters, said
 ID = "nonfinite-gradient"
 LATE_SHARE = 0.05  # of the steps after start-up; a scaler that finds its scale skips far fewer
 PLAIN_SHARE = 0.3
-ENDING = 3  # rows at the end
+ENDING = 3  # rows at the end,
+DOUBTFUL = 0.4  # and how clear fewer are where the loss went on
 SUMMARY = " (summary)"  # how a second series of one name is called
 NO_SCALE = 1e-6  # of the loss: even a sum over a million tokens would fit
 NAN, INF = float("nan"), float("inf")
@@ -81,8 +82,9 @@ def _judge(signals: Signals, worst: Nonfinite) -> Observation:
     ended = worst.lasting and (worst.ending >= ENDING or not (scaler or went_on))
     few = worst.count < ENDING and went_on
     place = worst.series.meaning.where or worst.series.name
-    if ended or (worst.late_share > LATE_SHARE and not few):
-        clear = 1.0 if ended else clarity(worst.late_share, LATE_SHARE, PLAIN_SHARE)
+    doubtful = few and worst.ending > 0
+    if ended or doubtful or (worst.late_share > LATE_SHARE and not few):
+        clear = 1.0 if ended else DOUBTFUL if doubtful else clarity(worst.late_share, LATE_SHARE, PLAIN_SHARE)
         return Observation(ID, "present", f"{worst.sentence}.", (worst.first, worst.last), place, clear)
     why = (
         "the loss scaler skips such steps"
@@ -122,7 +124,8 @@ weight it reaches into NaN.
 ## How it is measured
 Every gradient norm series, counters of non-finite gradients, and what torch's anomaly mode, `clip_grad_norm_` or
 fairseq say in words. Present when the norm ends non-finite (three rows, or for good) or when more than 5 % of the
-steps after start-up are; plain from 30 %. One or two rows after which the loss is finite were skipped. A loss scale
+steps after start-up are; plain from 30 %. One or two rows
+after which the loss is finite were skipped; at the end of the log they are a doubt. A loss scale
 that overflows brought below 1e-6 is plain as well. The layer that is hit first is named where norms are logged by
 layer. A lone NaN in the first row is a logger that has not measured yet.
 
@@ -153,8 +156,10 @@ log and where: they produce NaN at points the forward pass survives.
         Case("overflows at any scale", "present", lambda: {"loss scale": 2.0 ** -np.arange(8.0, 40.0)}),
         Case("one Inf that the step guard skipped", "absent",
              lambda: {"grad_norm": put(flat(300, 1.0, 0.3), 200, INF), "loss": falling(300, 2.3, 0.5)}),
-        Case("two bad rows at the end, and the loss went on", "absent",
+        Case("two bad rows at the end, and the loss went on", "present",
              lambda: {"grad_norm": [3.1, 2.8, 2.7, 2.5, NAN, NAN], "loss": [2.8, 2.6, 2.7, 2.6, 2.5, 2.4]}),
+        Case("two bad rows, and the loss went on", "absent",
+             lambda: {"grad_norm": [3.1, 2.8, NAN, NAN, 2.7, 2.5], "loss": [2.8, 2.6, 2.7, 2.6, 2.5, 2.4]}),
         Case("a mean over each epoch that one skipped step made NaN", "absent",
              lambda: {"grad_norm": flat(60, 0.4, 0.1), "grad_norm (summary)": [NAN] * 4,
                       "loss": falling(60, 9.0, 4.0)}),

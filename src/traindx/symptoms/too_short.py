@@ -22,6 +22,7 @@ STEPS = 100  # optimiser steps, where the log counts single ones
 STILL = 10  # rows that are equal to the last digit
 TICKS = 30  # a counter with fewer ticks than this counts epochs or evaluations, not steps
 OF_PLAN = 0.05
+RAN_OUT = 0.01  # of the peak rate
 
 
 def detect(signals: Signals) -> Observation:
@@ -52,6 +53,7 @@ def detect(signals: Signals) -> Observation:
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
     # a step of a policy is a whole batch of answers or episodes, often with several updates
+    ended = ended or _rate_ran_out(signals)
     ended = ended or (signals.trainer is not None and signals.trainer.task == "rl" and points >= TICKS)
     ticking = points >= TICKS or _hardly_evaluated(signals, points)
     if single and ticking and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
@@ -70,6 +72,12 @@ def detect(signals: Signals) -> Observation:
             where=curve.name,
         )
     return Observation(ID, "absent", f"{curve.name} has {points} values.")
+
+
+def _rate_ran_out(signals: Signals) -> bool:
+    """A rate that falls to nothing in the last row ends where it was planned to."""
+    lr = signals.lr
+    return lr is not None and len(lr) >= TICKS and 0 <= lr.values[-1] < RAN_OUT * float(np.nanmax(lr.values))
 
 
 def _hardly_begun(signals: Signals, points: int) -> str:
