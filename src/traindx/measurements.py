@@ -1615,6 +1615,7 @@ class Step(NamedTuple):
     contained: bool = False  # the module was called by a container of torch's, such as nn.Sequential
     constant: float | None = None  # a plain number that the operation was given
     source: str = ""  # the user's variable that holds its first tensor, where that was made before the step
+    stretched: bool = False  # two tensors were laid out to a shape that neither of them has
 
 
 class Provenance(Measurement, frozen=True, kw_only=True):

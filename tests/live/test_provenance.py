@@ -127,6 +127,27 @@ def test_a_cut_behind_a_recurrent_layer_is_seen(tmp_path: Path) -> None:
     assert {one.at for one in cuts} == {"train.py:8"}
 
 
+FILLED = """
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0)
+X = torch.randn(64, 4); y = (X[:, 0] > 0).long()
+body, head = nn.Linear(4, 8), nn.Linear(8, 2)
+opt = torch.optim.Adam([*body.parameters(), *head.parameters()])
+for step in range(6):
+    store = torch.zeros(8, 8)
+    for i, row in enumerate(body(X[:8])):
+        store[i] = row.detach()
+    loss = F.cross_entropy(head(store.relu()), y[:8])
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+def test_a_cut_before_numbers_are_written_into_a_tensor_is_seen(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, FILLED)
+    cuts = [one for one in found.measured[0].all(Provenance) if one.where == "cut"]  # type: ignore[attr-defined]
+    assert {one.at for one in cuts} == {"train.py:10"}
+
+
 FUNCTIONS = """
 import torch
 from pieces import forward, weights

@@ -317,6 +317,14 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("fresh_batches", "same-batch-forever", 2,
          "for _ in range(9):\n    set_seed(cfg.seed)\n    i = torch.randint(9, (2,))\n",
          "for _ in range(9):\n    i = torch.randint(9, (2,))\n"),
+        ("fresh_batches", "same-batch-forever", 5,
+         "seed = 3\n\n\ndef draw(n):\n    rng = np.random.default_rng(seed)\n    return x[rng.integers(0, 9, n)]\n",
+         "seed = 3\n\n\nrng = np.random.default_rng(seed)\n\n\ndef draw(n):\n    return x[rng.integers(0, 9, n)]\n"),
+        ("fresh_batches", "same-batch-forever", 3,
+         "# train\nfor step in range(9):\n    g = torch.Generator().manual_seed(7)  # mine\n"
+         "    i = torch.randint(0, 9, (2,), generator=g)\n",
+         "# train\ng = torch.Generator().manual_seed(7)  # mine\nfor step in range(9):\n"
+         "    i = torch.randint(0, 9, (2,), generator=g)\n"),
         ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
         ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
@@ -330,6 +338,13 @@ def test_an_edit_is_made_on_the_line_that_is_named(
     named = Evidence(lines={cause: ("train.py", line)})
     assert edited(tmp_path, script, wanted, named) == {"train.py": expected}
     assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
+
+
+def test_a_generator_that_is_made_of_what_is_known_inside_stays(tmp_path: Path) -> None:
+    source = "def draw(n, seed):\n    rng = np.random.default_rng(seed)\n    return x[rng.integers(0, 9, n)]\n"
+    (tmp_path / "train.py").write_text(source)
+    named = Evidence(lines={"same-batch-forever": ("train.py", 2)})
+    assert edited(tmp_path, tmp_path / "train.py", combined("fresh_batches"), named) is None
 
 
 def test_labels_are_taken_in_the_order_of_their_inputs(tmp_path: Path) -> None:

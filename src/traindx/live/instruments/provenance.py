@@ -263,7 +263,7 @@ class Where(Observer):
     def _measure(self, name: str, at: str, made: list[Made], hidden: int = 0, held: int = 0) -> None:
         steps = tuple(
             Step(one.line, one.operation, one.shape, one.low, one.high, one.grad, one.cut, one.module, one.made_at,
-                 one.contained, one.constant, one.source)
+                 one.contained, one.constant, one.source, one.stretched)
             for one in made
         )  # fmt: skip
         self.hub.measure(Provenance(steps=steps, at=at, hidden=hidden, held=held, where=name))

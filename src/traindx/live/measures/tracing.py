@@ -59,6 +59,7 @@ class Made:
     contained: bool = False  # it was called by a container of torch's, not by the user's line
     constant: float | None = None  # a number beside the tensor
     source: str = ""  # the variable of a tensor that was made before
+    stretched: bool = False  # both of what it was given are smaller than its result
 
 
 @dataclass
@@ -160,8 +161,9 @@ class Trace(TorchFunctionMode):
         if name in _IGNORED:
             return
         name = _plain(name, func)
-        results = [one for one in _tensors(result) if one is not None][:4]
         given = list(_tensors((args, list(kwargs.values())), 3))[:MAX_GIVEN]
+        # what is written into a tensor makes it anew
+        results = given[:1] if name == "__setitem__" else list(_tensors(result))[:4]
         reads = name in _READS and bool(given) and given[0].requires_grad
         reads = reads or (name in _READS and self._of(given[0]) is not None if given else False)
         if not results and not reads:
@@ -187,6 +189,7 @@ class Trace(TorchFunctionMode):
         )  # fmt: skip
         if results:
             made.low, made.high = self._range(results[0])
+            made.stretched = _stretches(made.shape, given)
         number = len(self.made)
         self.made.append(made)
         if reads:
@@ -234,6 +237,19 @@ def _is_quiet() -> bool:
         or torch._C._autograd._profiler_enabled()
         or torch._C._functorch.peek_interpreter_stack() is not None
     )
+
+
+def _stretches(shape: tuple[int, ...], given: list[torch.Tensor]) -> bool:
+    """Two tensors are laid out to a shape that neither of them has: a column and a row, most often."""
+    if len(given) != 2 or not all(map(_has_shape, given)):
+        return False
+    one, other = (tuple(tensor.shape) for tensor in given)
+    if shape in (one, other) or not one or not other:
+        return False
+    try:
+        return tuple(torch.broadcast_shapes(one, other)) == shape
+    except RuntimeError:  # another kind of operation: a matrix product
+        return False
 
 
 def _has_shape(tensor: torch.Tensor) -> bool:
