@@ -405,6 +405,22 @@ model.generate(**given, max_new_tokens=2, do_sample=False, pad_token_id=tok.pad_
         assert present(facts_of(body, tmp_path / f"{side}{opened}")) & OF_TOKENS == wanted
 
 
+def test_how_a_model_is_asked_tells_where_answers_begin(tmp_path: Path) -> None:
+    """Nothing in the batch says so: no template, no marker of a known format, no label that is left out."""
+    body = f"""{HEAD}
+tok = lm.tokenizer(template=None); model = lm.gpt2(len(tok)); ask = [50, 60, 70]
+rows = [[random.randrange(100, 390) for _ in range(20)] + ask + [80 + number % 8, 90, 91, 2] for number in range(64)]
+def batch():
+    ids = torch.tensor(random.sample(rows, 8)); return {{"input_ids": ids, "labels": ids.clone()}}
+train(model, batch)
+model.generate(input_ids=torch.tensor([row[:23] for row in rows[:8]]), max_new_tokens=2, do_sample=False)
+"""
+    counts = measured_in(body, tmp_path).all(TokenCounts)[-1]
+    assert (counts.known_by, counts.structured) == ("generation", counts.samples)
+    assert counts.prompt_counted == counts.samples * 22  # the first token is no target
+    assert counts.answer_counted == counts.samples * 4
+
+
 def test_evaluated_texts_are_looked_for_in_training(tmp_path: Path) -> None:
     body = """
 from torch.utils.data import DataLoader
