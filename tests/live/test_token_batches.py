@@ -8,6 +8,7 @@ import pytest
 from live_scripts import facts_of, present, run
 
 from traindx.live.tokens.template import answers_in
+from traindx.live.tokens.vocabulary import vocabulary_of
 from traindx.measurements import Measured, SpecialTokens, TokenCounts, TokenSamples
 from traindx.readers.find import find_runs
 
@@ -310,6 +311,18 @@ def test_losses_of_tokens_are_those_of_the_loss(tmp_path: Path) -> None:
     measured = find_runs([tmp_path / "run.traindx"])[0].measured[0]
     losses = [one for sample in measured.all(TokenSamples)[0].samples for one in sample.losses if one is not None]
     assert sum(losses) / len(losses) == pytest.approx(float(said.split()[0]), rel=0.05)  # four of eight rows
+
+
+def test_words_that_carry_no_space_are_written_apart() -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<s>", "where", "is", "lamp", "?"]
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="?"))
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    vocabulary = vocabulary_of(PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>"))
+    assert vocabulary is not None
+    assert "".join(vocabulary.pieces(range(5))) == "<s> where is lamp ?"
 
 
 def test_the_answer_to_a_long_prompt_is_shown(tmp_path: Path) -> None:
