@@ -1478,7 +1478,7 @@ class TokenCounts(Measurement, frozen=True, kw_only=True):
     at_limit: int = 0  # samples of that length
     at_limit_open: int = 0  # of these, those that do not end in an end token
     structured: int = 0  # samples whose prompt and answer are known
-    known_by: str = ""  # how: "template", "markers" (of another format) or "labels" (the prompt is left out)
+    known_by: str = ""  # how: "template", "markers" (of another format), "labels" (left out) or "generation" (as asked)
     without_answer: int = 0  # samples with a prompt and not a single token of an answer
     prompt: int = 0  # tokens of prompts in these samples
     prompt_counted: int = 0

@@ -8,6 +8,7 @@ import pytest
 from live_scripts import facts_of, present, run
 
 from traindx.live.tokens.template import answers_in
+from traindx.live.tokens.vocabulary import vocabulary_of
 from traindx.measurements import Measured, SpecialTokens, TokenCounts, TokenSamples
 from traindx.readers.find import find_runs
 
@@ -312,6 +313,18 @@ def test_losses_of_tokens_are_those_of_the_loss(tmp_path: Path) -> None:
     assert sum(losses) / len(losses) == pytest.approx(float(said.split()[0]), rel=0.05)  # four of eight rows
 
 
+def test_words_that_carry_no_space_are_written_apart() -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<s>", "where", "is", "lamp", "?"]
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="?"))
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    vocabulary = vocabulary_of(PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>"))
+    assert vocabulary is not None
+    assert "".join(vocabulary.pieces(range(5))) == "<s> where is lamp ?"
+
+
 def test_the_answer_to_a_long_prompt_is_shown(tmp_path: Path) -> None:
     body = f"""{HEAD}
 class Wrapped:
@@ -403,6 +416,22 @@ model.generate(**given, max_new_tokens=2, do_sample=False, pad_token_id=tok.pad_
     ):
         body = HEAD + CHAT + ask.replace("SIDE", repr(side)).replace("OPENED", repr(opened))
         assert present(facts_of(body, tmp_path / f"{side}{opened}")) & OF_TOKENS == wanted
+
+
+def test_how_a_model_is_asked_tells_where_answers_begin(tmp_path: Path) -> None:
+    """Nothing in the batch says so: no template, no marker of a known format, no label that is left out."""
+    body = f"""{HEAD}
+tok = lm.tokenizer(template=None); model = lm.gpt2(len(tok)); ask = [50, 60, 70]
+rows = [[random.randrange(100, 390) for _ in range(20)] + ask + [80 + number % 8, 90, 91, 2] for number in range(64)]
+def batch():
+    ids = torch.tensor(random.sample(rows, 8)); return {{"input_ids": ids, "labels": ids.clone()}}
+train(model, batch)
+model.generate(input_ids=torch.tensor([row[:23] for row in rows[:8]]), max_new_tokens=2, do_sample=False)
+"""
+    counts = measured_in(body, tmp_path).all(TokenCounts)[-1]
+    assert (counts.known_by, counts.structured) == ("generation", counts.samples)
+    assert counts.prompt_counted == counts.samples * 22  # the first token is no target
+    assert counts.answer_counted == counts.samples * 4
 
 
 def test_evaluated_texts_are_looked_for_in_training(tmp_path: Path) -> None:

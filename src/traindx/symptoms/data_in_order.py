@@ -27,7 +27,8 @@ LONG_RUN = fitted(f"{ID}.run", 5, unit="batches in a row of one class of two: st
 
 def judge(measured: Measured) -> Observation | None:
     """By class or answer where samples have one, or by length."""
-    looks = [one for one in (_by_class(measured), _by_length(measured.last(BatchLengths))) if one is not None]
+    found = [*map(_by_class, measured.all(BatchClasses)), _by_length(measured.last(BatchLengths))]
+    looks = [one for one in found if one is not None]
     return next((one for one in looks if one.state == "present"), looks[0] if looks else None)
 
 
@@ -45,9 +46,8 @@ def _by_length(look: BatchLengths | None) -> Observation | None:
     return seen(ID, False, text, at=look)
 
 
-def _by_class(measured: Measured) -> Observation | None:
-    look = measured.last(BatchClasses)
-    if look is None or not BATCHES.reached(len(look.classes)):
+def _by_class(look: BatchClasses) -> Observation | None:
+    if not BATCHES.reached(len(look.classes)):
         return None
     turns = [one for one, share in zip(look.classes, look.shares, strict=True) if ONE_CLASS.reached(share)]
     count, classes = len(look.classes), len(set(look.classes))
@@ -107,6 +107,11 @@ In shuffled data a batch of one class hardly occurs, except for a class that mak
                 _look([n % 10 for n in range(40)], share=0.2),
                 BatchLengths(batches=60, correlation=0.98, spread=0.5),
             ),
+        ),
+        Case(
+            "answers in order, targets of tokens in any",
+            "present",
+            measured=(_look([n // 4 for n in range(40)]), _look([7] * 40, share=0.88, sequential=True)),
         ),
         Case("short texts first", "present", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.5),)),
         Case("texts in any order", "absent", measured=(BatchLengths(batches=60, correlation=0.1, spread=0.5),)),

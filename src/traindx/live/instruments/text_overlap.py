@@ -128,21 +128,27 @@ class TextOverlaps(Observer):
         whole = isinstance(mask, torch.Tensor) and mask.shape == ids.shape and mask.is_cpu
         length = float(mask.sum() / len(ids)) if mask is not None and whole else float(ids.shape[1])
         rows = _runs(ids)
-        known.waiting.append(_Batch(rows, length, _answers(labels) if len(self._classes) < MAX_ORDERED else []))
-        if self._between and not known.trains:
+        found = _Batch(rows, length, _answers(labels) if len(self._classes) < MAX_ORDERED else [])
+        if known.trains:  # not every backward pass is reported
+            self._add(found)
+            return
+        known.waiting.append(found)
+        if self._between:
             known.evaluated.add(rows)
 
     def on_backward(self, loss: torch.Tensor) -> None:
         loader = self._last
         if loader is not None and loader.waiting:
-            if not loader.trains:
-                loader.trains, loader.evaluated = True, _Side()
-            batch = loader.waiting.popleft()
-            self._trained.add(batch.rows)
-            if len(self._lengths) < MAX_LENGTHS:
-                self._lengths.append(batch.length)
-            self._note_answers(batch.answers)
+            loader.trains, loader.evaluated = True, _Side()
+            while loader.waiting:
+                self._add(loader.waiting.popleft())
         self._between = False
+
+    def _add(self, batch: _Batch) -> None:
+        self._trained.add(batch.rows)
+        if len(self._lengths) < MAX_LENGTHS:
+            self._lengths.append(batch.length)
+        self._note_answers(batch.answers)
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._between = True

@@ -95,6 +95,9 @@ class TokenBatches(Observer):
         before = opening.frame if opening is not None else ()
         if self._generation.add(args, kwargs, self._vocabulary, before):
             self.hub.measure(self._generation.measurement(user_line()))
+            for one in trained:
+                if one.read_again(self._generation.ending()):
+                    self.hub.measure(one.counts())
 
     # --- what the model and its loss are given ------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ from itertools import pairwise
 import torch
 
 from traindx.live.tokens.batch import TokenBatch
-from traindx.live.tokens.rows import Row
+from traindx.live.tokens.generation import DIFFERENT, MAX_SUFFIX
+from traindx.live.tokens.rows import Row, split_behind
 from traindx.live.tokens.template import Template
 from traindx.live.tokens.vocabulary import Vocabulary
 from traindx.measurements import PackedRows, SpecialTokens, TokenCounts, TokenSample, TokenSamples
@@ -19,8 +20,7 @@ MAX_SAMPLE_TOKENS = 256
 BEFORE = 64  # of them before the first that counts, where that is not among the first of its row
 MAX_SAMPLES = 4
 MAX_PIECE = 24  # characters of a piece
-MAX_SUFFIX = 12  # tokens before an answer that are remembered
-DIFFERENT = 8  # prompts that have to differ before what they all end with is no content
+MAX_UNREAD = 1 << 17  # tokens of rows that are kept until it is known how the model is asked
 
 
 @dataclass
@@ -44,6 +44,8 @@ class Totals:
     vocabulary: int = 0
     opening: tuple[int, ...] | None = None  # the tokens that stand before every answer seen so far
     prompts: set[int] = field(default_factory=set)  # fingerprints of the first different prompts
+    unread: list[tuple[Row, list[float]]] = field(default_factory=list)  # rows of which nothing tells the answer,
+    unread_tokens: int = 0  # and how long they are
 
     @property
     def frame(self) -> tuple[int, ...]:
@@ -84,22 +86,37 @@ class Totals:
             numbers["with_mask"] += 1
             numbers["hidden"] += sum(not one for one in seen[row.first : row.last])
             numbers["padding_attended"] += sum(seen[: row.first]) + sum(seen[row.last :])
-        if not row.known_by:
-            return
+        losses = batch.losses[number].tolist() if batch.losses is not None and number < len(batch.losses) else []
+        if row.known_by:
+            self._add_structure(row, losses)
+        elif batch.shift == 1 and counted and self.unread_tokens < MAX_UNREAD:
+            self.unread.append((row, losses))
+            self.unread_tokens += len(row.ids)
+
+    def read_again(self, asked: tuple[int, ...]) -> bool:
+        """Prompts for generation end with these tokens: what stands behind them in rows of training is the answer.
+        Whether there were such rows."""
+        found = [(row, losses) for row, losses in self.unread if asked and split_behind(row, asked)]
+        for row, losses in found:
+            self._add_structure(row, losses)
+        if asked:
+            self.unread, self.unread_tokens = [], 0
+        return bool(found)
+
+    def _add_structure(self, row: Row, losses: list[float]) -> None:
+        numbers = self.numbers
         numbers["structured"] += 1
         self.known_by[row.known_by] += 1
         for letter, name in (("p", "prompt"), ("a", "answer")):
             numbers[name] += row.count(letter)
             numbers[f"{name}_counted"] += row.count(letter, counted=True)
         numbers["without_answer"] += row.count("a") == 0
-        self._add_losses(batch, number, row)
+        self._add_losses(row, losses)
         if row.boundary > row.first:
             self._remember_opening(row)
 
-    def _add_losses(self, batch: TokenBatch, number: int, row: Row) -> None:
-        if batch.losses is None or number >= len(batch.losses):
-            return
-        for place, loss in enumerate(batch.losses[number].tolist()):
+    def _add_losses(self, row: Row, losses: list[float]) -> None:
+        for place, loss in enumerate(losses):
             if row.counted[place] and math.isfinite(loss):
                 if row.classes[place] == "a":
                     self.answer_loss += loss
