@@ -258,3 +258,12 @@ def test_a_long_line_takes_no_time(piece: str) -> None:
     began = time.process_time()
     hidden(piece * (50_000 // len(piece)))
     assert time.process_time() - began < 2
+
+
+def test_the_working_directory_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWD", "/home/me/project")
+    monkeypatch.setenv("DB_PWD", "orange-car")
+    assert hidden("open('/home/me/project/data.csv') pwd=/home/me/project") == (
+        "open('/home/me/project/data.csv') pwd=/home/me/project"
+    )
+    assert hidden("refused: orange-car, pwd=apple-car") == "refused: ***, pwd=***"

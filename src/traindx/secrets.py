@@ -196,7 +196,7 @@ def _is_mixed(value: str, least: int) -> bool:
 
 def _may_be_one(name: str, value: str) -> bool:
     """Passwords may be short; of the others a short word, a number or a mark of a vocabulary is none."""
-    if not value or value == HIDDEN:
+    if not value or value == HIDDEN or (name.lower().endswith("pwd") and value[0] in "/~."):  # PWD is a directory
         return False
     if _SURE.search(name) or name.isupper():  # a variable of the environment
         return True
@@ -250,7 +250,11 @@ def _without_codes(match: re.Match[str]) -> str:
 
 def _of_environment() -> list[str]:
     """The values of variables whose names say that they hold a secret, longest first."""
-    found = {value for name, value in os.environ.items() if len(value) >= FEWEST and names_secret(name)}
+    found = {
+        value
+        for name, value in os.environ.items()
+        if len(value) >= FEWEST and names_secret(name) and _may_be_one(name, value)
+    }
     return sorted((value for value in found if not _is_number(value)), key=len, reverse=True)
 
 

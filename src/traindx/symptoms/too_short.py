@@ -55,7 +55,8 @@ def detect(signals: Signals) -> Observation:
     # a step of a policy is a whole batch of answers or episodes, often with several updates
     ended = ended or _rate_ran_out(signals)
     ended = ended or (signals.trainer is not None and signals.trainer.task == "rl" and points >= TICKS)
-    ticking = points >= TICKS or _hardly_evaluated(signals, points)
+    cut = signals.run.format == "recording" and signals.run.died is not None  # its ticks are known to be updates
+    ticking = points >= TICKS or cut or _hardly_evaluated(signals, points)
     if single and ticking and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
         return Observation(
             ID,
@@ -145,7 +146,8 @@ There is a log, but not enough of it to judge a training by.
 
 ## How it is measured
 Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to
-100 single optimiser steps without any evaluation and without a word that the training was finished. A policy of which
+100 single optimiser steps without any evaluation and without a word that the training was finished (fewer than 100 of
+a recording whose training died). A policy of which
 no reward was seen is not judged either, nor one whose reward has fewer than 100 values and does not clearly rise. The
 verdict is then inconclusive, unless something happened that needs no trend to be seen (NaN, a crash).
 
