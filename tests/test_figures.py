@@ -27,7 +27,7 @@ def test_the_gap_in_points_and_in_percent() -> None:
         "train_accuracy": flat(30, 0.99, 0.0), "val_accuracy": flat(30, 0.69, 0.0),
     }  # fmt: skip
     figures = " ".join(diagnose(run_of(series)).figures)
-    assert "val_accuracy 69 % (medians of the last 3 evaluations): 30 points (30%)" in figures
+    assert "val_accuracy 69 % (medians of the last 3 evaluations): 30 points lower" in figures
     assert "times as high" in figures
     losses = {"train_loss": flat(30, 1.0, 0.0), "val_loss": flat(30, 1.2, 0.0)}
     assert ": 0.2 higher (+20%)." in " ".join(diagnose(run_of(losses)).figures)

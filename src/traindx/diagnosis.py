@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # the help of the command line loads no schema
 
 SCHEMA = "traindx.diagnosis/1"
 ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was reported
+STANDS_OUT = 0.25  # an explanation less likely than this is no answer: the cause is unclear
 UNSURE = 0.4  # below this probability an explanation asks for more evidence, not for a change
 
 State = Literal["present", "absent", "unknown"]

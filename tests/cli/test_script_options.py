@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,16 @@ def test_with_argparse_only_what_is_written_with_dashes_is_an_option(tmp_path: P
     ]
     script.write_text("import json, tyro\nfrom argparse import ArgumentParser\n")  # any name may be one
     assert own_first(given, {"--json": True}) == given
+
+
+@pytest.mark.parametrize(("given", "near"), [("--no-report", ""), ("--budjet", "--budget"), ("--stepz=3", "--steps")])
+def test_an_unknown_option_before_the_script_is_named(given: str, near: str, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print(1)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "traindx", "run", given, "train.py"], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert f"has no option {given.partition('=')[0]}" in done.stderr
+    assert near in done.stderr
+    assert len(done.stderr.splitlines()) == 1

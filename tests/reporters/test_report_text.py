@@ -29,7 +29,7 @@ def whole_page(diagnosis: Diagnosis) -> str:
 def test_first_line_answers_and_the_page_is_complete() -> None:
     text = page(samples.unhealthy())
     assert re.fullmatch(r"traindx · runs/exp1/metrics.csv · 412 steps +UNHEALTHY", text.splitlines()[0])
-    parts = ("Most likely", "82 %", "why ", "against", "fix ", "lr=1e-3", "do not", "0.618 at step 273 (best)", "Else",
+    parts = ("Most likely", "82 %", "fix ", "lr=1e-3", "why ", "against", "do not", "0.618 at step 273 (best)", "Else",
              "11 %", "Not measured", "Next")  # fmt: skip
     places = [text.find(part) for part in parts]
     assert -1 not in places, dict(zip(parts, places, strict=True))
@@ -91,7 +91,7 @@ def test_inconclusive_says_why_and_proposes_no_fix() -> None:
     text = page(samples.inconclusive())
     assert "INCONCLUSIVE" in text
     assert "too few to tell" in text
-    assert "Cause unclear. Check" in text
+    assert "Cause unclear" not in text, "a short log needs no cause"
     assert "fix " not in text
     assert "do not" not in text
     assert "Not measured" in text

@@ -474,3 +474,19 @@ def test_a_divisor_is_changed_where_the_recording_saw_it_be_zero(tmp_path: Path)
     edits = edited(tmp_path, script, combined("log_floor"), seen)
     assert edits is not None
     assert edits["other.py"].splitlines() == ["a = torch.log(p.clamp(min=1e-07))", "b = torch.log(q + r)"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "expected"),
+    [
+        ("epochs=x3", "num_train_epochs=9"),
+        ("lr=x0.1", "learning_rate=0.0005"),
+        ("batch_size=x2", "batch_size=16"),
+    ],
+)
+def test_a_trainer_is_changed_where_its_arguments_are_made(tmp_path: Path, setting: str, expected: str) -> None:
+    made = "a = TrainingArguments('out', max_steps=-1, num_train_epochs=3, learning_rate=5e-3, "
+    source = f"{made}per_device_train_batch_size=8)\nTrainer(model, a, train_dataset=data).train()\n"
+    assert expected in changed(tmp_path, source, setting)[0]
+    twice = f"{source}b = TrainingArguments('again', num_train_epochs=3)\n"
+    assert changed(tmp_path, twice, setting) == []

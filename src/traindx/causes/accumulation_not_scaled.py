@@ -45,6 +45,7 @@ CAUSE = Cause(
     id="accumulation-not-scaled",
     title="loss not divided by the accumulation steps",
     group="optimisation",
+    check="divide the loss by the number of accumulation steps and compare the first 50 updates",
     prior="rare",
     predicts={
         "no-accumulation": "never",

@@ -42,6 +42,7 @@ CAUSE = Cause(
     id="advantages-not-normalized",
     title="advantages not normalised",
     group="policy",
+    check="print the mean and standard deviation of the advantages of one batch: 0 and 1 are expected",
     prior="occasional",
     predicts={
         "advantages-unscaled": "always",

@@ -55,7 +55,8 @@ class Cause:
     `look_alikes` maps cause ids to one sentence: the observation that separates the two. `fixes` are fix ids, least
     disruptive first. `log_visible`: a log alone can point to it; otherwise it needs a look inside (`needs` says
     what). `only_with`: symptoms of which one must have been measured at all: a run without any reward has no fault of
-    one. `line` names the ways to find the line of the user's code that is to be changed, surest first (lines/)."""
+    one. `line` names the ways to find the line of the user's code that is to be changed, surest first (lines/).
+    `check`: how somebody finds out by hand whether it is this one, in a few words."""
 
     id: str
     title: str
@@ -71,3 +72,4 @@ class Cause:
     needs: str = ""
     only_with: tuple[str, ...] = ()
     line: tuple[str, ...] = ()
+    check: str = ""

@@ -49,6 +49,7 @@ CAUSE = Cause(
     id="batch-too-large",
     title="batch too large for the number of updates",
     group="optimisation",
+    check="count the optimiser steps per epoch: a few dozen are too few to learn from",
     prior="rare",
     predicts={
         "straight-path": "usually",

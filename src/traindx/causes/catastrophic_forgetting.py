@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="catastrophic-forgetting",
     title="fine-tuning forgets what the model knew",
     group="which weights move",
+    check="evaluate the untouched checkpoint on the same data: it scores better if so",
     prior="rare",
     predicts={
         "general-loss-rises": "always",

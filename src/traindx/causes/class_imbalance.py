@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="class-imbalance",
     title="class imbalance",
     group="data",
+    check="count the labels, and the predictions, per class",
     prior="occasional",
     predicts={
         "rare-classes-missed": "always",

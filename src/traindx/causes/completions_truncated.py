@@ -43,6 +43,7 @@ CAUSE = Cause(
     id="completions-truncated",
     title="answers cut at the maximum length",
     group="reward",
+    check="count the answers that end without the end-of-sequence token",
     prior="common",
     predicts={
         "length-at-limit": "always",

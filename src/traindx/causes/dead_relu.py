@@ -48,6 +48,7 @@ CAUSE = Cause(
     id="dead-relu",
     title="dead ReLU units",
     group="gradient flow",
+    check="print (activation == 0).float().mean() of each ReLU on one batch: above 0.9 is dead",
     prior="occasional",
     predicts={
         "straight-path": "sometimes",

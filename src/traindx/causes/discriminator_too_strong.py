@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="discriminator-too-strong",
     title="the discriminator leaves the generator nothing to learn from",
     group="generative",
+    check="print the discriminator's accuracy on real and generated samples: near 100 % is too strong",
     prior="rare",
     predicts={
         "discriminator-wins": "always",

@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="division-by-zero",
     title="division by zero",
     group="numerics",
+    check="train 20 steps under torch.autograd.set_detect_anomaly(True): it names the operation",
     prior="rare",
     predicts={
         "nan-from-division": "always",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     id="double-sigmoid",
     title="sigmoid applied twice",
     group="loss and output",
+    check="search for sigmoid() in front of BCEWithLogitsLoss: one of the two must go",
     prior="rare",
     predicts={
         "sigmoid-as-logits": "always",

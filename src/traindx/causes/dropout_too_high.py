@@ -46,6 +46,7 @@ CAUSE = Cause(
     id="dropout-too-high",
     title="dropout too high",
     group="optimisation",
+    check="compare the training loss in model.eval() and model.train() on one batch",
     prior="occasional",
     predicts={
         "strong-dropout": "always",

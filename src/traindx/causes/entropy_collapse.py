@@ -45,6 +45,7 @@ CAUSE = Cause(
     id="entropy-collapse",
     title="entropy collapse",
     group="policy",
+    check="plot the policy's entropy: near zero while the return still changes is too early",
     prior="common",
     predicts={
         "entropy-pushed-down": "often",

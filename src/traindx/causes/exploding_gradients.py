@@ -50,6 +50,7 @@ CAUSE = Cause(
     id="exploding-gradients",
     title="gradients explode with depth or sequence length",
     group="gradient flow",
+    check="log the norm that clip_grad_norm_ returns, step by step: growing all the time, not only at spikes",
     prior="occasional",
     predicts={
         "spike-at-rate-change": "rarely",

@@ -59,6 +59,7 @@ CAUSE = Cause(
     id="fp16-overflow",
     title="half-precision overflow",
     group="numerics",
+    check="train 50 steps in float32 or bfloat16: the NaN is gone if so",
     prior="common",
     predicts={
         "half-precision": "always",

@@ -48,6 +48,7 @@ CAUSE = Cause(
     id="grad-clip-missing",
     title="no gradient clipping",
     group="optimisation",
+    check="log the norm that clip_grad_norm_ returns: single steps far above the median",
     prior="occasional",
     predicts={
         "gradients-clipped": "never",

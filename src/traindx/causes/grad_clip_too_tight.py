@@ -44,6 +44,7 @@ CAUSE = Cause(
     id="grad-clip-too-tight",
     title="gradient clipping too tight",
     group="optimisation",
+    check="print the gradient norm before clipping: far above the limit at every step is too tight",
     prior="rare",
     predicts={
         "low-clipping": "sometimes",

@@ -47,6 +47,7 @@ CAUSE = Cause(
     id="init-too-large",
     title="initial weights too large",
     group="initialisation",
+    check="print loss and output range before the first update: outputs should be of order 1",
     prior="rare",
     predicts={
         "nan-from-growth": "sometimes",

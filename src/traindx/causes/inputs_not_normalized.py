@@ -58,6 +58,7 @@ CAUSE = Cause(
     id="inputs-not-normalized",
     title="inputs not normalised",
     group="data",
+    check="print x.mean() and x.std() of one batch as the model gets it: about 0 and 1 are expected",
     prior="common",
     predicts={
         "inputs-unscaled": "always",

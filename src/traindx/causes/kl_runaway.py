@@ -44,6 +44,7 @@ CAUSE = Cause(
     id="kl-runaway",
     title="KL runaway",
     group="policy",
+    check="plot the KL term: it grows without bound",
     prior="common",
     predicts={
         "kl-pushed-up": "rarely",

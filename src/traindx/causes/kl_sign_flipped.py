@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="kl-sign-flipped",
     title="KL term with the wrong sign",
     group="policy",
+    check="check the sign: the KL term is added to a loss and subtracted from a reward",
     prior="rare",
     predicts={
         "kl-pushed-up": "always",

@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="label-encoding-wrong",
     title="labels in the wrong encoding",
     group="data",
+    check="print y.min(), y.max() and y.dtype of one batch beside the number of outputs",
     prior="occasional",
     predicts={
         "one-label-only": "often",

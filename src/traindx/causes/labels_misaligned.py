@@ -60,6 +60,7 @@ CAUSE = Cause(
     id="labels-misaligned",
     title="labels misaligned with the inputs",
     group="data",
+    check="decode five samples with their labels by eye, as they come out of the loader",
     prior="occasional",
     predicts={
         "labels-unrelated": "always",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="length-bias",
     title="length bias of the loss",
     group="policy",
+    check="compare the mean length of good and of bad answers",
     prior="occasional",
     predicts={
         "length-drifts": "always",

@@ -57,6 +57,7 @@ CAUSE = Cause(
     id="log-of-zero",
     title="logarithm of zero",
     group="numerics",
+    check="search for log() and divisions in the loss; train 20 steps under set_detect_anomaly(True)",
     prior="rare",
     predicts={
         "nan-from-log": "always",

@@ -54,6 +54,7 @@ CAUSE = Cause(
     id="loss-shape-broadcast",
     title="prediction and target broadcast against each other",
     group="loss and output",
+    check="print the shapes of prediction and target where the loss is computed: they must be equal",
     prior="occasional",
     predicts={
         "shapes-broadcast": "always",

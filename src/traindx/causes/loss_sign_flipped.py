@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="loss-sign-flipped",
     title="loss with the wrong sign",
     group="loss and output",
+    check="print the loss of a perfect prediction: it must be lower than that of a random one",
     prior="rare",
     predicts={
         "nan-from-growth": "often",

@@ -45,6 +45,7 @@ CAUSE = Cause(
     id="loss-sum-reduction",
     title="loss summed instead of averaged",
     group="optimisation",
+    check="double the batch: a loss that doubles is summed, not averaged",
     prior="occasional",
     predicts={
         "nan-from-growth": "often",

@@ -50,6 +50,7 @@ CAUSE = Cause(
     id="lr-decay-missing",
     title="learning rate never decays",
     group="learning rate",
+    check="continue the last checkpoint at a tenth of the rate: the loss drops at once if so",
     prior="common",
     predicts={
         "constant-rate": "usually",

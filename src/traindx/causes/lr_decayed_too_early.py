@@ -52,6 +52,7 @@ CAUSE = Cause(
     id="lr-decayed-too-early",
     title="learning rate decayed too early",
     group="learning rate",
+    check="plot learning rate and loss together: the loss stops falling where the rate drops",
     prior="occasional",
     predicts={
         "constant-rate": "never",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     id="lr-too-high",
     title="learning rate too high",
     group="learning rate",
+    check="train 200 steps at a tenth of the learning rate: the loss falls steadily if so",
     prior="very common",
     predicts={
         "lr-above-usual": "often",

@@ -48,6 +48,7 @@ CAUSE = Cause(
     id="lr-too-low",
     title="learning rate too low",
     group="learning rate",
+    check="train 200 steps at ten times the learning rate: the loss falls faster if so",
     prior="common",
     predicts={
         "lr-below-usual": "often",

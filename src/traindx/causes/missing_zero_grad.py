@@ -45,6 +45,7 @@ CAUSE = Cause(
     id="missing-zero-grad",
     title="gradients are not cleared between steps",
     group="optimisation",
+    check="search for optimizer.zero_grad(): it must be called once for each optimizer.step()",
     prior="rare",
     predicts={
         "nan-from-growth": "sometimes",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     id="model-too-small",
     title="model too small for the task",
     group="capacity",
+    check="train a model twice as wide on the same data: its training loss ends lower if so",
     prior="occasional",
     predicts={
         "straight-path": "rarely",

@@ -45,6 +45,7 @@ CAUSE = Cause(
     id="momentum-too-high",
     title="momentum too high",
     group="optimisation",
+    check="train 200 steps with momentum 0.9 (or betas=(0.9, 0.999))",
     prior="rare",
     predicts={
         "high-momentum": "always",

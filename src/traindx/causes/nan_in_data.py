@@ -60,6 +60,7 @@ CAUSE = Cause(
     id="nan-in-data",
     title="NaN or Inf in the data",
     group="data",
+    check="run torch.isfinite(x).all() on every batch of one pass over the data",
     prior="occasional",
     predicts={
         "nonfinite-inputs": "always",

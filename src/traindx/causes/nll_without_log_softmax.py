@@ -50,6 +50,7 @@ CAUSE = Cause(
     id="nll-without-log-softmax",
     title="NLL loss without log-softmax",
     group="loss and output",
+    check="print the outputs that go into NLLLoss: log-probabilities are never above 0",
     prior="rare",
     predicts={
         "nan-from-growth": "often",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="not-shuffled",
     title="training data not shuffled",
     group="data",
+    check="print the labels of three batches in a row: they should be mixed; look for shuffle=True",
     prior="occasional",
     predicts={
         "data-in-order": "always",

@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="old-logprobs-recomputed",
     title="old log-probabilities of the new policy",
     group="policy",
+    check="print the ratio in the first update of a batch: it must be exactly 1",
     prior="occasional",
     predicts={
         "ratio-pinned": "always",

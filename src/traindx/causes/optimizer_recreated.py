@@ -46,6 +46,7 @@ CAUSE = Cause(
     id="optimizer-recreated",
     title="optimizer state lost during the run",
     group="optimisation",
+    check="search for the line that builds the optimizer: it must stand outside of the epoch loop",
     prior="occasional",
     predicts={
         "spike-at-rate-change": "sometimes",

@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="optimizer-state-lost",
     title="optimizer state not restored at a resume",
     group="going on",
+    check="check that the resume calls optimizer.load_state_dict(), not only the model's",
     prior="rare",
     predicts={
         "optimizer-not-restored": "always",

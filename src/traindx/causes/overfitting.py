@@ -53,6 +53,7 @@ CAUSE = Cause(
     id="overfitting",
     title="overfitting: memorised training data",
     group="capacity",
+    check="compare validation at its best epoch with the end: use the best checkpoint",
     prior="very common",
     predicts={
         "straight-path": "never",

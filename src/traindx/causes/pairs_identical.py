@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="pairs-identical",
     title="pairs that are equal",
     group="preference",
+    check="count the pairs whose chosen and rejected answers are the same text",
     prior="occasional",
     predicts={
         "equal-pairs": "always",

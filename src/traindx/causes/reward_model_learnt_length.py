@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="reward-model-learnt-length",
     title="reward model learnt length",
     group="preference",
+    check="correlate reward and length of the answers: above 0.5 it is paid by length",
     prior="common",
     predicts={
         "proxy-and-score-part": "usually",

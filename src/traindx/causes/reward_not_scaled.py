@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="reward-not-scaled",
     title="rewards not scaled",
     group="reward",
+    check="print the standard deviation of the returns of one batch: of order 1 is expected",
     prior="common",
     predicts={
         "advantages-unscaled": "sometimes",

@@ -40,6 +40,7 @@ CAUSE = Cause(
     id="reward-sign-flipped",
     title="reward with the wrong sign",
     group="reward",
+    check="read the answers with the highest and the lowest reward",
     prior="occasional",
     predicts={
         "reward-reversed": "usually",

@@ -44,6 +44,7 @@ CAUSE = Cause(
     id="sampler-mismatch",
     title="trainer and sampler do not agree",
     group="policy",
+    check="compare log-probabilities of one answer from the sampler and from the trainer: equal to 0.01",
     prior="common",
     predicts={
         "sampler-disagrees": "always",

@@ -36,6 +36,7 @@ CAUSE = Cause(
     id="schedule-restarted",
     title="learning-rate schedule starts again at a resume",
     group="going on",
+    check="plot the learning rate over the resume: it must go on where it was",
     prior="rare",
     predicts={
         "schedule-not-restored": "always",

@@ -61,6 +61,7 @@ CAUSE = Cause(
     id="slow-data-loading",
     title="data loading slower than the model",
     group="throughput",
+    check="time a pass over the data loader alone, and the same steps with one fixed batch",
     prior="occasional",
     predicts={
         **LEARNING_UNAFFECTED,

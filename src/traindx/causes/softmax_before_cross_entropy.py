@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="softmax-before-cross-entropy",
     title="softmax applied before cross-entropy",
     group="loss and output",
+    check="search for softmax in front of CrossEntropyLoss: raw scores go in",
     prior="occasional",
     predicts={
         "probabilities-as-logits": "always",

@@ -52,6 +52,7 @@ CAUSE = Cause(
     id="softmax-on-single-output",
     title="softmax over a single output",
     group="loss and output",
+    check="look at the last layer: softmax over one output is always 1; sigmoid is meant",
     prior="rare",
     predicts={
         "softmax-over-one-output": "always",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="softmax-wrong-dim",
     title="softmax over the wrong dimension",
     group="loss and output",
+    check="print out.exp().sum(dim=-1) of one batch: each row must sum to 1",
     prior="rare",
     predicts={
         "softmax-over-wrong-dim": "always",

@@ -40,6 +40,7 @@ CAUSE = Cause(
     id="stale-sampler",
     title="sampler with old weights",
     group="policy",
+    check="print when the sampler last got new weights",
     prior="occasional",
     predicts={
         "sampler-drifts": "always",

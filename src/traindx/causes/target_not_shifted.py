@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="target-not-shifted",
     title="targets not shifted by one",
     group="wiring",
+    check="print inputs[0] and targets[0]: targets must be one token ahead, and shifted only once",
     prior="rare",
     predicts={
         "targets-not-next-token": "always",

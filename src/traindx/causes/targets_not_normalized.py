@@ -53,6 +53,7 @@ CAUSE = Cause(
     id="targets-not-normalized",
     title="targets not normalised",
     group="data",
+    check="print y.mean() and y.std(): a regression learns best with 0 and 1",
     prior="occasional",
     predicts={
         "targets-unscaled": "always",

@@ -46,6 +46,7 @@ CAUSE = Cause(
     id="too-few-epochs",
     title="training stopped too early",
     group="optimisation",
+    check="train three times as long: the loss goes on falling if so",
     prior="common",
     predicts={
         "straight-path": "usually",

@@ -60,6 +60,7 @@ CAUSE = Cause(
     id="too-few-workers",
     title="too few data-loader workers",
     group="throughput",
+    check="double num_workers: steps per second rise if so",
     prior="occasional",
     predicts={
         **LEARNING_UNAFFECTED,

@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="train-mode-during-eval",
     title="validation run in training mode",
     group="wiring",
+    check="check that model.eval() stands before validation and model.train() after it",
     prior="occasional",
     predicts={
         "evaluated-in-train-mode": "always",

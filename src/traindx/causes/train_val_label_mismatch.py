@@ -60,6 +60,7 @@ CAUSE = Cause(
     id="train-val-label-mismatch",
     title="different label tables in training and validation",
     group="data",
+    check="print the class-to-number table of training and of validation: they must be equal",
     prior="rare",
     predicts={
         "val-labels-differ": "always",

@@ -63,6 +63,7 @@ CAUSE = Cause(
     id="train-val-leak",
     title="leak between training and validation",
     group="data",
+    check="count samples of the validation set that are in the training set too",
     prior="occasional",
     predicts={
         "validation-seen-in-training": "always",

@@ -60,6 +60,7 @@ CAUSE = Cause(
     id="val-preprocessing-mismatch",
     title="validation preprocessed differently",
     group="data",
+    check="evaluate training samples with the validation pipeline: the score should not drop",
     prior="occasional",
     predicts={
         "val-inputs-differ": "always",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="value-explosion",
     title="values grow without bound",
     group="classic",
+    check="plot the mean Q or value: it should stay near the returns",
     prior="common",
     predicts={
         "values-beyond-returns": "always",

@@ -49,6 +49,7 @@ CAUSE = Cause(
     id="vanishing-gradients",
     title="gradients vanish with depth",
     group="gradient flow",
+    check="print p.grad.norm() per layer after one backward(): far smaller in the first layers",
     prior="occasional",
     predicts={
         "small-gradient-norm": "usually",

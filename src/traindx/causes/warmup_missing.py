@@ -50,6 +50,7 @@ CAUSE = Cause(
     id="warmup-missing",
     title="no learning-rate warm-up",
     group="learning rate",
+    check="start at a tenth of the rate and rise to it over the first 500 steps",
     prior="occasional",
     predicts={
         "warm-up-seen": "never",

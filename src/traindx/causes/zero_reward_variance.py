@@ -47,6 +47,7 @@ CAUSE = Cause(
     id="zero-reward-variance",
     title="rewards without variance",
     group="reward",
+    check="count the groups whose rewards are all equal",
     prior="very common",
     predicts={
         "reward-reversed": "rarely",

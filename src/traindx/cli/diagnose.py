@@ -17,6 +17,7 @@ from traindx.cli.talk import FILE_WIDTH, Bar, check_writable, color_wanted, emit
 from traindx.errors import EXIT_OK, EXIT_PROBLEM_FOUND
 from traindx.reporters import reporters
 from traindx.reporters.base import Reporter
+from traindx.reporters.wording import leading
 
 if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from traindx.signals import Settings
 
 DEFAULT_FORMAT = "text"
+FOR_A_DIFF = "The page shows the change as a diff after: pip install 'traindx[fix]'"
 Format = Annotated[
     str | None,
     typer.Option(
@@ -103,9 +105,15 @@ def with_patches(run: Run, page: Diagnosis) -> Diagnosis:
     """The fixes of a recording as diffs of the script that was recorded, where it lies here or beside the recording."""
     if run.format != "recording":
         return page
-    from traindx.trials.proposing import in_own_lines
+    from traindx.trials.editing import available
+    from traindx.trials.proposing import in_own_lines, recorded_script
 
-    return in_own_lines(page, [Path(), Path(run.source).parent])
+    places = [Path(), Path(run.source).parent]
+    first = leading(page)
+    could = first is not None and first.fix is not None and first.fix.change and recorded_script(page, places)
+    if could and not available():
+        return replace(page, next=f"{page.next.rstrip('.')}. {FOR_A_DIFF}")
+    return in_own_lines(page, places)
 
 
 def examine(runs: Sequence[Run], settings: Settings) -> list[Diagnosis]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from traindx.live.outside.webhook import Alerter
     from traindx.run import Run
 
+ENDS_AT_ONCE = 1.5  # seconds after an alert
 NO_STEP = (
     "the script computed gradients, but no optimiser of torch.optim made a step and no parameter was seen to change. "
     "Check that the "
@@ -265,6 +267,7 @@ class Status:
         self.quiet = quiet
         self.alerter = alerter
         self.line = StatusLine()
+        self._waiting: list[tuple[float, str]] = []  # alerts, and since when
 
     def tick(self) -> None:
         if self.quiet and self.alerter is None:
@@ -272,6 +275,7 @@ class Status:
         self.monitor.update()
         for alert in self.monitor.alerts():
             self._tell(alert)
+        self._show()
         if self.alerter is not None:
             self.alerter.tick()
         if not self.quiet and self.monitor.step:
@@ -280,5 +284,9 @@ class Status:
     def _tell(self, alert: str) -> None:
         if self.alerter is not None:
             self.alerter.tell(clean(alert))
-        if not self.quiet:
-            self.line.alert(f"traindx: {clean(alert)}")
+        self._waiting.append((time.monotonic(), clean(alert)))
+
+    def _show(self) -> None:
+        """The alerts of a training that goes on: where it ends at once, the page says the same."""
+        while not self.quiet and self._waiting and time.monotonic() - self._waiting[0][0] >= ENDS_AT_ONCE:
+            self.line.alert(f"traindx: {self._waiting.pop(0)[1]}")

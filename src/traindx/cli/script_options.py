@@ -8,6 +8,7 @@ one."""
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,10 @@ from typing import Any
 import typer.core
 
 from traindx.cli.talk import say
+from traindx.errors import TraindxError
 
+BUILT_IN = ("--help",)
+NEAR = 0.5  # how alike two names must be to be taken for a slip
 SCRIPT_OPTIONS = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 WORD = re.compile(r"(?<=[\"'])-[A-Za-z]\b|[A-Za-z_][A-Za-z0-9_]*")  # names, and short options where they are quoted
 MAX_SOURCE_BYTES = 1_000_000  # bytes of source worth reading
@@ -49,7 +53,27 @@ class FaithfulCommand(typer.core.TyperCommand):
                 f"{slip} stands behind the script and goes to it; options of traindx come first: traindx {self.name} "
                 f"{slip} …"
             )
+        _refuse_unknown(self, args)
         return super().parse_args(ctx, args)
+
+
+def _refuse_unknown(command: typer.core.TyperCommand, arguments: Sequence[str]) -> None:
+    """An option in front of the script is one of ours, or a slip."""
+    options = _options(command)
+    skip = False
+    for argument in arguments:
+        if skip:
+            skip = False
+            continue
+        name = argument.split("=", 1)[0]
+        if not argument.startswith("--") or argument == "--":
+            if not argument.startswith("-") or name not in options:
+                return  # the script, `-m package.module`, or a command of its own
+        elif name not in options and name not in BUILT_IN:
+            near = difflib.get_close_matches(name, [*options, *BUILT_IN], 1, NEAR)
+            hint = f"did you mean {near[0]}?" if near else f"see traindx {command.name} --help."
+            raise TraindxError(f"traindx {command.name} has no option {name}:", hint)
+        skip = options.get(name, False) and "=" not in argument
 
 
 def _options(command: typer.core.TyperCommand) -> dict[str, bool]:
@@ -57,7 +81,7 @@ def _options(command: typer.core.TyperCommand) -> dict[str, bool]:
     return {
         name: not getattr(option, "is_flag", False)
         for option in command.params
-        for name in option.opts
+        for name in (*option.opts, *option.secondary_opts)
         if name.startswith("-")
     }
 

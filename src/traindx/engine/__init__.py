@@ -299,7 +299,7 @@ def chosen_by(signals: Signals) -> str:
         return "as asked for"
     if signals.trainer is not None:
         return f"read as {signals.trainer.title}"
-    return "by general rules: the trainer is not in the table"
+    return "chosen by its name"
 
 
 def judged_by(signals: Signals) -> list[str]:
@@ -314,7 +314,7 @@ def judged_by(signals: Signals) -> list[str]:
 
 def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
     """Numbers that look like a problem and are none here, with the reason."""
-    return tuple(f"Not counted as {o.id}: {o.evidence}" for o in observations if o.state == "absent" and o.noted)
+    return tuple(f"Not a problem ({o.id}): {o.evidence}" for o in observations if o.state == "absent" and o.noted)
 
 
 def _notes(signals: Signals) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from traindx import commands
@@ -13,6 +13,7 @@ from traindx.engine.evidence import Evidence
 from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.fixes import fixes
+from traindx.fixes.base import TRAINER
 from traindx.run import PROBES
 from traindx.signals import Signals, lookup
 from traindx.signals.inside import opening_ratio, ratio_curves
@@ -29,6 +30,8 @@ OPTIMIZERS = {
     name.lower(): name
     for name in ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "ASGD", "Rprop")
 }
+HUGGING_FACE = "hf-trainer"  # the format of its logs
+OF_A_TRAINER = "per_device_train_batch_size"  # an argument that no other trainer has
 MEASURED_RATE = "probe.lr"  # the setting that `traindx lr-range` leaves
 SCRIPT = "train.py"  # what commands call a script that nobody named
 
@@ -41,7 +44,7 @@ GONE: Mapping[str, frozenset[str]] = {
 
 def facts(signals: Signals) -> dict[str, str]:
     """The run's own numbers for the code of a fix."""
-    reported: dict[str, str] = {}
+    reported = _loop(signals)
     lr = peak_lr(signals)
     if lr is not None and lr > 0:
         reported |= {"lr": f"{lr:.3g}", "lower_lr": f"{lr / _times_less(signals):.3g}", "higher_lr": f"{lr * 10:.3g}"}
@@ -70,6 +73,13 @@ def facts(signals: Signals) -> dict[str, str]:
     if best is not None and len(best):
         reported["best_place"] = best.at(best.lowest_at)
     return reported
+
+
+def _loop(signals: Signals) -> dict[str, str]:
+    """Whose the training loop is, where it is not the script's."""
+    run = signals.run
+    own = run.format != HUGGING_FACE and not any(name.endswith(OF_A_TRAINER) for name in run.config)
+    return {} if own else {"loop": TRAINER}
 
 
 def suited_to_the_start(hypothesis: Hypothesis, observations: Sequence[Observation]) -> Hypothesis:
@@ -131,15 +141,19 @@ def command(way: Way, signals: Signals) -> str:
     return commands.typed(way.command, script=script, source=signals.run.source)
 
 
-def settle(gain: Gain, signals: Signals, *, well: bool = False) -> str:
-    """One sentence: the thing to do, what it needs and what it would decide. `well`: the run may be all right."""
+def settle(gain: Gain, signals: Signals, among: Collection[str], *, well: bool = False) -> str:
+    """One sentence: the thing to do, what it needs and what it would decide `among` the causes that the page names.
+    `well`: the run may be all right."""
+    decides = [cause for cause in gain.decides if cause in among]
     inside = " (PyTorch)" if gain.way.kind in ("recording", "probe") else ""
     shown = command(gain.way, signals)
     action = f"Run `{shown}`{inside}" if commands.is_typed(shown) else f"{shown[0].upper()}{shown[1:]}"
-    if well and gain.decides:
-        return f"{action}: it can tell a healthy run apart from {_listed(gain.decides)}."
-    if len(gain.decides) > 1:
-        return f"{action}: it can tell {gain.decides[0]} apart from {_listed(gain.decides[1:])}."
+    if well and decides:
+        return f"{action}: it can tell a healthy run apart from {_listed(decides)}."
+    if len(decides) > 1:
+        return f"{action}: it can tell {decides[0]} apart from {_listed(decides[1:])}."
+    if decides:
+        return f"{action}: it can confirm or rule out {decides[0]}."
     return f"{action}: it shows {gain.way.evidence}."
 
 

@@ -13,6 +13,7 @@ from traindx.measurements import BatchVariety, PassesOverData
 from traindx.run import Series
 from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve, counted
+from traindx.signals.rates import CALLED, USUAL_LR, family_of, peak_lr
 
 LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with its count, judged nowhere
 TOP = 1.5  # scores above it are given in percent
@@ -27,7 +28,18 @@ def figures(signals: Signals) -> tuple[str, ...]:
     """One sentence each; what the evidence does not hold is left out. Where there is room for few of
     them, the first ones stay."""
     gap, norms, data = list(_gap(signals)), list(_norms(signals)), list(_data(signals))
-    return (*gap[:1], *norms[:1], *data, *gap[1:], *norms[1:])
+    return (*gap[:1], *norms[:1], *data, *gap[1:], *norms[1:], *_rate(signals))
+
+
+def _rate(signals: Signals) -> Iterator[str]:
+    """The rate it had at most, beside what is usual where it lies outside of that."""
+    rate = peak_lr(signals)
+    if rate is None or not math.isfinite(rate) or rate <= 0:
+        return
+    family = family_of(signals)
+    low, high = USUAL_LR[family]
+    usual = "" if low <= rate <= high else f" ({CALLED[family]}: usually {low:g} to {high:g})"
+    yield f"Learning rate: {rate:.3g} at its highest{usual}."
 
 
 def _data(signals: Signals) -> Iterator[str]:
@@ -76,11 +88,13 @@ def _gap(signals: Signals) -> Iterator[str]:
     if score and own and held_out and own.series.meaning.part == score.series.meaning.part:  # each with values
         there, here = _end(own), _end(score)
         over = _over(min(len(own), len(score)))
+        scales = [1.0 if float(np.abs(one.y).max()) > TOP else 100.0 for one in (own, score)]
         if "acc" in score.name.lower():  # a share of the samples; what R² or a correlation means no percent says
-            scale = 1.0 if max(abs(there), abs(here)) > TOP else 100.0
-            share = f" ({abs(there - here) / there:.0%})" if there > 0 else ""
-            points = f"{abs(there - here) * scale:.2g} points{share}"
-            yield f"Gap: {own.name} {there * scale:.3g} %, {score.name} {here * scale:.3g} % ({over}): {points}."
+            there, here = there * scales[0], here * scales[1]
+            if scales[0] == scales[1]:  # one in percent and one as a share: what the other means is a guess
+                points = f"{abs(there - here):.2g} points {'higher' if here > there else 'lower'}"
+                apart = points if abs(there - here) >= ALIKE * max(abs(there), 1.0) else "almost equal"
+                yield f"Gap: {own.name} {there:.3g} %, {score.name} {here:.3g} % ({over}): {apart}."
         else:
             yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {abs(there - here):.2g} apart."
     val, train = signals.val, signals.train_epochs
@@ -95,7 +109,7 @@ def _gap(signals: Signals) -> Iterator[str]:
 def _one_formula(one: str, other: str) -> bool:
     """Whether two names may be those of one loss: a likelihood has no gap to a root of squares."""
     said = [FORMULAS & set(tokens_of(name)) for name in (one, other)]
-    return not (said[0] and said[1]) or bool(said[0] & said[1])
+    return said[0] == said[1] or bool(said[0] & said[1])
 
 
 def _apart(there: float, here: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from traindx import commands
 from traindx.causes import causes
-from traindx.diagnosis import ANSWERS, UNSURE, Hypothesis, Observation, Verdict
+from traindx.diagnosis import ANSWERS, STANDS_OUT, UNSURE, Hypothesis, Observation, Verdict
 from traindx.engine.advise import command, settle
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER
@@ -23,6 +23,9 @@ RATE_PROBE, RATE = "lr-range", "probe.lr"  # the probe and the setting it record
 ANOTHER = 5.0  # times: a suggested rate that is closer to the own one says nothing
 CUT = "truncated"
 DIED = "run-died"
+IMPROVING = "still-improving"
+NAMED = 0.05  # probability from which a page names a cause
+CANDIDATES, WITH_A_LEADER = 3, 2  # how many, and how many where one leads
 
 SCOPE: Mapping[str, str] = {
     "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate "
@@ -87,13 +90,16 @@ def next_step(
     if verdict == "healthy":
         return "Nothing to fix. Keep the run."
     if verdict == "inconclusive":
-        return _open(observations, signals, found)
+        return _open(observations, signals, found, _candidates(hypotheses))
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:
-        return f"`{commands.PLOT}` shows where it happens."
-    if top.confidence < UNSURE and found:
-        return f"Don't change anything yet. {settle(found[0], signals)}"
-    if top.confidence < UNSURE:
+        return _where_it_happens(observations, signals)
+    unsettled = top.confidence < UNSURE
+    if unsettled and top.confidence >= STANDS_OUT and top.fix.safety == "safe" and not _decides(found, top.cause):
+        return f"{top.fix.title}: it does no harm if the cause is another one. How: `traindx explain {top.fix.id}`"
+    if unsettled and found:
+        return f"Don't change anything yet. {settle(found[0], signals, _candidates(hypotheses))}"
+    if unsettled:
         why = commands.typed(commands.WHY, source=run.source, cause=top.cause)
         return f"Not certain yet: `{why}` says what would have to be seen."
     script = str(run.config.get("recording.script") or "")
@@ -104,11 +110,33 @@ def next_step(
         and any(fixes()[fix].tries for fix in causes()[top.cause].fixes)
     ):
         fix = commands.typed(commands.FIX, script=script)
-        return f"Run `{fix}` to test this fix on a copy and get a diff. Details: {details}"
-    return f"{top.fix.title}; then compare a short run with this one. Details: {details}"
+        return f"Run `{fix}` to test this fix on a copy and get a diff. Details: `{details}`"
+    return f"{top.fix.title}; then compare a short run with this one. Details: `{details}`"
 
 
-def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]) -> str:
+def _candidates(hypotheses: Sequence[Hypothesis]) -> tuple[str, ...]:
+    """The causes that the page names: no other one is of use in its last line."""
+    named = [h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER) and h.confidence >= NAMED]
+    leads = next((h.confidence >= STANDS_OUT for h in hypotheses if h.cause in named), False)
+    return tuple(named[: WITH_A_LEADER if leads else CANDIDATES])
+
+
+def _decides(found: Sequence[Gain], cause: str) -> bool:
+    return bool(found) and cause in found[0].decides
+
+
+def _where_it_happens(observations: Sequence[Observation], signals: Signals) -> str:
+    """No cause to act on: where to look, and with what."""
+    plot = commands.typed(commands.PLOT_RUN, source=signals.run.source)
+    known = symptoms()
+    seen = [o for o in observations if o.state == "present" and known[o.id].severity == "problem" and o.steps]
+    place = next((o.steps[0] for o in sorted(seen, key=lambda o: -o.clarity) if o.steps), None)
+    if place is None:
+        return f"`{plot}` shows where it happens."
+    return f"Look at what changed around {signals.run.axis} {place:g} (`{plot}` draws it)."
+
+
+def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain], among: Sequence[str]) -> str:
     """What would settle a run that is neither well nor ill yet. More of the same helps only where there was too little
     of it."""
     run = signals.run
@@ -121,15 +149,24 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
     if run_of_probes(signals):
         return f"{_probed(observations, signals)}. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
-        return settle(found[0], signals)
+        return settle(found[0], signals, among)
     if _at_rest(observations):
         return _converged_or_stuck(signals)
     if any(o.id == SHORT and o.state == "present" for o in observations):
         return _longer(signals)
+    if _still_improving(observations, signals):
+        return f"Let it train on: {signals.main.name} was still improving when the log ended."
     if found:
-        return settle(found[0], signals, well=True)
+        return settle(found[0], signals, among, well=True)
     plot = commands.typed(commands.PLOT_RUN, source=run.source)
     return f"`{plot}` shows its curves; nothing else that could be measured would settle it."
+
+
+def _still_improving(observations: Sequence[Observation], signals: Signals) -> bool:
+    """Whether all that was seen is that it had not finished."""
+    known = symptoms()
+    present = {o.id for o in observations if o.state == "present"}
+    return IMPROVING in present and not any(known[one].severity == "problem" for one in present)
 
 
 def _converged_or_stuck(signals: Signals) -> str:

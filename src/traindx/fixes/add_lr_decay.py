@@ -30,4 +30,7 @@ curve.
     defaults={"total_steps": "10000"},
     tries=("decay={steps}",),
     writes="decay={total_steps}",
+    in_trainer="""
+args = TrainingArguments(..., lr_scheduler_type="cosine")
+""",
 )

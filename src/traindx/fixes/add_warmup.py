@@ -33,4 +33,7 @@ peak rate itself is too high. Hugging Face: `warmup_steps=0.05` (before version 
     defaults={"warmup_steps": "500", "total_steps": "10000"},
     tries=("warmup={warmup}",),
     writes="warmup={warmup_steps}",
+    in_trainer="""
+args = TrainingArguments(..., warmup_steps={warmup_steps})
+""",
 )

@@ -17,6 +17,7 @@ _ADAPTIVE = ("adam", "rmsprop", "adagrad")  # their steps do not shrink with the
 _USUAL_ADAM, _LARGEST_ADAM = 3e-3, 0.1
 # SGD: 0.1 for a batch of 256, scaled linearly up to 3.2 for 8192 (Goyal et al. 2017).
 _USUAL_SGD, _LARGEST_SGD = 0.5, 3.2
+TRAINER = "Trainer"  # what the facts of a run say of a loop of Hugging Face's Trainer, or one built on it
 Judged = Literal["error", "recall", "speed", "symptom"]
 
 
@@ -29,7 +30,8 @@ class Fix:
     makes to see whether it helps, as `traindx trial --set` takes them, one trial each ('a+b' changes both); a fix
     without any is made by hand. `writes` is the change that the page proposes, with the run's numbers, where that is
     not the first of `tries`. `judged_by`: 'error', or 'recall' of all classes alike, or 'speed', or 'symptom' where
-    an honest run has the higher error."""
+    an honest run has the higher error. `in_trainer`: the code where the loop is that of a Hugging Face Trainer, whose
+    script has neither optimiser nor loop of its own."""
 
     id: str
     title: str
@@ -42,12 +44,14 @@ class Fix:
     tries: tuple[str, ...] = ()
     writes: str = ""
     judged_by: Judged = "error"
+    in_trainer: str = ""
 
     def proposal(self, facts: Mapping[str, str]) -> FixProposal:
-        named = _OPTIMIZER.search(self._filled(self.code, facts))
+        code = self.in_trainer if self.in_trainer and facts.get("loop") == TRAINER else self.code
+        named = _OPTIMIZER.search(self._filled(code, facts))
         usable = _plausible(facts, "" if named is None else named.group(1).lower())
         lines = []
-        for line in self.code.strip("\n").split("\n"):
+        for line in code.strip("\n").split("\n"):
             statement, mark, comment = line.partition("  # ")  # what the run had is said as it was, whatever it was
             lines.append(self._filled(statement, usable) + mark + self._filled(comment, facts))
         return FixProposal(self.id, self.title, "\n".join(lines), self.safety, self._change(usable))

@@ -27,4 +27,7 @@ inputs.
 """,
     defaults={"clip": "1.0"},
     tries=("clip=1.0",),
+    in_trainer="""
+args = TrainingArguments(..., max_grad_norm={clip})
+""",
 )

@@ -23,4 +23,7 @@ BatchNorm. Compare runs by updates and by samples seen, never by epochs alone.
 """,
     defaults={"batch_size": "256"},
     tries=("batch_size=x0.25",),
+    in_trainer="""
+args = TrainingArguments(..., per_device_train_batch_size=max(8, {batch_size} // 4))  # was {batch_size}
+""",
 )

@@ -33,4 +33,8 @@ the first peak if double descent is likely (label noise, model near the interpol
 """,
     defaults={"best_place": "an earlier epoch"},
     tries=("early_stop=3",),
+    in_trainer="""
+args = TrainingArguments(..., eval_strategy="epoch", save_strategy="epoch", load_best_model_at_end=True)
+# this run was best at {best_place}; EarlyStoppingCallback(3) in Trainer(callbacks=[...]) also ends the run
+""",
 )

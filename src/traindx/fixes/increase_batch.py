@@ -29,4 +29,7 @@ doubling the batch halves it.
 """,
     defaults={"double_batch": "64", "batch_size": "smaller"},
     tries=("batch_size=x4", "batch_size=x16"),
+    in_trainer="""
+args = TrainingArguments(..., gradient_accumulation_steps=2)  # times 2; or a larger per_device_train_batch_size
+""",
 )

@@ -25,4 +25,7 @@ fine-tuning one; SGD with momentum 0.1 for a batch of 256 with normalisation lay
     defaults={"optimizer": "AdamW", "lower_lr": "1e-4", "lr": "about ten times that"},
     tries=("lr=x0.1", "lr=x0.01"),
     writes="lr={lower_lr}",
+    in_trainer="""
+args = TrainingArguments(..., learning_rate={lower_lr})  # was {lr}
+""",
 )

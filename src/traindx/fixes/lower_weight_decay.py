@@ -25,4 +25,7 @@ loss still does not fall, decay was not the cause. Afterwards the weight norm sh
 """,
     defaults={"lr": "1e-3", "weight_decay": "higher"},
     tries=("weight_decay=x0.001", "weight_decay=0"),
+    in_trainer="""
+args = TrainingArguments(..., weight_decay=0.01)  # was {weight_decay}
+""",
 )

@@ -23,4 +23,7 @@ between; use a range test instead. Watch the first 100 to 1000 steps: the slope 
     defaults={"optimizer": "AdamW", "higher_lr": "1e-3", "lr": "about a tenth of that"},
     tries=("lr=x10", "lr=x100"),
     writes="lr={higher_lr}",
+    in_trainer="""
+args = TrainingArguments(..., learning_rate={higher_lr})  # was {lr}
+""",
 )

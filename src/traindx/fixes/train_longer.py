@@ -24,4 +24,7 @@ validation gets worse near the point of zero training error and then improves ag
     defaults={"epochs": "10"},
     writes="epochs=x3",
     tries=("epochs=x5", "epochs=x20", "epochs=x50"),
+    in_trainer="""
+args = TrainingArguments(..., num_train_epochs=3 * {epochs})  # or max_steps; the schedule follows it
+""",
 )

@@ -12,6 +12,7 @@ from traindx.reporters.sparkline import caption, curves_of, sparkline
 from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
     OTHER,
+    SAFETY,
     VERDICT_WORD,
     amount,
     clean,
@@ -84,7 +85,7 @@ def _page(diagnosis: Diagnosis) -> str:
     parts = [f"## traindx: {VERDICT_WORD[diagnosis.verdict]} · {code(run_name(diagnosis))}{steps}"]
     if headline(diagnosis):
         parts.append(escaped(headline(diagnosis)))
-    sections = (_curves, _figures, _seen, _asked, _most_likely, _also, _known, _alternatives, _checked, _missing)
+    sections = (_most_likely, _also, _known, _curves, _figures, _seen, _asked, _alternatives, _checked, _missing)
     parts += [section(diagnosis) for section in sections]
     notes = notes_of(diagnosis)
     if notes:
@@ -145,12 +146,12 @@ def _most_likely(diagnosis: Diagnosis) -> str:
     if first is None:
         return ""
     parts = [f"**Most likely {percent(first.confidence)}: {escaped(title_of(first))}** ({code(first.cause)})"]
-    proof = [f"- category: {escaped(first.category)}"] if first.category else []
-    proof += [f"- line: {code(first.where)}"] if first.where else []
+    parts.append(_fixes(first))
+    proof = [f"- line: {code(first.where)}"] if first.where else []
     proof += [f"- for: {escaped(text)}" for text in supports(diagnosis, first)]
     proof += [f"- against: {escaped(text)}" for text in first.contradicts]
     parts.append("\n".join(proof))
-    parts.append(_fixes(first))
+    parts.append(_ways(first))
     if first.do_not and first.confidence >= UNSURE:
         parts.append(_bullets("Do not", [escaped(text) for text in first.do_not]))
     return "\n\n".join(part for part in parts if part)
@@ -179,14 +180,18 @@ def _fixes(hypothesis: Hypothesis) -> str:
     first = hypothesis.fix
     if hypothesis.confidence < UNSURE:
         return f"**If so:** {_named(first)}; how: `traindx explain {first.id}`"
-    parts = [f"**Fix:** {_named(first)}", block(whole(first), "diff" if first.diff else language_of(first.code))]
-    if hypothesis.alternatives:
-        parts.append(_bullets("Or", [_named(other) for other in hypothesis.alternatives]))
-    return "\n\n".join(parts)
+    return f"**Fix:** {_named(first)}\n\n{block(whole(first), 'diff' if first.diff else language_of(first.code))}"
+
+
+def _ways(hypothesis: Hypothesis) -> str:
+    """Other fixes, by name."""
+    if hypothesis.confidence < UNSURE or not hypothesis.alternatives:
+        return ""
+    return _bullets("Or", [_named(other) for other in hypothesis.alternatives])
 
 
 def _named(fix: FixProposal) -> str:
-    return f"{escaped(fix.title)} ({code(fix.id)}, {fix.safety})"
+    return f"{escaped(fix.title)} ({code(fix.id)}, {SAFETY[fix.safety]})"
 
 
 def _alternatives(diagnosis: Diagnosis) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -20,6 +19,8 @@ from traindx.reporters.wording import (
     ENDS,
     HEALTHY,
     OTHER,
+    SAFETY,
+    SMALL,
     VERDICT_WORD,
     amount,
     clean,
@@ -92,7 +93,6 @@ _BRIEFER: tuple[Mapping[str, int], ...] = (
     {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1},
     {"else": 1, "against": 0, "diff": 6}, {"figures": 0}, {"notes": 0, "do not": 0}, {"why": 1},
 )  # fmt: skip
-_SMALL = 0.05  # an explanation less likely than this is left to `-v`
 
 
 def render(diagnoses: Sequence[Diagnosis], *, color: bool, width: int) -> str:
@@ -273,14 +273,16 @@ class _Pages:
         if first is None or found:
             return self.unclear(diagnosis, found) if found else []
         lines = self.explanation("Most likely", first)
-        lines += self.labelled("category", [clean(first.category)] if first.category else [])
         lines += self.line_of(first)
+        lines += self.fix(first)
         spelled = {symptom.evidence for symptom in diagnosis.present()}
         proof = [placed(symptom, diagnosis.run.axis) for symptom in self._proof(diagnosis)]
         proof += [clean(text) for text in first.supports if text not in spelled][: self.most["why"]]
         lines += self.labelled("why", proof)
         lines += self.labelled("against", [clean(text) for text in first.contradicts[: self.most["against"]]])
-        lines += self.fix(first)
+        if first.alternatives and first.confidence >= UNSURE and self.most["or"]:
+            then = [f"{clean(other.title)} ({other.id})" for other in first.alternatives[: self.most["or"]]]
+            lines += self.labelled("or", ["; ".join(then)])
         if first.confidence >= UNSURE:  # a guess warns of nothing
             lines += self.labelled("do not", [clean(text) for text in first.do_not[: self.most["do not"]]])
         return lines
@@ -308,7 +310,7 @@ class _Pages:
             lines += self.line_of(hypothesis)
             lines += self.labelled("why", seen_at(diagnosis, hypothesis)[: self.most["also"]])
             if hypothesis.fix is not None and hypothesis.fix.diff:
-                lines += self.fix(replace(hypothesis, alternatives=()))
+                lines += self.fix(hypothesis)
             elif hypothesis.fix is not None:
                 lines += self.labelled(
                     "fix", [f"{clean(hypothesis.fix.title)}; how: traindx explain {hypothesis.fix.id}"]
@@ -335,7 +337,7 @@ class _Pages:
         fix = hypothesis.fix
         if hypothesis.confidence < UNSURE:
             return self.labelled("if so", [f"{clean(fix.title)}; how: traindx explain {fix.id}"])
-        lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {fix.safety})"])
+        lines = self.labelled("fix", [f"{clean(fix.title)} ({fix.id}, {SAFETY[fix.safety]})"])
         code = narrowed(recipe(fix), self.width - _LABEL)
         most = self.most["diff" if fix.diff else "code"]
         indent = " " * max(_LABEL // 2, min(_LABEL, self.width - max(cell_len(line) for line in code[:most])))
@@ -343,9 +345,6 @@ class _Pages:
         if len(code) > most:
             where = commands.typed(commands.FIX, script=self.script) if fix.diff else f"traindx explain {fix.id}"
             lines.append(f"{indent}… {amount(len(code) - most, 'more line')}: {where}")
-        if hypothesis.alternatives:
-            then = [f"{clean(other.title)} ({other.id})" for other in hypothesis.alternatives[: self.most["or"]]]
-            lines += self.labelled("or", ["; ".join(then)] if then else [])
         return lines
 
     def coloured(self, line: str, diff: bool) -> str:
@@ -357,7 +356,7 @@ class _Pages:
         """The other explanations, a line each; what is unlikely is left to `-v`."""
         if leading(diagnosis) is None and not self.full:
             return []
-        listed = [h for h in others(diagnosis) if h.cause != OTHER and (self.full or h.confidence >= _SMALL)]
+        listed = [h for h in others(diagnosis) if h.cause != OTHER and (self.full or h.confidence >= SMALL)]
         listed = listed[: self.most["else"]]
         lines = []
         for place, hypothesis in enumerate(listed):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from traindx.causes import causes
-from traindx.diagnosis import Diagnosis, Hypothesis
-from traindx.reporters.wording import HEALTHY, OTHER, leading, unmeasured
+from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis
+from traindx.reporters.wording import ENDS, HEALTHY, OTHER, SMALL, clean, leading, unmeasured
 
 CHECKS = 3  # candidates
-SMALL = 0.05  # a candidate less likely than this is no use
-LOOK_FOR = "look for: "
+CHECK, LOOK_FOR = "check: ", "look for: "
+RATE = "Learning rate: "  # how the figure of the rate begins (engine/figures.py)
+_OF_RATES = ("lr", "scheduler", "warmup")  # settings of fixes that change the rate
 ALIKE = 0.6  # of the words of the shorter title
 STEM = 6  # letters: 'normalised' and 'normalized' are one word
 _SMALL_WORDS = frozenset({"is", "are", "the", "a", "an", "of", "for", "to", "and", "or", "in", "on", "with"})
@@ -16,9 +17,11 @@ _TELLING = ("always", "usually", "often")  # how often a cause shows what is wor
 
 
 def checks(diagnosis: Diagnosis) -> list[tuple[Hypothesis, str]]:
-    """Where the cause is unclear: the likeliest ones, each with the observation that tells it from the others ('' where
-    none is known). Empty where one cause is clear, where there is nothing wrong and where nothing was measured."""
+    """Where the cause is unclear: the likeliest ones, each with how to find out whether it is that one ('' where
+    nothing is known). Empty where one cause is clear, where there is nothing wrong and where nothing was measured."""
     if diagnosis.verdict == "healthy" or leading(diagnosis) is not None or unmeasured(diagnosis):
+        return []
+    if not _problem_seen(diagnosis):
         return []
     named = [h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)]
     listed = [h for h in named if h.confidence >= SMALL][:CHECKS]
@@ -29,11 +32,22 @@ def checks(diagnosis: Diagnosis) -> list[tuple[Hypothesis, str]]:
     said: set[str] = set()
     found = []
     for h in listed:
-        text = next((_of_this_one(apart[h.cause]) for apart in apart_by.values() if h.cause in apart), "")
-        text = f"{LOOK_FOR}{text}" if text else _to_look_for(diagnosis, h, said)
+        by_hand = known[h.cause].check if h.cause in known else ""
+        apart = next((_of_this_one(apart[h.cause]) for apart in apart_by.values() if h.cause in apart), "")
+        text = f"{CHECK}{by_hand}" if by_hand else f"{LOOK_FOR}{apart}" if apart else _to_look_for(diagnosis, h, said)
         said.add(text)
         found.append((h, text))
     return found
+
+
+def _problem_seen(diagnosis: Diagnosis) -> bool:
+    """Whether there is anything that needs a cause: a log that is short or still improving needs none."""
+    from traindx.symptoms import symptoms  # brings numpy, which the help of the command line does without
+
+    if diagnosis.verdict == "unhealthy" or diagnosis.run.format == ANSWERS:
+        return True
+    known = symptoms()
+    return any(o.id not in known or known[o.id].severity == "problem" for o in diagnosis.present() if o.id not in ENDS)
 
 
 def _to_look_for(diagnosis: Diagnosis, hypothesis: Hypothesis, said: set[str]) -> str:
@@ -61,8 +75,12 @@ def _same(one: str, other: str) -> bool:
 
 
 def context(diagnosis: Diagnosis, hypothesis: Hypothesis) -> str:
-    """What the course of this run says for a candidate besides its symptoms, '' where nothing does."""
+    """What the course of this run says for a candidate besides its symptoms, '' where nothing does: for one that
+    another learning rate would mend, the rate it had."""
     spelled = {symptom.evidence for symptom in diagnosis.symptoms}
+    rate = next((text for text in diagnosis.figures if text.startswith(RATE)), "")
+    if rate and hypothesis.fix is not None and hypothesis.fix.change.startswith(_OF_RATES):
+        return clean(f"{rate[:1].lower()}{rate[1:]}")
     return next((f"for: {text}" for text in hypothesis.supports if text not in spelled), "")
 
 

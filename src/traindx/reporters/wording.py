@@ -8,13 +8,24 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis, KnownIssueNote, Missing, Observation, Verdict
+from traindx.diagnosis import (
+    ANSWERS,
+    STANDS_OUT,
+    Diagnosis,
+    Hypothesis,
+    KnownIssueNote,
+    Missing,
+    Observation,
+    Safety,
+    Verdict,
+)
 
 ENDS = frozenset({"too-short", "truncated"})
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
+SAFETY: dict[Safety, str] = {"safe": "safe to try", "caution": "changes the training", "disruptive": "a large change"}
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
-STANDS_OUT = 0.25  # an explanation less likely than this is no answer: the cause is unclear
+SMALL = 0.05  # an explanation less likely than this is not worth a line
 COST_FROM = 1000  # steps: in a shorter run the looks at its first steps are most of the cost
 _MOST_DIGITS = 7
 _LOWER, _UPPER = 1e-3, 1e6  # outside of this range scientific notation is the shorter to read
@@ -232,11 +243,13 @@ def headline(diagnosis: Diagnosis) -> str:
 
 
 def wanted(diagnosis: Diagnosis) -> list[Missing]:
-    """What was not measured, one entry for each way to get it; where nothing was, *Next* says what to do."""
+    """What was not measured, one entry for each way to get it, with what it would settle of the causes that the page
+    names; where nothing was, *Next* says what to do."""
     by_way: dict[str, Missing] = {}
+    named = {h.cause for h in diagnosis.hypotheses if h.confidence >= SMALL}
     for item in () if unmeasured(diagnosis) else diagnosis.missing:
         first = by_way.setdefault(item.how, item)
-        ids = tuple(dict.fromkeys([*first.would_decide, *item.would_decide]))
+        ids = tuple(one for one in dict.fromkeys([*first.would_decide, *item.would_decide]) if one in named)
         by_way[item.how] = Missing(first.evidence, ids, item.how)
     return list(by_way.values())
 

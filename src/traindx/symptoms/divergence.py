@@ -200,7 +200,8 @@ def _turned(curve: Curve) -> Observation | None:
     if lost <= LOST_SHARE or rise < 0.03 * abs(curve.best):
         return None
     left = float(curve.bins.x[np.flatnonzero(curve.bins.median <= curve.best + 0.15 * rise)[-1]])
-    share = f", losing {percent(lost)} of its improvement" if lost < 1 else ""
+    got_better = curve.best_at > float(curve.bins.x[0])  # a best at the very start is no improvement that was lost
+    share = f", losing {percent(lost)} of its improvement" if lost < 1 and got_better else ""
     return Observation(
         ID, "present",
         f"{curve.level_name} went from {num(curve.logged(curve.best))} ({curve.at(curve.best_at)}) to "

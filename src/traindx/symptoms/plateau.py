@@ -30,6 +30,7 @@ WAITED = Threshold(
     "that people asked about (2.3 to 1.0, two thirds of the run at rest, is 0.29)",
 )
 OPEN = 0.6  # how plain a plateau can be there
+AT_ONCE = 0.02  # of the run: a fall that is over by then
 FELL = 0.3  # of the reconstruction beside an adversarial loss: it learnt, and went on
 GOOD_SCORE = Threshold(0.9, "of the top of the score", "nine in ten right: a classifier that has arrived")
 SCHEDULE = 5  # values of the rate that show a schedule
@@ -63,7 +64,7 @@ def detect(signals: Signals) -> Observation:
     excuse = _arrived(signals, curve, course)
     if excuse:
         return Observation(
-            ID, "absent", f"{curve.level_name} has stayed at {level} since {curve.at(since)}: {excuse}.", noted=True
+            ID, "absent", f"{curve.level_name} has stayed near {level} {_since(curve, since)}: {excuse}.", noted=True
         )
     frozen = _frozen(curve, since)
     stays = "has not changed by a digit since" if frozen else "has stayed at that level since"
@@ -74,6 +75,12 @@ def detect(signals: Signals) -> Observation:
         (since, float(curve.x[-1])), curve.name,
         max(clarity(course.rest, STRETCH.value, PLAIN_STRETCH) * _high(signals, curve), FROZEN_CLEAR * frozen),
     )  # fmt: skip
+
+
+def _since(curve: Curve, since: float) -> str:
+    """Where it came to rest; a log that begins with its fall has no step to name."""
+    first, last = float(curve.x[0]), float(curve.x[-1])
+    return f"since {curve.at(since)}" if since - first > AT_ONCE * (last - first) else "since its first steps"
 
 
 def stopped_at(curve: Curve) -> float | None:
@@ -105,7 +112,7 @@ def _arrived(signals: Signals, curve: Curve, course: Progress) -> str:
     since = course.rest_since
     loss = signals.kind != "rl" and curve.sign > 0
     if loss and not WAITED.reached((1 - course.share) * course.rest) and not _frozen(curve, since):
-        return f"it had fallen by {percent(curve.reduction)}, as in a training that has converged"
+        return f"it fell by {percent(curve.reduction)} before that, as a training that converges does"
     better = signals.better_after(curve.clock_share(since)) if signals.kind == "supervised" else None
     if better is not None and better is not curve and _gained_since(better, curve.clock_share(since)):
         return f"{better.name} went on to {num(better.logged(better.best))}"

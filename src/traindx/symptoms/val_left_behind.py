@@ -40,17 +40,17 @@ def detect(signals: Signals) -> Observation:
     )  # the first evaluation comes after some learning
     gained = 1 - val.now / start
     solved = 1 - train.now / train.initial
-    text = (
-        f"{train.name} lost {percent(max(solved, 0))} of its first value and is {num(train.now)} now, {val.name} lost "
-        f"{percent(max(gained, 0))} and is {num(val.now)}"
-    )
+    fell = f"{val.name} fell by {percent(gained)} and ends near {val.now:.2g}"
+    if gained <= 0:
+        fell = f"{val.name} ends near {val.now:.2g}, no lower than it began"
+    text = f"{train.name} fell by {percent(max(solved, 0))}, to about {train.now:.2g}, but {fell}"
     if solved < SOLVED or gained > BEHIND or train.now > AHEAD * val.now:
         return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}.")
     carried = _score_learnt(signals.score)
     if not carried and came_late(train, val) and fine_tuning(signals):
         carried = f"the first evaluation came when {train.name} had fallen already: {fine_tuning(signals)}"
     if carried:
-        return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}, but {carried}.")
+        return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}; {carried}.")
     return Observation(
         ID, "present", f"{text}: what was learnt does not carry over.", (float(val.x[0]), float(val.x[-1])), val.name,
         clarity(-gained, -BEHIND, -STRONG_BEHIND),

@@ -36,7 +36,7 @@ class Monitor:
     verdict: str = ""  # of the last whole diagnosis
     began: float = field(default_factory=time.monotonic)
     _offset: int = 0
-    _alerted: set[str] = field(default_factory=set)
+    _alerted: dict[str, str] = field(default_factory=dict)  # what each said
     _pending: list[str] = field(default_factory=list)
     _first_step: float = 0.0  # when the training was first seen to move
     _next_look: float = 0.0
@@ -89,7 +89,7 @@ class Monitor:
 
     def _tell(self, identifier: str, text: str) -> None:
         if identifier not in self._alerted:
-            self._alerted.add(identifier)
+            self._alerted[identifier] = text
             self._pending.append(f"{text} ({identifier})")
 
     @property
@@ -164,7 +164,6 @@ class Monitor:
         self._points = (self._points if top.cause == self._suspect else 0) + points if points else 0
         self._suspect = top.cause
         if self._points >= ENOUGH:
-            self._tell(
-                top.cause,
-                f"step {self.step}: likely cause ({top.confidence * 100:.0f} %): {top.title}. {page.headline}",
-            )
+            said = f"step {self.step}: likely cause ({top.confidence * 100:.0f} %): {top.title}"
+            known = any(page.headline in text for text in self._alerted.values())  # what was seen had its own alert
+            self._tell(top.cause, said if known else f"{said}. {page.headline}")

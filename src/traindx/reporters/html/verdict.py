@@ -13,6 +13,7 @@ from traindx.reporters.sparkline import result
 from traindx.reporters.unclear import checks, context, heading
 from traindx.reporters.wording import (
     HEALTHY,
+    SAFETY,
     VERDICT_WORD,
     amount,
     clean,
@@ -31,11 +32,6 @@ from traindx.reporters.wording import (
 SMALL_CURVE = (380, 150)  # width and height
 MAX_RESULTS = 3  # curves whose best and last values stand at the top of a healthy page
 MOST_PROOF, MOST_AGAINST = 4, 2  # sentences; the section with the evidence has all
-_SAFETY = {
-    "safe": "safe to try",
-    "caution": "changes the training: read first",
-    "disruptive": "a large change: read first",
-}
 
 
 def hero(diagnosis: Diagnosis, heading: str, plots: Plots) -> Html:
@@ -150,8 +146,8 @@ def known(diagnosis: Diagnosis) -> Html | None:
 
 def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
     said = diagnosis.headline  # the card above says it
-    proof = [_row("for", first.category, "category")] if first.category else []
-    proof += [_row("for", f"`{clean(first.where)}`", "line")] if first.where else []
+    patched = first.fix is not None and first.fix.diff  # which says the line
+    proof = [_row("for", f"`{clean(first.where)}`", "line")] if first.where and not patched else []
     proof += [_row("for", text) for text in seen_at(diagnosis, first) if not said or said not in text][:MOST_PROOF]
     proof += [_row("against", text) for text in first.contradicts[:MOST_AGAINST]]
     never = [_row("never", text, "do not") for text in first.do_not if first.confidence >= UNSURE]
@@ -164,8 +160,8 @@ def _likeliest(diagnosis: Diagnosis, first: Hypothesis, run_id: str) -> Html:
             tag("span", first.cause, class_="id soft"),
             class_="likely",
         ),
-        tag("ul", proof, class_="proof") if proof else None,
         _fix(first, run_id),
+        tag("ul", proof, class_="proof") if proof else None,
         tag("ul", never, class_="proof") if never else None,
         [_second(diagnosis, hypothesis) for hypothesis in diagnosis.also],
         class_="card",
@@ -207,7 +203,7 @@ def _fix(first: Hypothesis, run_id: str) -> Html | None:
     return tag(
         "div",
         tag("h3", "Fix: ", first.fix.title),
-        tag("p", f"{first.fix.id} · {_SAFETY[first.fix.safety]}", class_="soft"),
+        tag("p", f"{first.fix.id} · {SAFETY[first.fix.safety]}", class_="soft"),
         code(whole(first.fix), f"{run_id}-fix"),
         _alternatives(first.alternatives),
         class_="fix proof",
@@ -220,7 +216,7 @@ def _alternatives(others: Sequence[FixProposal]) -> Html | None:
     return tag(
         "details",
         tag("summary", f"Or {len(others)} other way{'s' if len(others) > 1 else ''}"),
-        [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {_SAFETY[other.safety]}", class_="soft"),
+        [tag("div", tag("h3", other.title), tag("p", f"{other.id} · {SAFETY[other.safety]}", class_="soft"),
              code(whole(other))) for other in others],
     )  # fmt: skip
 

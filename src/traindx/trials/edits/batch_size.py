@@ -8,11 +8,13 @@ import libcst.matchers as m
 from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
+from traindx.trials.trainer_arguments import in_arguments
 from traindx.trials.values import set_value
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
-    return _of_loader(module, setting) or _of_slices(module, setting) or _of_split(module, setting)
+    own = _of_loader(module, setting) or _of_slices(module, setting) or _of_split(module, setting)
+    return own or in_arguments(module, ("per_device_train_batch_size",), setting)
 
 
 def _of_loader(module: cst.Module, setting: Setting) -> cst.Module | None:

@@ -8,6 +8,7 @@ import libcst.matchers as m
 from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
+from traindx.trials.trainer_arguments import in_arguments
 from traindx.trials.values import set_value
 
 _STEPPING = ("backward", "step")
@@ -16,7 +17,7 @@ _STEPPING = ("backward", "step")
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     loop = _outer_loop(module)
     if loop is None or not isinstance(loop.iter, cst.Call) or syntax.called(loop.iter) not in ("range", "trange"):
-        return None
+        return in_arguments(module, ("max_steps", "num_train_epochs"), setting) if loop is None else None
     count = loop.iter.args[-1 if len(loop.iter.args) < 3 else 1].value
     if isinstance(count, cst.BinaryOperation) and isinstance(count.left, cst.Name | cst.Attribute):
         count = count.left  # range(1, epochs + 1)

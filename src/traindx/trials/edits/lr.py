@@ -7,6 +7,7 @@ import libcst as cst
 from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
+from traindx.trials.trainer_arguments import in_arguments
 from traindx.trials.values import set_value
 
 _PEAKED = frozenset({"OneCycleLR", "CyclicLR"})  # schedules with a peak of their own
@@ -15,6 +16,8 @@ _PEAKED = frozenset({"OneCycleLR", "CyclicLR"})  # schedules with a peak of thei
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
     peaked = [call for call in syntax.calls_in(module) if syntax.called(call) in _PEAKED]
+    if not optimizers and not peaked:
+        return in_arguments(module, ("learning_rate",), setting)
     if len(optimizers) != 1 or len(peaked) > 1:
         return None
     call, name, place = (peaked[0], "max_lr", 1) if peaked else (optimizers[0], *_rate_of(optimizers[0]))
