@@ -28,7 +28,7 @@ REPEATED = Threshold(
 WITHIN = Threshold(
     0.6,
     "of the variance of rewards lies among equal answers",
-    "0 for rewards that are calculated; a judge that differs from itself as much as answers differ says nothing of them",
+    "0 for rewards that are calculated; a judge that differs from itself as much as answers do says nothing of them",
     strong=0.85,
 )
 

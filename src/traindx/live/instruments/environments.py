@@ -15,11 +15,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+
 from traindx.live.events.hub import Hub
-from traindx.live.events.instrument import Observer, on_deep_steps
+from traindx.live.events.instrument import Observer
 from traindx.live.rl import stepping
 from traindx.live.rl.frames import Variables, running
 from traindx.live.rl.part import here
+from traindx.live.rl.schedule import Schedule
 from traindx.measurements import ActionBounds, EpisodeEnds, StoredEnds, StoredRewards
 
 PACKAGES = ("gymnasium", "gym")  # the older one has the same places
@@ -70,7 +73,7 @@ class Environments(Observer):
         self._looks = 0
         self._same = self._negated = self._opposed = self._compared = 0.0
         self._flags: dict[str, list[int]] = {}  # variable → looks, numbers, ends among them
-        self._next = 0
+        self._schedule = Schedule(hub)
 
     def attach(self) -> None:
         stepping.reset()
@@ -175,11 +178,10 @@ class Environments(Observer):
         if self.hub.step and seen.episodes % TEN == 0:
             self._measure(seen)
 
-    @on_deep_steps
-    def on_backward(self, loss: Any) -> None:
-        if not self._watched or self.hub.step < self._next or not stepping.all_steps().rewards:
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if not self._watched or not stepping.all_steps().rewards or not self._schedule.due(loss):
             return
-        self._next = self.hub.step + 1 + self.hub.step // 10
+        self._schedule.looked()
         found = running()
         self._look_at_flags(found)
         pair = next(((name, one) for name, one in found.all("reward") if not one.requires_grad), None)
