@@ -108,6 +108,7 @@ LOGS = {
     "skrl": (logs.skrl_rows, "skrl", "Reward / Total reward (mean)"),
     "Tianshou": (logs.tianshou, "tianshou", "test_reward"),
     "open-instruct": (logs.open_instruct, "open-instruct", "objective/scores"),
+    "AReaL's tables": (logs.areal_tables, "areal", "ppo_actor/task_reward/avg"),
     "AReaL": (logs.areal, "areal", "ppo_actor/task_reward/avg"),
     "axolotl": (logs.axolotl, "axolotl", "loss"),
 }

@@ -341,6 +341,23 @@ def areal() -> str:
                  "ppo_actor/update/grad_norm": list(0.3 + 0.05 * np.sin(np.arange(STEPS)))})  # fmt: skip
 
 
+def areal_tables() -> str:
+    """On the terminal: a line for every step, and a table with several pairs in a row."""
+    blocks = []
+    for n, r in enumerate(rising(STEPS, 0.1, 0.6), 1):
+        cells = {
+            "ppo_actor/task_reward/avg": r, "ppo_actor/seq_len/avg": 400.0 + n, "ppo_actor/update/entropy/avg": 0.5,
+            "ppo_actor/update/grad_norm": 0.3 + 0.05 * np.sin(n), "timeperf/train_step": 12.1,
+        }  # fmt: skip
+        pairs = [f"{name:<30} │ {value:.4e}" for name, value in cells.items()]
+        rows = [f"│ {' │ '.join(pairs[k : k + 2])} │" for k in range(0, len(pairs), 2)]
+        blocks.append(
+            f"20251103-05:10:01.123 StatsLogger INFO: Epoch 1/10 Step {n}/290 Train step {n}/290 done.\n"
+            f"20251103-05:10:01.124 StatsLogger INFO: Stats (1/1):\n╒{'═' * 90}╕\n" + "\n".join(rows)
+        )
+    return "\n".join(blocks) + "\n"
+
+
 def axolotl() -> str:
     return dictionaries(
         {

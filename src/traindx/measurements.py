@@ -1337,6 +1337,9 @@ class ActionBounds(Measurement, frozen=True, kw_only=True):
     std: float  # of the numbers, by half the width of the range
     width: float  # half the width of the range
     repeated: float = 0.0  # share of the looked-at steps whose discrete action is that of the step before
+    reach: float = 0.0  # the farthest of the newest numbers from the middle, by half the width of the range
+    at_reach: float = 0.0  # share of the newest numbers within 5 % of that
+    newest: int = 0  # numbers looked at last
 
 
 class Exploration(Measurement, frozen=True, kw_only=True):
@@ -1356,6 +1359,26 @@ class StoredRewards(Measurement, frozen=True, kw_only=True):
     values: int  # compared
     same: float  # share of them that the environment gave
     negated: float  # share whose negative it gave, and not the number itself
+    opposed: float = 0.0  # share on the other side of 0 than all rewards that it gave
+
+
+class EqualAnswers(Measurement, frozen=True, kw_only=True):
+    """Rewards of equal answers to one prompt, batch by batch. `where` is the variable or function that gave them."""
+
+    looks: int  # batches that held equal answers and different rewards
+    repeated: int  # answers that stood in their batch before
+    within: float  # variance of rewards among equal answers, by that among all of them
+
+
+class StoredEnds(Measurement, frozen=True, kw_only=True):
+    """Steps that the script takes for the last of an episode, beside those at which its environment ended one. `where`
+    is the variable; of several the one with the most."""
+
+    looks: int
+    values: int  # flags looked at
+    ends: int  # of them: the rarer value, since masks are 0 at an end
+    steps: int  # of the environments
+    terminated: int  # of them: ends other than time limits
 
 
 # --- clearing and decay -----------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ NEVER_WELL = (
     "flat-from-start",
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
+NEVER_EARNED = ("reward-flat", "reward-falls")  # so is a policy that got nowhere, however weakly that shows
 HALF = 0.5
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
@@ -131,6 +132,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     if healthy >= HALF and level_of(observations) == INSIDE:  # how often sound trainings show each was counted there
         stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
+        stuck = stuck or any(i in present for i in NEVER_EARNED)
         doubted = problems and (stuck or healthy < TWO_TO_ONE)
         return "inconclusive" if doubted or DIED in present else "healthy"
     if healthy >= HALF and not problems:
