@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,10 @@ import pytest
 
 from runs import run_of
 from traindx.diagnosis import UNSURE, Diagnosis, Observation
-from traindx.engine import diagnose, picture, words
+from traindx.engine import diagnose, judge, picture, words
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
-from traindx.engine.rank import rank
+from traindx.engine.rank import Ranked, rank
 from traindx.engine.sentences import next_step
 from traindx.errors import TraindxError
 from traindx.fixes import fixes
@@ -93,6 +94,60 @@ def test_a_run_in_fp32_did_not_overflow_in_fp16() -> None:
 def test_too_short_is_inconclusive_unless_it_is_nan() -> None:
     assert diagnose(run_of({"train_loss": [2.0, 1.8, 1.5]})).verdict == "inconclusive"
     assert diagnose(run_of({"train_loss": [2.0, math.nan, math.nan, math.nan]})).verdict == "unhealthy"
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        {"loss": [0.0, 0.0, 0.0], "grad_norm": [0.0, 0.0, 0.0]},
+        {"loss": [1.9123, 1.2045, 0.0, 0.0]},
+        {"train_loss": [9.1, 4.0, 3.1, 6.6, 6.8], "val_loss": [9.1, 4.2, 3.2, 6.7, 6.9]},
+        {"loss": (range(0, 30, 10), [10.1, 21.0, 2900.0])},
+        {"train_loss": [2.0, 1.0, 0.8, 0.7, 0.7], "val_acc": [0.71, 0.83, 0.85, 0.1, 0.1]},
+        {"loss_scale": 2.0 ** -np.arange(-15.0, 16.0)},
+    ],
+)
+def test_a_handful_of_rows_is_enough_for_what_no_further_row_would_change(series: Any) -> None:
+    page = diagnose(run_of(series))
+    assert page.verdict == "unhealthy"
+    shares = {h.cause: h.confidence for h in page.hypotheses}
+    assert shares.get("healthy", 0) < 0.15
+    assert "too-few-epochs" not in shares
+
+
+@pytest.mark.parametrize(
+    "series",
+    [
+        {"loss": [0.8, 0.3, 0.9, 0.7, 0.85]},
+        {"train_loss": [0.9, 0.7, 0.5], "val_loss": [0.8, 0.75, 5.2]},
+        {"loss": [12.5, 12.6, 38.0, 40.0]},
+    ],
+)
+def test_a_handful_of_rows_with_a_doubt_stays_open(series: Any) -> None:
+    assert diagnose(run_of(series)).verdict == "inconclusive"
+
+
+def test_a_plain_problem_carries_the_verdict_however_likely_health_is() -> None:
+    spiked = put(falling(300, 2.4, 0.5), 200, *[4.0] * 100)
+    seen = tuple(o for o in diagnose(run_of({"train_loss": spiked})).symptoms if o.state != "unknown")
+    assert judge(seen, [Ranked("healthy", 0.9), Ranked("lr-too-high", 0.1)]) == "unhealthy"
+    vague = tuple(replace(o, clarity=0.4, conclusive=False) for o in seen)
+    assert judge(vague, [Ranked("healthy", 0.9), Ranked("lr-too-high", 0.1)]) == "inconclusive"
+
+
+def test_a_page_on_which_nothing_is_wrong_names_no_cause() -> None:
+    short = run_of({"train_loss": [2.0, 1.8, 1.5]})
+    died = run_of({"train_loss": falling(40, 2.0, 1.0)}, events=[Event("traceback", "NCCL watchdog timeout", 39.0)])
+    for run in (short, died):
+        page = diagnose(run)
+        assert page.verdict == "inconclusive"
+        assert {h.cause for h in page.hypotheses} <= {"healthy", "other"}
+    assert any("One rank waited" in note for note in diagnose(died).notes)
+
+
+def test_a_number_that_stands_for_a_nan_is_no_best_value() -> None:
+    curve = diagnose(run_of({"loss": [2.7123, 1.1045, 0.0, 0.0]})).curves[0]
+    assert np.nanmin(curve.values) == 1.1045
 
 
 def test_out_of_scope_is_said() -> None:

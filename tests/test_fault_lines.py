@@ -14,8 +14,10 @@ from traindx.measurements import (
     BatchVariety,
     ClearedGradients,
     ClippedGradients,
+    FirstNonFinite,
     Measured,
     Measurement,
+    Operation,
     Provenance,
     SourceFile,
     Step,
@@ -74,6 +76,54 @@ def test_the_cut_that_hides_most_parameters_is_the_line() -> None:
     for line, hidden in (("a.py:3", 2), ("b.py:7", 6)):
         found.add(Provenance(where="cut", steps=(Step(line, "detach", cut=True),), at=line, hidden=hidden))
     assert line_of(causes()["detached-graph"].line, [found]) == "b.py:7"
+
+
+def test_the_very_root_is_the_line_and_not_another_power() -> None:
+    steps = [Step("a.py:9", "pow", (64,)), Step("a.py:4", "sqrt", (8,)), Step("a.py:3", "sqrt", (64,))]
+    found = Measured()
+    found.add(Provenance(where="loss", steps=tuple(steps), at="a.py:20"))
+    root = Operation("sqrt", elements=64, singular=2)
+    found.add(FirstNonFinite(step=0, where="a.py:20", what="gradients", update=1, nonfinite=0, scaled=False, first=(),
+                             recent=(), operations=(root,)))  # fmt: skip
+    assert line_of(["nonfinite"], [found]) == "a.py:3"
+
+
+def test_the_shapes_stretch_where_both_first_do() -> None:
+    steps = (Step("a.py:7", "sub", (32, 32)), Step("a.py:5", "abs", (32, 32)),
+             Step("a.py:4", "sub", (32, 32), stretched=True),
+             Step("m.py:2", "add", (9, 9), stretched=True))  # fmt: skip
+    found = Measured()
+    found.add(Provenance(where="output", steps=steps[3:], at="a.py:10"))
+    found.add(Provenance(where="loss", steps=steps, at="a.py:11"))
+    assert line_of(["broadcast"], [found]) == "a.py:4"
+
+
+@pytest.mark.parametrize(("low", "line"), [(0.0, "m.py:2"), (-2.0, "a.py:9")])
+def test_probabilities_that_are_written_out_are_the_line(low: float, line: str) -> None:
+    found = Measured()
+    found.add(Provenance(where="prediction", steps=(Step("m.py:2", "div", (8, 3), low, 1.0),), at="a.py:9"))
+    found.add(Provenance(where="loss", steps=(Step("a.py:9", "cross_entropy"),), at="a.py:10"))
+    assert line_of(["softmax", "loss"], [found]) == line
+
+
+def test_an_optimiser_that_goes_uphill_is_the_line_of_a_flipped_sign(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT.replace("weight_decay=5.0", "maximize=True"))
+    found = Measured([SourceFile(statements=statements_of(str(path)), where="train.py")])
+    found.add(Provenance(where="loss", steps=(Step("train.py:13", "mse_loss"),), at="train.py:14"))
+    assert line_of(["sign"], [found]) == "train.py:8"
+
+
+def test_the_generator_that_is_made_in_the_loop_is_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        "def draw():\n    g = torch.Generator()\n    g.manual_seed(3)\n    a = 1\n    b = 2\n"
+        "    return x[torch.randint(0, 9, (2,), generator=g)]\nfor i in range(9):\n    f(draw()).backward()\n"
+    )
+    found = Measured([SourceFile(statements=statements_of(str(path)), where="train.py")])
+    found.add(BatchVariety(looks=9, distinct=1, span=9, rows=2, data=99, loader=False, fresh=9, seeded=9,
+                           seeded_at="train.py:6"))  # fmt: skip
+    assert line_of(["repeated-batch"], [found]) == "train.py:3"
 
 
 def test_a_cut_before_what_its_optimiser_updates_goes_before_one_on_purpose() -> None:

@@ -100,6 +100,7 @@ LOGS = {
     "NeMo": (logs.nemo, "nemo", "reduced_train_loss"),
     "NeMo-RL": (logs.nemo_rl, "nemo-rl", "Avg Reward"),
     "litgpt": (logs.litgpt, "litgpt", "loss train"),
+    "mlx-lm": (logs.mlx_lm, "mlx-lm", "Train loss"),
     "torchtune": (logs.torchtune, "torchtune", "loss"),
     "TRL SFT": (logs.sft, "trl-sft", "loss"),
     "ms-swift": (logs.swift, "ms-swift", "loss"),
@@ -107,6 +108,7 @@ LOGS = {
     "skrl": (logs.skrl_rows, "skrl", "Reward / Total reward (mean)"),
     "Tianshou": (logs.tianshou, "tianshou", "test_reward"),
     "open-instruct": (logs.open_instruct, "open-instruct", "objective/scores"),
+    "AReaL's tables": (logs.areal_tables, "areal", "ppo_actor/task_reward/avg"),
     "AReaL": (logs.areal, "areal", "ppo_actor/task_reward/avg"),
     "axolotl": (logs.axolotl, "axolotl", "loss"),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import string
+import time
 from dataclasses import fields
 from pathlib import Path
 
@@ -198,3 +199,71 @@ def test_constants_of_a_script_and_diffs_are_hidden(tmp_path: Path) -> None:
     assert "+lr = 0.1" in diff
     assert secret not in diff
     assert secret not in str(statements_of(str(tmp_path / "train.py")))
+
+
+WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+BY_COMMANDS = (  # <> is the secret
+    "mysqldump -p<> models > x.sql", "['mysql', '-u', 'root', '-p<>', 'db']", "sshpass -p <> ssh me@host",
+    "7z x -p<> data.7z", "redis-cli -h cache -a <> ping", "docker login -u me -p <> registry", "mongosh -u root -p <>",
+    "unzip -P <> data.zip", "passphrase is <>", "machine api.host login user password <>", "Authorization: ApiKey <>", "https://<>@host/a/b",
+    "https://store/c.pt?sv=2022-11-02&sig=<>", "https://b.s3.host/c.pt?X-Amz-Signature=<>&x=1",
+    "https://hooks.host/T0/<>", "key: <> for account bob", "otp: <>", "app.pw = <>", "recovery codes: <> <>",
+    "wandb.key=<>",
+)  # fmt: skip
+NO_SECRETS = (
+    "python serve.py -p 8080", "docker run -p 8888:8888 img", "make -j8 -p2", "srun -p gpu-a100-long python train.py",
+    "ssh -p 2222 me@host", "mysql -P 3306 -h localhost -p", "mongo -port 27017", "redis-cli -p 6379 -n 2",
+    "main.py -a resnet50 -p print_freq_100", "key_accuracy=0.913 step=5", "attn.key.weight max 0.31",
+    "KeyError: 'train_loss_epoch'", "missing key(s) in state_dict: \"fc.weight\"", "sort key: val_loss_smoothed",
+    "cache key: resnet50-imagenet-224", "jax.random.key(0)", "key=rng, shape=(3, 4)", "image_key=jpg_256x256_v2",
+    "key: resnet50d_320x320_fold1", "module key layer4.0.conv2d3x3.weight", "feature key: f32x4d16",
+    "key=0x7f3c5b7a99ef12", "query key value 12x64x64", "sig=0.05 significance", "otp accuracy: 0.97", "pat: 10",
+    "pw: pointwise conv 1x1", "seed phrase: 42", "recovery phrase detection f1=0.92", "recovery codes: none",
+    "the password field accuracy 0.97", "password strength model v2 accuracy 0.91", "https://user@host/path",
+    "git@github.com:a/b.git", "?code=200", "cat dog bird fish horse sheep cow zebra bear mouse lion tiger",
+    "the quick brown fox jumps over the lazy dog near the river bank today", "backup code path disabled in version 2",
+)  # fmt: skip
+
+
+def test_commands_sentences_and_addresses_that_hold_one() -> None:
+    secret = "Zx81kd02mfQ7"
+    for shape in BY_COMMANDS:
+        assert secret not in hidden(shape.replace("<>", secret)), shape
+    assert hidden_arguments(["sshpass", "-p", "fox", "ssh", "h"]) == ["sshpass", "-p", "***", "ssh", "h"]
+    assert hidden_arguments(["mysql", "-u", "root", "-pfox", "db"]) == ["mysql", "-u", "root", "-p***", "db"]
+    for text in (f"wallet: {WORDS}", f'seed phrase = "{WORDS}"', f"the mnemonic is {WORDS} {WORDS}"):
+        assert "winner" not in hidden(text)
+    assert hidden_settings({"wallet_mnemonic": WORDS, "key": "a8d7f6e5c4b3"}) == {
+        "wallet_mnemonic": "***",
+        "key": "***",
+    }
+
+
+def test_options_keys_and_sentences_that_hold_none() -> None:
+    for text in NO_SECRETS:
+        assert hidden(text) == text
+        assert hidden_arguments(text.split(" ")) == text.split(" ")
+    kept = {
+        "key": "val_loss_epoch",
+        "pat": 10,
+        "pw": "depthwise",
+        "image_key": "pixel_values_224x224",
+        "sas": "sas_rec",
+    }
+    assert hidden_settings(kept) == kept
+
+
+@pytest.mark.parametrize("piece", ["a_", "a-", "aB-", "docker login ", "http://", "mysql ", "recovery code ", "key "])
+def test_a_long_line_takes_no_time(piece: str) -> None:
+    began = time.process_time()
+    hidden(piece * (50_000 // len(piece)))
+    assert time.process_time() - began < 2
+
+
+def test_the_working_directory_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWD", "/home/me/project")
+    monkeypatch.setenv("DB_PWD", "orange-car")
+    assert hidden("open('/home/me/project/data.csv') pwd=/home/me/project") == (
+        "open('/home/me/project/data.csv') pwd=/home/me/project"
+    )
+    assert hidden("refused: orange-car, pwd=apple-car") == "refused: ***, pwd=***"

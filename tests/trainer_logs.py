@@ -253,6 +253,15 @@ def litgpt() -> str:
     return "".join(lines)
 
 
+def mlx_lm() -> str:
+    train, val = descent(60, 2.9, 1.9), descent(7, 3.1, 2.1, 0.01)
+    lines = [f"Iter {1 if i == 0 else 100 * i}: Val loss {value:.3f}, Val took 31.2s" for i, value in enumerate(val)]
+    pace = "Learning Rate 1.000e-05, It/sec 1.52, Tokens/sec 612.3, Trained Tokens"
+    for i, value in enumerate(train, 1):
+        lines.append(f"Iter {10 * i}: Train loss {value:.3f}, {pace} {4030 * i}, Peak mem 9.1 GB")
+    return "\n".join(sorted(lines, key=lambda line: int(line.split(":")[0].split()[1])))
+
+
 def torchtune() -> str:
     """DiskLogger: `Step 1 | loss:1.6 lr:2e-05 tokens_per_second_per_gpu:812 `."""
     return "".join(
@@ -330,6 +339,23 @@ def areal() -> str:
                  "ppo_actor/update/importance_weight/avg": list(1 + 0.01 * np.sin(np.arange(STEPS))),
                  "ppo_actor/update/clip_ratio/avg": [0.01] * STEPS, "ppo_actor/no_eos_ratios/avg": [0.05] * STEPS,
                  "ppo_actor/update/grad_norm": list(0.3 + 0.05 * np.sin(np.arange(STEPS)))})  # fmt: skip
+
+
+def areal_tables() -> str:
+    """On the terminal: a line for every step, and a table with several pairs in a row."""
+    blocks = []
+    for n, r in enumerate(rising(STEPS, 0.1, 0.6), 1):
+        cells = {
+            "ppo_actor/task_reward/avg": r, "ppo_actor/seq_len/avg": 400.0 + n, "ppo_actor/update/entropy/avg": 0.5,
+            "ppo_actor/update/grad_norm": 0.3 + 0.05 * np.sin(n), "timeperf/train_step": 12.1,
+        }  # fmt: skip
+        pairs = [f"{name:<30} │ {value:.4e}" for name, value in cells.items()]
+        rows = [f"│ {' │ '.join(pairs[k : k + 2])} │" for k in range(0, len(pairs), 2)]
+        blocks.append(
+            f"20251103-05:10:01.123 StatsLogger INFO: Epoch 1/10 Step {n}/290 Train step {n}/290 done.\n"
+            f"20251103-05:10:01.124 StatsLogger INFO: Stats (1/1):\n╒{'═' * 90}╕\n" + "\n".join(rows)
+        )
+    return "\n".join(blocks) + "\n"
 
 
 def axolotl() -> str:

@@ -162,22 +162,36 @@ def _safetensors(data: bytes, dice: random.Random) -> bytes:
 
 
 def _tfrecord(data: bytes, dice: random.Random) -> bytes:
+    start, end = dice.choice(tf_records(data))
+    record = changed_bytes(data[start + 12 : end - 4], dice)
+    head = struct.pack("<Q", len(record))
+    sums = [struct.pack("<I", masked(crc32c(piece))) for piece in (head, record)]
+    return data[:start] + head + sums[0] + record + sums[1] + data[end:]
+
+
+def tf_records(data: bytes) -> list[tuple[int, int]]:
+    """Where each record of an event file begins and ends, its length and checksums included."""
     places = []
     place = 0
     while place + 12 <= len(data):
         (length,) = struct.unpack("<Q", data[place : place + 8])
-        places.append((place, length))
+        places.append((place, place + length + 16))
         place += length + 16
-    start, length = dice.choice(places)
-    record = changed_bytes(data[start + 12 : start + 12 + length], dice)
-    head = struct.pack("<Q", len(record))
-    sums = [struct.pack("<I", masked(crc32c(piece))) for piece in (head, record)]
-    return data[:start] + head + sums[0] + record + sums[1] + data[start + 16 + length :]
+    return places
 
 
 def _wandb(data: bytes, dice: random.Random) -> bytes:
     """A record inside one block of LevelDB's log, with its length kept."""
     changed = bytearray(data)
+    start, end = dice.choice(wandb_records(data))
+    body = changed_bytes(data[start + 7 : end], dice)[: end - start - 7].ljust(end - start - 7, b"\x00")
+    changed[start + 7 : end] = body
+    changed[start : start + 4] = zlib.crc32(changed[start + 6 : end]).to_bytes(4, "little")
+    return bytes(changed)
+
+
+def wandb_records(data: bytes) -> list[tuple[int, int]]:
+    """Where each record that holds anything begins and ends, its checksum, length and kind included."""
     places = []
     place = WANDB_HEADER
     while place + 7 <= len(data):
@@ -187,13 +201,9 @@ def _wandb(data: bytes, dice: random.Random) -> bytes:
             continue
         length = int.from_bytes(data[place + 4 : place + 6], "little")
         if length:
-            places.append((place, length))
+            places.append((place, place + 7 + length))
         place += 7 + length
-    start, length = dice.choice(places)
-    body = changed_bytes(data[start + 7 : start + 7 + length], dice)[:length].ljust(length, b"\x00")
-    changed[start + 7 : start + 7 + length] = body
-    changed[start : start + 4] = zlib.crc32(changed[start + 6 : start + 7 + length]).to_bytes(4, "little")
-    return bytes(changed)
+    return places
 
 
 def _memory() -> str | None:

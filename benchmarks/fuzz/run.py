@@ -10,6 +10,7 @@ anything failed."""
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -22,35 +23,46 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from excerpts import excerpt
 from mutate import mutated
 
 from seeds import Seed, make, seeds_of
 
-STRETCH = 1000  # inputs of one piece of work
+STRETCH = 5000  # inputs of one piece of work: a worker begins with a second of loading
 MEMORY = 4 << 30  # of address space for a worker: what asks for more is a failure too
 JUDGED, JUDGED_RECORDINGS = 0.03, 0.3  # share of the inputs whose symptoms are looked for after they were read
 SHOWN = 0.1  # of those, which are diagnosed and shown besides
+SIMULATED = 0.1  # of those, whose answers to come are tried on the ranking, which takes a second
+SLOW = (".log", ".txt", ".db")  # kinds of files that take three times as long: drawn half as often
 FOLDERS = 0.03  # share of the inputs that are whole directories, which take ten times as long
 WAITING = 60  # times the limit that an input may wait for a processor
+SAVED = 15  # seconds from one state that is kept to the next
 KEPT = 400  # failures that are kept whole
 
 
-def prepare() -> None:
+def prepare(simulated: float) -> None:
     """Load everything that an input needs, and let faults of the readers through, which the commands put into words."""
-    from traindx.engine import diagnose
+    from traindx import engine
+    from traindx.engine.evidence import Evidence
+    from traindx.engine.next_evidence import Gain
     from traindx.errors import TraindxError
     from traindx.readers import find
     from traindx.readers.base import Reader
     from traindx.readers.source import Source
     from traindx.readers.specimen import diverging
     from traindx.run import Run
+    from traindx.signals import Signals
+
+    sources = engine.sources
+
+    def some_sources(signals: Signals, evidence: Evidence, *, simulate: bool, asked: bool = False) -> list[Gain]:
+        return sources(signals, evidence, simulate=simulate and random.random() < simulated, asked=asked)
 
     def read(reader: Reader, source: Source) -> list[Run]:
         try:
@@ -60,7 +72,8 @@ def prepare() -> None:
 
     os.environ["TRAINDX_CASES"] = "off"
     find._read = read
-    diagnose(diverging())
+    engine.diagnose(diverging())
+    engine.sources = some_sources
 
 
 def examine(seed: Seed, place: Path, judge: bool, show: bool) -> None:
@@ -99,33 +112,47 @@ def examine(seed: Seed, place: Path, judge: bool, show: bool) -> None:
             reporters()[name].render([page], color=False, width=100)
 
 
-@cache
-def _grouped(seeds: tuple[Seed, ...]) -> dict[str, list[Seed]]:
-    groups: dict[str, list[Seed]] = {}
-    for seed in seeds:
-        kind = "folder" if seed.read != seed.path else seed.path.suffix
-        groups.setdefault(f"{seed.group} {kind}", []).append(seed)
-    return groups
+class Formats:
+    """The seeds by the tool that wrote them and the kind of file; whole directories apart."""
+
+    def __init__(self, seeds: list[Seed]) -> None:
+        self.files: dict[str, list[Seed]] = {}
+        self.folders: dict[str, list[Seed]] = {}
+        for seed in seeds:
+            if seed.read != seed.path:
+                self.folders.setdefault(f"{seed.group}/", []).append(seed)
+            else:
+                kind = ".tfevents" if ".tfevents." in seed.path.name else seed.path.suffix or "file"
+                self.files.setdefault(f"{seed.group} {kind}", []).append(seed)
+
+    def choose(self, dice: random.Random) -> tuple[str, Seed]:
+        kinds = self.folders if dice.random() < FOLDERS else self.files
+        name = dice.choice(list(kinds))
+        if name.endswith(SLOW) and dice.random() < 0.5:
+            name = dice.choice(list(kinds))
+        return name, dice.choice(kinds[name])
+
+    def counted(self, seed: int, numbers: range) -> Counter[str]:
+        """How many of these inputs are of which format."""
+        return Counter(self.choose(random.Random(f"{seed} {number}"))[0] for number in numbers)
 
 
-def one(number: int, seed: int, seeds: list[Seed], folder: Path) -> str:
+def one(number: int, seed: int, formats: Formats, folder: Path) -> str:
     """Make and examine an input; the relative name of what was changed."""
     dice = random.Random(f"{seed} {number}")
-    groups = _grouped(tuple(seeds))
-    whole = dice.random() < FOLDERS
-    kinds = [name for name in groups if name.endswith("folder") == whole]
-    chosen = dice.choice(groups[dice.choice(kinds)])
+    _, chosen = formats.choose(dice)
     judge = dice.random() < (JUDGED_RECORDINGS if "recording" in chosen.read.parts else JUDGED)
     show = dice.random() < SHOWN
-    content = mutated(chosen.path.name, chosen.path.read_bytes(), dice)
+    name = chosen.path.name
+    content = mutated(name, excerpt(name, chosen.path.read_bytes(), dice), dice)
     if chosen.read == chosen.path:
-        place = folder / chosen.path.name
+        place = folder / name
         place.write_bytes(content)
         try:
             examine(chosen, place, judge, show)
         finally:
             place.unlink(missing_ok=True)
-        return chosen.path.name
+        return name
     copy = folder / chosen.read.name
     if not copy.exists():
         shutil.copytree(chosen.read, copy)
@@ -140,17 +167,19 @@ def one(number: int, seed: int, seeds: list[Seed], folder: Path) -> str:
 
 def work(corpus: str, seed: int, first: int, last: int, told: Connection) -> None:
     """Inputs `first` to `last`: before each its number is sent, after a failure what failed."""
-    prepare()
+    prepare(SIMULATED)
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    seeds = seeds_of(Path(corpus))
+    formats = Formats(seeds_of(Path(corpus)))
+    gc.freeze()
     with tempfile.TemporaryDirectory(
         prefix="traindx-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None
     ) as folder:
+        tempfile.tempdir = folder
         for number in range(first, last):
             told.send(("at", number, ""))
             try:
-                one(number, seed, seeds, Path(folder))
+                one(number, seed, formats, Path(folder))
             except BaseException:
                 told.send(("failed", number, traceback.format_exc()))
     told.send(("done", last, ""))
@@ -185,7 +214,8 @@ class Worker:
         try:
             while self.told.poll():
                 kind, number, text = self.told.recv()
-                self.at, self.since, self.used = number, time.monotonic(), cpu_seconds(self.process.pid)
+                if number != self.at or self.used < 0:
+                    self.at, self.since, self.used = number, time.monotonic(), cpu_seconds(self.process.pid)
                 self.done = kind == "done"
                 if kind == "failed":
                     failures.append({"input": number, "kind": "traceback", "text": text})
@@ -219,9 +249,9 @@ def main() -> int:
     if not corpus.exists():
         make(corpus)
     if asked.only is not None:
-        prepare()
+        prepare(simulated=1.0)
         with tempfile.TemporaryDirectory() as folder:
-            print(one(asked.only, asked.seed, seeds_of(corpus), Path(folder)), "is handled")
+            print(one(asked.only, asked.seed, Formats(seeds_of(corpus)), Path(folder)), "is handled")
         return 0
     state = Path(asked.state)
     kept: dict[str, Any] = {"seed": asked.seed, "done": 0, "failures": [], "seconds": 0.0}
@@ -231,7 +261,7 @@ def main() -> int:
     waiting = [(first, min(first + STRETCH, asked.inputs)) for first in range(kept["done"], asked.inputs, STRETCH)]
     multiprocessing.set_start_method("spawn")
     workers: list[Worker] = []
-    finished: set[int] = set()
+    saved = began
     while (waiting or workers) and (asked.minutes is None or time.monotonic() - began < 60 * asked.minutes):
         while waiting and len(workers) < asked.workers:
             workers.append(Worker(str(corpus), asked.seed, *waiting.pop(0)))
@@ -240,11 +270,10 @@ def main() -> int:
         for worker in [one for one in workers if one.done]:
             worker.process.join()
             workers.remove(worker)
-            finished.add(worker.last)
-            while (step := min(kept["done"] + STRETCH, asked.inputs)) in finished:
-                finished.discard(step)
-                kept["done"] = step
-            kept["seconds"] = before + time.monotonic() - began
+        if time.monotonic() - saved > SAVED or not (workers or waiting):
+            saved = time.monotonic()
+            kept["done"] = min([one.at for one in workers] + [first for first, _ in waiting[:1]] + [asked.inputs])
+            kept["seconds"] = before + saved - began
             del kept["failures"][KEPT:]
             part = state.with_suffix(".part")
             part.write_text(json.dumps(kept, indent=1))
@@ -253,11 +282,11 @@ def main() -> int:
         time.sleep(0.05)
     for worker in workers:
         worker.process.kill()
-    report(kept)
+    report(kept, Formats(seeds_of(corpus)).counted(asked.seed, range(kept["done"])))
     return 1 if kept["failures"] else 0
 
 
-def report(kept: dict[str, Any]) -> None:
+def report(kept: dict[str, Any], formats: Counter[str]) -> None:
     """The failures by the last line of their tracebacks, most frequent first, with a number to repeat each by."""
     kinds: Counter[str] = Counter()
     example: dict[str, int] = {}
@@ -269,6 +298,7 @@ def report(kept: dict[str, Any]) -> None:
         example.setdefault(kind, failure["input"])
     for kind, count in kinds.most_common():
         print(f"{count:6}  --only {example[kind]:<8} {kind}")
+    print(", ".join(f"{name} {count}" for name, count in formats.most_common()))
     print(f"{kept['done']} inputs of seed {kept['seed']}: {len(kept['failures'])} failures, {kept['seconds']:.0f} s")
 
 

@@ -1,5 +1,5 @@
 """The seed corpus: the golden logs that real tools wrote, one small recording and one small checkpoint of each kind,
-made by a training of a second. Logs are cut to their first kilobytes, so that an input costs milliseconds."""
+made by a training of a second. Excerpts of them become inputs, so that one costs milliseconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 GOLDEN = ROOT / "tests" / "golden"
-TEXT_BYTES = 1800  # kept of a log that is longer
+TEXT_BYTES = 30_000  # kept of a log that is longer
 LARGEST = 100_000
 FOLDERS = (
     "wandb",

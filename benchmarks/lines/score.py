@@ -2,11 +2,12 @@
 
     python benchmarks/lines/score.py PROGRAMS [--keep RECORDINGS] [--jobs 2] [--only NAME…] [--verbose]
 
-PROGRAMS holds `labels.jsonl` (case, cause, alternatives, healthy_twin) and a folder for each case with `train.py` in
-it and whatever it imports. The lines in which a script differs from its healthy twin are the truth, one line more or
-less. A line is counted where the cause is one that declares how its line is found; *first* is the line of the page's
-first cause, *of the cause* that of the right cause wherever it stands on the page. With `--keep`, recordings that are
-there are judged again."""
+PROGRAMS holds `labels.jsonl` and a folder for each case with its script in it and whatever that imports. A label names
+`case` or `id`, `cause`, `alternatives`, `script` (train.py otherwise), and the truth: `lines` as file:line, or a
+`healthy_twin` (or another label with `twin_of`), from which the lines that differ are taken, one line more or less. A
+line is counted where the cause is one that declares how its line is found; *first* is the line of the page's first
+cause, *of the cause* that of the right cause wherever it stands on the page. With `--keep`, recordings that are there
+are judged again."""
 
 from __future__ import annotations
 
@@ -71,9 +72,33 @@ def changed(faulty: Path, sound: Path) -> dict[str, set[int]]:
     return found
 
 
+def cases(programs: Path, only: list[str]) -> list[dict[str, Any]]:
+    """Labels of scripts with a fault whose line is known, in the words of this file."""
+    read = [json.loads(line) for line in (programs / "labels.jsonl").read_text().splitlines() if line.strip()]
+    twins = {label["twin_of"]: label["id"] for label in read if label.get("twin_of")}
+    found = []
+    for label in read:
+        name = label.get("case") or label["id"]
+        twin = label.get("healthy_twin") or twins.get(name)
+        known = twin is not None or any(":" in line for line in label.get("lines") or ())
+        if label.get("cause") not in (None, "healthy") and known and (not only or any(one in name for one in only)):
+            found.append({**label, "case": name, "healthy_twin": twin})
+    return found
+
+
+def truth_of(label: dict[str, Any], programs: Path) -> dict[str, set[int]]:
+    given: dict[str, set[int]] = {}
+    for line in label.get("lines") or ():
+        file, _, number = line.rpartition(":")
+        given.setdefault(os.path.basename(file), set()).add(int(number))
+    if given:
+        return given
+    return changed((programs / label["case"]).absolute(), (programs / label["healthy_twin"]).absolute())
+
+
 def examine(label: dict[str, Any], given: argparse.Namespace) -> Result:
     folder = (given.programs / label["case"]).absolute()
-    truth = changed(folder, (given.programs / label["healthy_twin"]).absolute())
+    truth = truth_of(label, given.programs)
     environment = {
         **os.environ, "OMP_NUM_THREADS": "1", "TRAINDX_CASES": "off",
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
@@ -84,9 +109,16 @@ def examine(label: dict[str, Any], given: argparse.Namespace) -> Result:
         if recording.exists():
             command = ["diagnose", str(recording), "-o", str(page)]
         else:
-            command = ["run", "--json", str(page), "--to", str(recording), str(folder / "train.py")]
+            command = [
+                "run",
+                "--json",
+                str(page),
+                "--to",
+                str(recording),
+                str(folder / label.get("script", "train.py")),
+            ]
         subprocess.run(
-            [sys.executable, "-m", "traindx", *command], cwd=place, env=environment, capture_output=True, timeout=900
+            [sys.executable, "-m", "traindx", *command], cwd=folder, env=environment, capture_output=True, timeout=900
         )
         read = json.loads(page.read_text()) if page.exists() else None
         return Result(label, truth, read[0] if isinstance(read, list) else read)
@@ -100,9 +132,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
-    labels = [json.loads(line) for line in (given.programs / "labels.jsonl").read_text().splitlines() if line.strip()]
-    labels = [label for label in labels if label["cause"] != "healthy" and label.get("healthy_twin")]
-    labels = [label for label in labels if not given.only or any(name in label["case"] for name in given.only)]
+    labels = cases(given.programs, given.only)
     with ThreadPoolExecutor(given.jobs) as pool:
         results = list(pool.map(lambda label: examine(label, given), labels))
     with_line = [result for result in results if causes()[result.label["cause"]].line]

@@ -22,11 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from traindx.engine.evidence import gather
-from traindx.engine.health import DATA, SCHEMA, plainest
+from traindx.engine.health import DATA, SCHEMA, of_logs, plainest
 from traindx.engine.rank import HEALTHY, rank
 from traindx.errors import TraindxError
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
+from traindx.signals.disguise import unmasked
 from traindx.symptoms import symptoms
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ class Row:
     healthy: bool
     ranked: float
     problem: float
+    conclusive: bool
 
     @property
     def features(self) -> tuple[float, float, float, float]:
@@ -66,11 +68,11 @@ def examine(row: dict[str, Any], root: Path) -> Row | None:
         return None
     seen = []
     for run in runs:
-        evidence = gather(Signals(run))
+        evidence = gather(unmasked(Signals(run)))
         known = [o for o in evidence.observations if o.state != "unknown"]
         ranked = rank(known, evidence.hints, unfamiliar=evidence.unfamiliar, training=evidence.training, on_logs=False)
         healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
-        seen.append((healthy, plainest(known, symptoms())))
+        seen.append((healthy, plainest(known, symptoms()), any(o.conclusive for o in known if o.state == "present")))
     worst = min(seen)
     return Row(
         row["id"], row["repo"], is_sealed(row), row["confidence"] == "sure", row["labels"][0] == HEALTHY, *worst
@@ -145,6 +147,10 @@ def main() -> None:
         return
     p = left_out(chosen)
     print(report("repository left out", chosen, p))
+    print(report("as it is", chosen, np.array([of_logs().probability(r.ranked, r.problem) for r in chosen])))
+    plain = [row for row in chosen if row.conclusive]
+    share = (sum(row.healthy for row in plain) + 1) / (len(plain) + 2)
+    print(f"conclusive: {len(plain)} logs, {sum(row.healthy for row in plain)} of them sound: {share:.3f}")
     if arguments.write:
         weights = fitted(chosen)
         source = (
@@ -154,7 +160,9 @@ def main() -> None:
         numbers = dict(
             zip(("intercept", "ranking", "problem", "seen"), (round(float(w), 3) for w in weights), strict=True)
         )
-        TARGET.write_text(json.dumps({"schema": SCHEMA, "source": source, **numbers}, indent=1) + "\n")
+        TARGET.write_text(
+            json.dumps({"schema": SCHEMA, "source": source, **numbers, "conclusive": round(share, 3)}, indent=1) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ Safety = Literal["safe", "caution", "disruptive"]
 class Observation:
     """One symptom looked for in one run. `evidence` is a sentence with the measured number; `clarity` says how far the
     number is beyond its threshold, from 0.3 (just so) to 1 (plain). `noted`: absent for a reason that belongs on the
-    page, since somebody who looks at the numbers would ask."""
+    page, since somebody who looks at the numbers would ask. `conclusive`: whatever the cause and however few rows there
+    are, a training that shows this has failed; no further row would change it."""
 
     id: str
     state: State
@@ -34,6 +35,7 @@ class Observation:
     where: str | None = None
     clarity: float = 1.0
     noted: bool = False
+    conclusive: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {

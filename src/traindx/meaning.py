@@ -157,10 +157,13 @@ def _translated(name: str) -> str:
     return name.strip()
 
 
+_RANGE = re.compile(r"@\s?\[?(\.?\d[\d.]*)[:-]\.?\d[\d.]*\]?")  # 'mAP@0.50:0.95'
+
+
 def tokens_of(name: str) -> list[str]:
     """The words of a name: 'metrics/mAP50-95(B)' → ['metrics', 'map50', '95', 'b']."""
     words: list[str] = []
-    for chunk in _SPLIT.split(_translated(name).replace("@", "")):
+    for chunk in _SPLIT.split(_RANGE.sub(r"\1", _translated(name)).replace("@", "")):
         if not chunk:
             continue
         # 'mAP', 'AP50', 'IoU' are words of their own, not camel case
@@ -335,7 +338,7 @@ def _pace(words: list[str], bag: set[str], split: Split) -> Meaning | None:
     seconds = [index for index, word in enumerate(words) if word in {"s", "sec", "second", "seconds"}]
     if not seconds or not (counted or "per" in bag):
         return None
-    if counted and (seconds[0] < counted[0] or ("time" in bag and "per" not in words[counted[0] :])):
+    if counted and (seconds[0] < counted[0] or (bag & {"time", "timing"} and "per" not in words[counted[0] :])):
         return Meaning("step_time", split)
     # 'batch(s)' is no rate
     return None if counted and words[counted[0]] == "batch" else Meaning("throughput", split, "max")

@@ -567,7 +567,8 @@ class FutureDependence(Measurement, frozen=True, kw_only=True):
 
 
 class BatchClasses(Measurement, frozen=True, kw_only=True):
-    """The class that most samples belong to, in each of the first training batches, in their order."""
+    """The class that most samples belong to, in each of the first training batches, in their order. Of a language model
+    it is a number for the answer, counted over eight samples or more."""
 
     classes: tuple[int, ...]  # one a batch: the most frequent of its first, middle and last label
     shares: tuple[float, ...]  # of the batch that belong to it
@@ -1336,6 +1337,9 @@ class ActionBounds(Measurement, frozen=True, kw_only=True):
     std: float  # of the numbers, by half the width of the range
     width: float  # half the width of the range
     repeated: float = 0.0  # share of the looked-at steps whose discrete action is that of the step before
+    reach: float = 0.0  # the farthest of the newest numbers from the middle, by half the width of the range
+    at_reach: float = 0.0  # share of the newest numbers within 5 % of that
+    newest: int = 0  # numbers looked at last
 
 
 class Exploration(Measurement, frozen=True, kw_only=True):
@@ -1355,6 +1359,26 @@ class StoredRewards(Measurement, frozen=True, kw_only=True):
     values: int  # compared
     same: float  # share of them that the environment gave
     negated: float  # share whose negative it gave, and not the number itself
+    opposed: float = 0.0  # share on the other side of 0 than all rewards that it gave
+
+
+class EqualAnswers(Measurement, frozen=True, kw_only=True):
+    """Rewards of equal answers to one prompt, batch by batch. `where` is the variable or function that gave them."""
+
+    looks: int  # batches that held equal answers and different rewards
+    repeated: int  # answers that stood in their batch before
+    within: float  # variance of rewards among equal answers, by that among all of them
+
+
+class StoredEnds(Measurement, frozen=True, kw_only=True):
+    """Steps that the script takes for the last of an episode, beside those at which its environment ended one. `where`
+    is the variable; of several the one with the most."""
+
+    looks: int
+    values: int  # flags looked at
+    ends: int  # of them: the rarer value, since masks are 0 at an end
+    steps: int  # of the environments
+    terminated: int  # of them: ends other than time limits
 
 
 # --- clearing and decay -----------------------------------------------------------------------------------------------
@@ -1428,8 +1452,9 @@ class ShownSamples(Measurement, frozen=True, kw_only=True):
 
 
 class TokenSample(NamedTuple):
-    """The first tokens of one row as the loss sees them. Every token has the target that stands for it: the one `shift`
-    positions before it, where the model is to predict it."""
+    """Some tokens of one row as the loss sees them: the first ones, or those around the first that counts where it
+    comes later. Every token has the target that stands for it: the one `shift` positions before it, where the model is
+    to predict it."""
 
     length: int  # tokens of the whole row
     classes: str  # one letter a token: p prompt, a answer, s special token, - padding, t other text
@@ -1440,6 +1465,7 @@ class TokenSample(NamedTuple):
     labels: tuple[int | None, ...]  # the targets; None where there is none; empty in a private recording
     positions: tuple[int, ...]  # position ids that the model was given; empty where it counts by itself
     attention: str  # one character a token: 1 where the attention mask lets it be seen; empty without a mask
+    first: int = 0  # the place of the first of these tokens in the row
 
 
 class TokenSamples(Measurement, frozen=True, kw_only=True):
@@ -1475,7 +1501,7 @@ class TokenCounts(Measurement, frozen=True, kw_only=True):
     at_limit: int = 0  # samples of that length
     at_limit_open: int = 0  # of these, those that do not end in an end token
     structured: int = 0  # samples whose prompt and answer are known
-    known_by: str = ""  # how: "template", "markers" (of another format) or "labels" (the prompt is left out)
+    known_by: str = ""  # how: "template", "markers" (of another format), "labels" (left out) or "generation" (as asked)
     without_answer: int = 0  # samples with a prompt and not a single token of an answer
     prompt: int = 0  # tokens of prompts in these samples
     prompt_counted: int = 0
@@ -1612,6 +1638,7 @@ class Step(NamedTuple):
     contained: bool = False  # the module was called by a container of torch's, such as nn.Sequential
     constant: float | None = None  # a plain number that the operation was given
     source: str = ""  # the user's variable that holds its first tensor, where that was made before the step
+    stretched: bool = False  # two tensors were laid out to a shape that neither of them has
 
 
 class Provenance(Measurement, frozen=True, kw_only=True):

@@ -63,7 +63,7 @@ FAULTS = {
     "frozen with the base": (
         "for b in net.blocks: b.mix = Pair(b.mix)\nfor b in net.blocks: b.mix.requires_grad_(False)\n"
         "net.head.requires_grad_(True)\ntrain(net)",
-        "adapter-inactive",
+        "frozen-weights",
     ),
     "defined, and put nowhere": (
         "Pair.__name__ = 'LoRALinear'\nfor b in net.blocks:\n    if hasattr(b, 'c_attn'): b.c_attn = Pair(b.c_attn)\n"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from live_scripts import facts_of, present, run
 
 from traindx.diagnosis import Diagnosis
+from traindx.live.rl.roles import role_of
 from traindx.measurements import EpisodeEnds, PolicyObjective, RewardedAnswers, RewardGroups
 from traindx.opening import diagnose
 from traindx.readers.find import find_runs
@@ -189,6 +191,61 @@ for step in range(6):
     opt.zero_grad(); loss.backward(); opt.step()
 print(loss.item())
 """
+# an environment of the script's own, without any wrapper, and a critic of its rewards
+BARE = """
+import gymnasium, numpy
+class Space:
+    low, high = numpy.array([-3.0]), numpy.array([3.0])
+class Line(gymnasium.Env):
+    action_space = Space()
+    def reset(self, seed=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return numpy.zeros(3)
+    def step(self, action):
+        self.t += 1
+        return numpy.full(3, float(self.t)), 1.0, self.t == 5, False, {}
+env, critic, gamma = Line(), nn.Linear(3, 1), 0.9
+opt = torch.optim.Adam(critic.parameters(), lr=1e-3)
+for update in range(30):
+    seen, ends = [], []
+    for _ in range(10):
+        if not ends or ends[-1]: env.reset()
+        observation, reward, done, _, _ = env.step(REACH * numpy.tanh(4 * torch.randn(1).numpy()))
+        seen.append(observation), ends.append(done)
+    states = torch.tensor(numpy.array(seen), dtype=torch.float32)
+    rewards, dones = torch.full((10,), EARNED), torch.tensor([float(FLAG) for one in ends])
+    with torch.no_grad():
+        target = rewards + gamma * critic(states + 1).squeeze(1) * (1 - dones)
+    loss = F.mse_loss(critic(states).squeeze(1), target)
+    opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
+# a trainer that computes the rewards of a batch in one place, as TRL's do, with 3 answers to each of 4 prompts
+REWARDED = """
+import random
+from trl.trainer.grpo_trainer import GRPOTrainer
+random.seed(0)
+net = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), 0.1)
+for step in range(8):
+    prompts = [str(number // 12) for number in range(48)]
+    answers = [random.choice("abc") for _ in prompts]
+    earned = [float(answer == "abca"[int(prompt)]) for prompt, answer in zip(prompts, answers)]
+    ORDER
+    trainer = GRPOTrainer(earned)
+    trainer._calculate_rewards([{"prompt": one} for one in prompts], prompts, answers, None)
+    loss = net(torch.randn(8, 4)).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+print(loss.item())
+"""
+TRAINER = """
+import torch
+class GRPOTrainer:
+    def __init__(self, earned): self.earned, self.reward_weights = earned, torch.ones(1)
+    def _calculate_rewards(self, inputs, prompts, completions, completion_ids_list):
+        return torch.tensor(self.earned)[:, None]
+"""
 NAMED = {
     "reward-reversed", "advantages-off-rewards", "advantages-unscaled", "ratio-pinned", "reward-spread-zero",
     "chosen-pushed-down", "reference-is-policy", "equal-pairs", "terminals-bootstrapped", "discount-off",
@@ -261,7 +318,10 @@ def _environments(at: Path, package: str) -> None:
             for name in names
         )
         (at / package / module / "__init__.py").write_text(classes)
-    (at / package / "__init__.py").write_text(f"from {package} import vector, wrappers")
+    (at / package / "__init__.py").write_text(
+        f"from {package} import vector, wrappers\nclass Env:\n    def reset(self, *, seed=None): pass\n"
+        "class Wrapper(Env): pass\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -277,6 +337,45 @@ def test_what_a_policy_of_the_module_keeps_is_found(
     assert {one.family for one in recorded.measured[0].latest(PolicyObjective)} == {"policy-gradient"}
     assert recorded.measured[0].latest(EpisodeEnds)[0].episodes == 8
     assert ("reward-reversed" in present(found)) == reversed_
+
+
+@pytest.mark.parametrize(
+    ("parts", "symptom"),
+    [
+        ({}, ""),
+        ({"REACH": "0.3"}, "actions-out-of-range"),
+        ({"FLAG": "False"}, "terminals-bootstrapped"),
+        ({"EARNED": "-0.01"}, "reward-reversed"),
+    ],
+)
+def test_an_environment_without_wrappers_is_watched(
+    parts: dict[str, str], symptom: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _environments(tmp_path / "packages", "gymnasium")
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    found = facts_of(filled(BARE, **{"REACH": "3.0", "FLAG": "one", "EARNED": "1.0", **parts}), tmp_path)
+    assert find_runs([tmp_path / "run.traindx"])[0].measured[0].latest(EpisodeEnds)[0].episodes == 60
+    assert present(found) & (NAMED | {"actions-out-of-range"}) == ({symptom} if symptom else set())
+
+
+@pytest.mark.parametrize(("order", "mixed"), [("pass", False), ("random.shuffle(earned)", True)])
+def test_equal_answers_that_earn_differently_are_seen(
+    order: str, mixed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "packages" / "trl" / "trainer").mkdir(parents=True)
+    for name, text in (("__init__", ""), ("trainer/__init__", ""), ("trainer/grpo_trainer", TRAINER)):
+        (tmp_path / "packages" / "trl" / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "trl"]:
+        monkeypatch.delitem(sys.modules, name)
+    found = facts_of(REWARDED.replace("ORDER", order), tmp_path)
+    assert ("advantages-off-rewards" in present(found)) == mixed
+
+
+def test_a_name_about_rewards_is_no_reward() -> None:
+    assert [role_of(name) for name in ("rewards", "b_rewards", "reward_weights", "reward_scale")] == [
+        "reward", "reward", "", "",
+    ]  # fmt: skip
 
 
 def test_rewards_in_rows_tell_the_groups(tmp_path: Path) -> None:

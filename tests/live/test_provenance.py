@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,6 +16,7 @@ from live_scripts import run
 from traindx.causes import causes
 from traindx.engine import diagnose
 from traindx.lines import line_of
+from traindx.live.events.instrument import Criterion
 from traindx.live.measures.tracing import Lines, Trace
 from traindx.measurements import Provenance, SourceFile
 from traindx.readers.find import find_runs
@@ -122,6 +125,27 @@ def test_a_cut_behind_a_recurrent_layer_is_seen(tmp_path: Path) -> None:
     found, _ = recorded(tmp_path, RECURRENT)
     cuts = [one for one in found.measured[0].all(Provenance) if one.where == "cut"]  # type: ignore[attr-defined]
     assert {one.at for one in cuts} == {"train.py:8"}
+
+
+FILLED = """
+import torch, torch.nn as nn, torch.nn.functional as F
+torch.manual_seed(0)
+X = torch.randn(64, 4); y = (X[:, 0] > 0).long()
+body, head = nn.Linear(4, 8), nn.Linear(8, 2)
+opt = torch.optim.Adam([*body.parameters(), *head.parameters()])
+for step in range(6):
+    store = torch.zeros(8, 8)
+    for i, row in enumerate(body(X[:8])):
+        store[i] = row.detach()
+    loss = F.cross_entropy(head(store.relu()), y[:8])
+    opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+def test_a_cut_before_numbers_are_written_into_a_tensor_is_seen(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, FILLED)
+    cuts = [one for one in found.measured[0].all(Provenance) if one.where == "cut"]  # type: ignore[attr-defined]
+    assert {one.at for one in cuts} == {"train.py:10"}
 
 
 FUNCTIONS = """
@@ -249,3 +273,137 @@ def test_workers_that_are_started_meanwhile_are_not_traced(tmp_path: Path) -> No
             opt.zero_grad(); loss.backward(); opt.step()
     """
     assert run(script, tmp_path / "run.traindx") == run(script, None)
+
+
+LOOPS = {
+    "module": """
+        criterion = nn.CrossEntropyLoss()
+        def loss_of(): return criterion(net(X), y)
+        """,
+    "function": "def loss_of(): return F.cross_entropy(net(X), y, label_smoothing=0.1)",
+    "held": "ce = F.cross_entropy\ndef loss_of(): return ce(net(X), y)",
+    "by hand": "def loss_of(): return -(net(X).log_softmax(1)[range(64), y]).mean()",
+    "regression": "def loss_of(): return F.mse_loss(net(X)[:, 0], X[:, 1]) + 0.1 * F.l1_loss(net(X)[:, 1], X[:, 2])",
+    "functional": """
+        from torch.func import functional_call
+        def loss_of(): return F.cross_entropy(functional_call(net, dict(net.named_parameters()), (X,)), y)
+        """,
+    "own kind of tensor": """
+        class Own(torch.Tensor): pass
+        labels = y.as_subclass(Own)
+        def loss_of(): return F.cross_entropy(net(X), labels)
+        """,
+}
+LOOP = """
+X = torch.randn(64, 4); y = (X[:, 0] > 0).long()
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3))
+{loss}
+opt = torch.optim.{optimizer}
+for step in range(24):
+    def closure():
+        opt.zero_grad(); loss = loss_of(); loss.backward(); return loss
+    print(opt.step(closure).item())
+"""
+
+
+def series_of(script: str, recording: Path) -> tuple[str, dict[str, list[float]]]:
+    """What a training prints, and what was recorded of it step by step, without what it took."""
+    printed = run(script, recording, 10.0)
+    series = find_runs([recording])[0].series
+    timed = ("seconds", "time", "cost", "memory", "throughput", "per_second")
+    kept = {name: one for name, one in series.items() if not any(word in name for word in timed)}
+    return printed, {name: list(map(repr, (*one.steps, *one.values))) for name, one in kept.items()}
+
+
+@pytest.mark.parametrize("optimizer", ["Adam(net.parameters())", "LBFGS(net.parameters(), max_iter=3)"])
+@pytest.mark.parametrize("loss", LOOPS)
+def test_what_is_recorded_is_the_same_with_a_trace(
+    loss: str, optimizer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = textwrap.dedent(LOOP).format(loss=textwrap.dedent(LOOPS[loss]), optimizer=optimizer)
+    traced = series_of(script, tmp_path / "traced.traindx")
+    monkeypatch.setenv("TRAINDX_TRACE", "")
+    assert series_of(script, tmp_path / "plain.traindx") == traced
+    assert traced[0] == run(script, None)
+
+
+GRADIENTS = """
+from torch.func import functional_call, grad
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 3)); params = {k: v.detach() for k, v in net.named_parameters()}
+X = torch.randn(64, 4); y = (X[:, 0] > 0).long()
+def loss_of(params): return F.cross_entropy(functional_call(net, params, (X,)), y)
+def by_autograd(params):
+    params = {k: v.requires_grad_() for k, v in params.items()}
+    return dict(zip(params, torch.autograd.grad(loss_of(params), list(params.values()))))
+for step in range(24):
+    g = STEP(params)
+    params = {k: (params[k] - 0.1 * g[k]).detach() for k in params}
+    print(loss_of(params).item())
+"""  # noqa: E501
+
+
+@pytest.fixture
+def _no_optimiser_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests have built optimisers in this process."""
+    monkeypatch.setattr("traindx.live.events.by_hand.optimizer_built", lambda *_: False)
+
+
+@pytest.mark.usefixtures("_no_optimiser_yet")
+@pytest.mark.parametrize("step", ["by_autograd", "grad(loss_of)"])
+def test_gradients_by_function_are_taken_as_without_a_trace(step: str, tmp_path: Path) -> None:
+    script = GRADIENTS.replace("STEP", step)
+    before = torch._C._len_torch_function_stack()
+    assert run(script, tmp_path / "traced.traindx") == run(script, None)
+    assert torch._C._len_torch_function_stack() == before
+
+
+@pytest.mark.usefixtures("_no_optimiser_yet")
+def test_a_loop_of_functions_is_recorded_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = GRADIENTS.replace("STEP", "by_autograd")
+    traced = series_of(script, tmp_path / "traced.traindx")
+    monkeypatch.setenv("TRAINDX_TRACE", "")
+    assert series_of(script, tmp_path / "plain.traindx") == traced
+
+
+@pytest.mark.parametrize("trace", ["", "1"])
+@pytest.mark.parametrize("criterion", ["nn.MSELoss()", "F.mse_loss", "F.smooth_l1_loss", "nn.CrossEntropyLoss()"])
+def test_a_loss_is_counted_once_whatever_modes_there_are(
+    criterion: str, trace: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mode is handed what stands in the loss function's place, and calls it in its turn."""
+    monkeypatch.setenv("TRAINDX_TRACE", trace)
+    seen = []
+
+    def noted(name: str, *given: Any) -> Criterion:
+        seen.append(name)
+        return Criterion(name, *given)
+
+    monkeypatch.setattr("traindx.live.events.criteria.Criterion", noted)
+    alone = SHARED.replace(", Count():", ":")
+    for script in (SHARED, alone):
+        run(script.replace("F.mse_loss(", f"({criterion})("), tmp_path / f"{len(seen)}.traindx")
+    assert len(seen) == 10
+
+
+def test_nothing_is_kept_in_the_frames_that_a_trace_looks_into(tmp_path: Path) -> None:
+    script = """
+    import weakref
+    def train():
+        net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+        opt = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(3):
+            x = torch.randn(16, 4); hidden = net(x); left = weakref.ref(hidden), weakref.ref(x)
+            loss = hidden.pow(2).mean()
+            del hidden, x
+            print(left[0]() is None, left[1]() is None)
+            opt.zero_grad(); loss.backward(); opt.step()
+    train()
+    """
+    assert run(script, tmp_path / "run.traindx") == run(script, None)
+
+
+def test_what_the_optimiser_calculates_is_not_traced(tmp_path: Path) -> None:
+    found, _ = recorded(tmp_path, HEAD.replace("SGD(net.parameters(), lr=0.05)", "Adam(net.parameters(), lr=0.01)"))
+    operations = {s.operation for one in found.measured[0].all(Provenance) for s in one.steps}  # type: ignore[attr-defined]
+    assert "linear" in operations
+    assert not operations & {"lerp_", "addcmul_", "addcdiv_"}

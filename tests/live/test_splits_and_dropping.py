@@ -10,7 +10,7 @@ import pytest
 import torch
 from live_scripts import facts_of, present, run
 
-from traindx.live.measures.splits import variables
+from traindx.live.measures.splits import first_variables
 from traindx.readers.find import find_runs
 
 PARTS = """
@@ -60,7 +60,7 @@ def test_variables_are_not_kept_alive() -> None:
     def function() -> tuple[bool, list[str]]:
         loss = torch.nn.Parameter(torch.zeros(2))
         gone = weakref.ref(loss)
-        names = [name for name, _ in variables(sys._getframe())]
+        names = [name for name, _ in first_variables(sys._getframe())]
         del loss
         return gone() is None, names
 

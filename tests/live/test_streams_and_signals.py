@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from traindx.engine import diagnose
 from traindx.readers.find import find_runs
 
 TRAINING = """
@@ -84,3 +85,4 @@ def test_a_kill_loses_one_update_at_most(tmp_path: Path, updates: int) -> None:
     lost = updates - len(run.series["train_loss"])
     assert lost <= (1 if updates < 9 else 20)  # one update, or the second that twenty of them take
     assert run.died is not None
+    assert diagnose(run).verdict == "inconclusive"

@@ -8,6 +8,7 @@ import pytest
 from live_scripts import facts_of, present, run
 
 from traindx.live.tokens.template import answers_in
+from traindx.live.tokens.vocabulary import vocabulary_of
 from traindx.measurements import Measured, SpecialTokens, TokenCounts, TokenSamples
 from traindx.readers.find import find_runs
 
@@ -312,6 +313,36 @@ def test_losses_of_tokens_are_those_of_the_loss(tmp_path: Path) -> None:
     assert sum(losses) / len(losses) == pytest.approx(float(said.split()[0]), rel=0.05)  # four of eight rows
 
 
+def test_words_that_carry_no_space_are_written_apart() -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<s>", "where", "is", "lamp", "?"]
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="?"))
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    vocabulary = vocabulary_of(PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>"))
+    assert vocabulary is not None
+    assert "".join(vocabulary.pieces(range(5))) == "<s> where is lamp ?"
+
+
+def test_the_answer_to_a_long_prompt_is_shown(tmp_path: Path) -> None:
+    body = f"""{HEAD}
+class Wrapped:
+    def __init__(self, inner): self._inner = inner
+class Recipe:
+    def __init__(self): self._tokenizer = Wrapped(Wrapped(lm.tokenizer(template=None)))
+recipe = Recipe(); model = lm.gpt2(400, length=512)
+def batch():
+    ids = torch.randint(10, 390, (2, 400)); labels = ids.clone(); labels[:, :380] = -100
+    return {{"input_ids": ids, "labels": labels}}
+train(model, batch)
+"""
+    shown = measured_in(body, tmp_path).all(TokenSamples)[0].samples[0]
+    assert shown.first == 400 - 256
+    assert shown.counted.count("1") == 20
+    assert len(shown.pieces) == 256
+
+
 def test_a_private_recording_holds_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRAINDX_PRIVATE", "1")
     sample = measured_in(script(CHAT), tmp_path).all(TokenSamples)[0].samples[0]
@@ -354,6 +385,22 @@ train(model, batch, lambda model, given: {WRITTEN_OUT[name]})
     assert measured.all(SpecialTokens)[-1].eos is None
 
 
+@pytest.mark.parametrize("dim", [0, 1])
+def test_losses_in_pieces_are_laid_together(dim: int, tmp_path: Path) -> None:
+    """As losses are computed that save memory: some positions of each row at a time, or some rows."""
+    body = f"""{HEAD}{CHARS}
+def pieces(model, given):
+    parts = zip(model(given[0]).chunk(3, {dim}), given[1].chunk(3, {dim}))
+    total = sum(F.cross_entropy(out.flatten(0, 1), target.flatten(), reduction="sum") for out, target in parts)
+    return total / given[1].numel()
+train(model, batch, pieces)
+"""
+    measured = measured_in(body, tmp_path)
+    counts, (sample, *_) = measured.all(TokenCounts)[-1], measured.all(TokenSamples)[0].samples
+    assert counts.next == counts.counted == counts.samples * 31
+    assert (None not in sample.losses[1:]) == (dim == 1)
+
+
 def test_generation_is_compared_with_training(tmp_path: Path) -> None:
     ask = """
 train(model, batch)
@@ -369,6 +416,22 @@ model.generate(**given, max_new_tokens=2, do_sample=False, pad_token_id=tok.pad_
     ):
         body = HEAD + CHAT + ask.replace("SIDE", repr(side)).replace("OPENED", repr(opened))
         assert present(facts_of(body, tmp_path / f"{side}{opened}")) & OF_TOKENS == wanted
+
+
+def test_how_a_model_is_asked_tells_where_answers_begin(tmp_path: Path) -> None:
+    """Nothing in the batch says so: no template, no marker of a known format, no label that is left out."""
+    body = f"""{HEAD}
+tok = lm.tokenizer(template=None); model = lm.gpt2(len(tok)); ask = [50, 60, 70]
+rows = [[random.randrange(100, 390) for _ in range(20)] + ask + [80 + number % 8, 90, 91, 2] for number in range(64)]
+def batch():
+    ids = torch.tensor(random.sample(rows, 8)); return {{"input_ids": ids, "labels": ids.clone()}}
+train(model, batch)
+model.generate(input_ids=torch.tensor([row[:23] for row in rows[:8]]), max_new_tokens=2, do_sample=False)
+"""
+    counts = measured_in(body, tmp_path).all(TokenCounts)[-1]
+    assert (counts.known_by, counts.structured) == ("generation", counts.samples)
+    assert counts.prompt_counted == counts.samples * 22  # the first token is no target
+    assert counts.answer_counted == counts.samples * 4
 
 
 def test_evaluated_texts_are_looked_for_in_training(tmp_path: Path) -> None:
@@ -418,6 +481,29 @@ for given in loader:
     for shuffled in (True, False):
         facts = facts_of(HEAD + body.replace("SHUFFLED", repr(shuffled)), tmp_path / str(shuffled))
         assert ("data-in-order" in present(facts)) != shuffled
+
+
+@pytest.mark.parametrize("collated", ["by the loader", "by hand"])
+def test_answers_in_order_are_seen(collated: str, tmp_path: Path) -> None:
+    body = """
+from torch.utils.data import DataLoader
+tok = lm.tokenizer(template=None); model = lm.gpt2(len(tok))
+def sample(answer):
+    ids = [random.randrange(10, 390) for _ in range(random.randint(14, 18))]
+    return {"input_ids": ids + answer, "labels": [-100] * len(ids) + answer}
+data = [sample([20 + number // 40, 9]) for number in range(200)]
+collate = lambda rows: padded(tok, [row["input_ids"] for row in rows], [row["labels"] for row in rows])
+by_hand = COLLATED == "by hand"
+loader = DataLoader(data, 4, shuffle=SHUFFLED, collate_fn=list if by_hand else collate)
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+for _ in range(2):
+    for given in loader:
+        given = collate(given) if by_hand else given
+        loss = model(**given).loss; optimizer.zero_grad(); loss.backward(); optimizer.step()
+"""
+    for shuffled in (True, False):
+        text = body.replace("SHUFFLED", repr(shuffled)).replace("COLLATED", repr(collated))
+        assert ("data-in-order" in present(facts_of(HEAD + text, tmp_path / str(shuffled)))) != shuffled
 
 
 @pytest.mark.parametrize(

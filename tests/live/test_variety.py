@@ -58,6 +58,9 @@ def said(
         ("np.random.seed(1); i = np.random.randint(0, 512, 32); a, b = X[i], y[i]", "pass", "random.seed"),
         ("random.seed(1); i = random.sample(range(512), 32); a, b = X[i], y[i]", "pass", "random.seed"),
         ("torch.manual_seed(3); a = torch.randn(32, 6); b = (a[:, 0] > 0).long()", "pass", "manual_seed"),
+        ("i = np.random.default_rng(1).integers(0, 512, 32); a, b = X[i], y[i]", "pass", "default_rng"),
+        ("g = torch.Generator().manual_seed(1); i = torch.randint(0, 512, (32,), generator=g); a, b = X[i], y[i]",
+         "pass", "generator=g"),
         ("a, b = next(iter(data))", LOADER.format(""), "next(iter(data))"),
         ("a, b = next(iter(DataLoader(TensorDataset(X, y), 32)))", "pass", "next(iter("),
         ("torch.manual_seed(0); a, b = next(iter(data))", LOADER.format(", shuffle=True"), "manual_seed"),
@@ -65,7 +68,8 @@ def said(
         ("a, b = X[:32], y[:32]", "pass", "net(a)"),
     ],
     ids=[
-        "torch seed", "numpy seed", "random seed", "made data", "next(iter)", "new loader", "seed and shuffle",
+        "torch seed", "numpy seed", "random seed", "made data", "numpy generator", "generator",
+        "next(iter)", "new loader", "seed and shuffle",
         "augmented", "constant slice",
     ],
 )  # fmt: skip
@@ -81,6 +85,8 @@ def test_the_same_batch_is_seen_with_its_line(tmp_path: Path, draw: str, before:
     [
         (RANDOM_ROWS, "pass", False),
         ("torch.manual_seed(step); " + RANDOM_ROWS, "pass", False),
+        ("i = torch.randint(0, 512, (32,), generator=g); a, b = X[i], y[i]", "g = torch.Generator().manual_seed(1)",
+         False),
         ("a, b = next(iter(data))", LOADER.format(", shuffle=True"), False),
         ("a, b = next(iter(data))", "data = DataLoader(TensorDataset(X, y), 512)", False),
         ("a, b = next(iter(data))", LOADER.format(", sampler=SubsetRandomSampler([*range(32)])"), False),
@@ -94,7 +100,8 @@ def test_the_same_batch_is_seen_with_its_line(tmp_path: Path, draw: str, before:
         ("torch.manual_seed(0); a, b = X, y", "pass", None),
     ],
     ids=[
-        "random rows", "another seed", "shuffled", "one batch is all", "a small subset", "labels made anew", "in turn",
+        "random rows", "another seed", "one generator", "shuffled",
+        "one batch is all", "a small subset", "labels made anew", "in turn",
         "several steps a batch", "full batch", "a split", "a few labelled rows", "memorise one batch",
         "seed for dropout",
     ],

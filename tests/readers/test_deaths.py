@@ -13,7 +13,10 @@ import pytest
 
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
+from traindx.engine.observe import observe
+from traindx.live.recording.store import Store
 from traindx.readers.find import find_runs
+from traindx.signals import Signals
 
 LINES = [
     f"epoch {i // 20} step {i} loss {2.3 * 0.985**i + 0.2 + 0.02 * ((i * 7919) % 13) / 13:.4f}" for i in range(300)
@@ -143,3 +146,17 @@ def test_damaged_marks_are_no_reason_to_fail(tmp_path: Path) -> None:
         meta = {**json.loads(first), "pid": pid}
         file.write_text("\n".join([json.dumps(meta), *rest]))
         assert page_of(folder).verdict in ("healthy", "inconclusive")
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_recording_that_was_killed_after_six_updates_is_too_short(tmp_path: Path, ended: bool) -> None:
+    store = Store(tmp_path / "run.traindx")
+    store.line("meta", schema="traindx.recording/2", argv=["train.py"], world=1)
+    for step, loss in enumerate([0.746, 0.70, 0.667, 0.69, 0.72, 0.754]):
+        store.row(step, {"train_loss": loss})
+    if not ended:
+        store.line("event", event="killed", text="ended by SIGKILL")
+    store.end()
+    (run,) = find_runs([tmp_path / "run.traindx"])
+    short = next(one for one in observe(Signals(run)) if one.id == "too-short")
+    assert short.state == ("absent" if ended else "present")

@@ -17,6 +17,7 @@ from traindx.readers import readers
 from traindx.readers.base import Reader
 from traindx.readers.find import find_runs
 from traindx.readers.source import Source
+from traindx.readers.units import runs_of, units_in
 
 FILES = sorted(
     path
@@ -168,3 +169,24 @@ def test_names_and_numbers_that_nobody_expects(name: str, tmp_path: Path, monkey
     (run,) = find_runs([tmp_path / name])
     assert len(run.series["loss"]) == 40
     diagnose(run)
+
+
+def test_a_ruined_log_in_a_directory_is_named_and_takes_no_other_along(tmp_path: Path) -> None:
+    for number in range(5):
+        rows = "".join(f"step {step} loss {(2 + number) * 0.98**step + 0.1:.4f}\n" for step in range(60))
+        (tmp_path / f"run{number}.log").write_text(rows)
+    whole = bytearray((GOLDEN / "trackio" / "golden.db").read_bytes())
+    whole[4096:9000] = b"\xff" * 4904
+    ruined = {"trackio.db": bytes(whole[:50_000]), "events.out.tfevents.1.host.1.0": b"\x18" + bytes(29)}
+    for name, content in ruined.items():
+        (tmp_path / name).write_bytes(content)
+    said: list[str] = []
+    assert len(find_runs([tmp_path], tell=said.append)) == 5
+    assert sorted(Path(sentence.split(" is ")[0]).name for sentence in said) == sorted(ruined)
+    found = [runs_of(unit) for unit in units_in([tmp_path])]
+    assert sum(len(runs) for runs, _ in found) == 5
+    assert sum(len(problems) for _, problems in found) == 2
+    for number in range(5):
+        (tmp_path / f"run{number}.log").unlink()
+    with pytest.raises(TraindxError, match="damaged"):
+        find_runs([tmp_path])

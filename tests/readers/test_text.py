@@ -499,3 +499,50 @@ def test_a_log_in_which_the_loss_scaler_is_all_that_speaks(line: str, tmp_path: 
     (tmp_path / "train.log").write_text("\n".join(map(line.format, scales)))
     run = one(find_runs([tmp_path / "train.log"]))
     assert run.series["loss scale"].values.tolist() == pytest.approx(scales)
+
+
+def test_losses_that_are_all_nan_are_measurements_without_a_step(tmp_path: Path) -> None:
+    """No setting is NaN, so that such lines need nothing that moves."""
+    (tmp_path / "train.log").write_text("INFO - Train loss nan, accuracy 0.0000%\n" * 3)
+    run = one(find_runs([tmp_path / "train.log"]))
+    assert np.isnan(run.series["Train loss"].values).all()
+
+
+def test_a_bare_exception_at_the_end_ended_the_run(tmp_path: Path) -> None:
+    text = "step 1 loss 2.1\nstep 2 loss 2.0\nstep 3 loss 1.9\nException: Loss scale already at minimum. Exiting run.\n"
+    (tmp_path / "train.log").write_text(text)
+    died = one(find_runs([tmp_path / "train.log"])).died
+    assert died is not None
+    assert died.kind == "traceback"
+
+
+def test_a_count_in_the_name_is_no_value(tmp_path: Path) -> None:
+    lines = [f"Episode {50 * i}/400 | Reward moyen (100 ep): {30 - i:.1f} | mAP@0.50:0.95: 0.{i}5" for i in range(1, 9)]
+    (tmp_path / "train.log").write_text("\n".join(lines))
+    run = one(find_runs([tmp_path / "train.log"]))
+    assert run.series["Reward moyen"].values.tolist() == [30.0 - i for i in range(1, 9)]
+    assert run.series["mAP@0.50:0.95"].values[:2].tolist() == [0.15, 0.25]
+
+
+def test_epochs_of_old_keras_have_no_total(tmp_path: Path) -> None:
+    text = "".join(f"Epoch {i}\n500/500 [=====] - 5s - loss: {2 - i / 10:.4f}     \n" for i in range(8))
+    (tmp_path / "train.log").write_text(text)
+    run = one(find_runs([tmp_path / "train.log"]))
+    assert run.series["loss"].steps.tolist() == list(range(8))
+
+
+def test_the_results_that_the_trainer_prints_at_the_end(tmp_path: Path) -> None:
+    text = "***** eval metrics *****\n  epoch                   =        3.0\n  eval_loss               =        nan\n"
+    (tmp_path / "train.log").write_text(text + "  eval_runtime            = 0:00:25.70\n")
+    run = one(find_runs([tmp_path / "train.log"]))
+    assert list(run.series) == ["eval_loss"]
+    assert np.isnan(run.series["eval_loss"].values).all()
+
+
+def test_a_part_of_a_json_file_amid_words(tmp_path: Path) -> None:
+    row = '    {{\n      "epoch": {0}.5,\n      "eval_loss": {1},\n      "step": {0}00\n    }}\n'
+    text = 'It looks odd.\n"log_history": [\n' + "".join(row.format(i, f"0.{9 - i}") for i in range(1, 6))
+    (tmp_path / "paste.txt").write_text(text + row.format(6, "NaN"))
+    series = one(find_runs([tmp_path / "paste.txt"])).series["eval_loss"]
+    assert series.steps.tolist() == [100, 200, 300, 400, 500, 600]
+    assert np.isnan(series.values[-1])

@@ -281,7 +281,22 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("attached", "detached-graph", 2,
          "def f(p, t):\n    return torch.tensor((p - t).mean().item(), requires_grad=True)  # loss\n",
          "def f(p, t):\n    return (p - t).mean()  # loss\n"),
-        ("attached", "detached-graph", 1, "h = torch.from_numpy(h.detach().cpu().numpy())\n", "h = h\n"),
+        ("attached", "detached-graph", 2,
+         "def f(h):\n    h = torch.from_numpy(h.detach().cpu().numpy())\n    return h.mean(1)\n",
+         "def f(h):\n    return h.mean(1)\n"),
+        ("output", "relu-on-output", 2, "def decode(self, z):\n    return F.relu(self.last(z))\n",
+         "def decode(self, z):\n    return self.last(z)\n"),
+        ("output", "bounded-output", 3,
+         "def price(self, z):\n    z = torch.tanh(self.first(z))\n    return torch.tanh(self.last(z))\n",
+         "def price(self, z):\n    z = torch.tanh(self.first(z))\n    return self.last(z)\n"),
+        ("divide_floor", "division-by-zero", 2, "def f(u, v):\n    return (u - v).pow(2).sum(1).sqrt()  # far\n",
+         "def f(u, v):\n    return (u - v).pow(2).sum(1).clamp(min=1e-08).sqrt()  # far\n"),
+        ("divide_floor", "division-by-zero", 1, "d = ((u - v) ** 2).sum(1) ** 0.5\n",
+         "d = ((u - v) ** 2).sum(1).clamp(min=1e-08) ** 0.5\n"),
+        ("divide_floor", "division-by-zero", 1, "d = torch.sqrt(a + b) / 2\n",
+         "d = torch.sqrt((a + b).clamp(min=1e-08)) / 2\n"),
+        ("divide_floor", "division-by-zero", 1, "m = x.sum().div(mask.sum())\n",
+         "m = x.sum().div(mask.sum() + 1e-05)\n"),
         ("attached", "detached-graph", 1, "a = h.detach().numpy()\nb = torch.as_tensor(a) * 2\n",
          "a = h\nb = a * 2\n"),
         ("attached", "detached-graph", 3,
@@ -302,6 +317,14 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("fresh_batches", "same-batch-forever", 2,
          "for _ in range(9):\n    set_seed(cfg.seed)\n    i = torch.randint(9, (2,))\n",
          "for _ in range(9):\n    i = torch.randint(9, (2,))\n"),
+        ("fresh_batches", "same-batch-forever", 5,
+         "seed = 3\n\n\ndef draw(n):\n    rng = np.random.default_rng(seed)\n    return x[rng.integers(0, 9, n)]\n",
+         "seed = 3\n\n\nrng = np.random.default_rng(seed)\n\n\ndef draw(n):\n    return x[rng.integers(0, 9, n)]\n"),
+        ("fresh_batches", "same-batch-forever", 3,
+         "# train\nfor step in range(9):\n    g = torch.Generator().manual_seed(7)  # mine\n"
+         "    i = torch.randint(0, 9, (2,), generator=g)\n",
+         "# train\ng = torch.Generator().manual_seed(7)  # mine\nfor step in range(9):\n"
+         "    i = torch.randint(0, 9, (2,), generator=g)\n"),
         ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
         ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
@@ -315,6 +338,13 @@ def test_an_edit_is_made_on_the_line_that_is_named(
     named = Evidence(lines={cause: ("train.py", line)})
     assert edited(tmp_path, script, wanted, named) == {"train.py": expected}
     assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
+
+
+def test_a_generator_that_is_made_of_what_is_known_inside_stays(tmp_path: Path) -> None:
+    source = "def draw(n, seed):\n    rng = np.random.default_rng(seed)\n    return x[rng.integers(0, 9, n)]\n"
+    (tmp_path / "train.py").write_text(source)
+    named = Evidence(lines={"same-batch-forever": ("train.py", 2)})
+    assert edited(tmp_path, tmp_path / "train.py", combined("fresh_batches"), named) is None
 
 
 def test_labels_are_taken_in_the_order_of_their_inputs(tmp_path: Path) -> None:
@@ -435,6 +465,10 @@ def test_a_divisor_is_changed_where_the_recording_saw_it_be_zero(tmp_path: Path)
     edits = edited(tmp_path, script, combined("divide_floor"), seen)
     assert edits is not None
     assert edits["other.py"].splitlines()[1] == "loss = (mask * error).sum() / (mask.sum() + 1e-05)"
+    named = Evidence(places={"nan-from-division": ("other.py", 3)}, lines={"division-by-zero": ("other.py", 1)})
+    edits = edited(tmp_path, script, combined("divide_floor"), named)  # seen where gradients are, made elsewhere
+    assert edits is not None
+    assert edits["other.py"].splitlines()[0] == "rate = hits / (count + 1e-05)"
     seen = Evidence(places={"nan-from-log": ("other.py", 1)})
     script = _written(tmp_path, "a = torch.log(p)\nb = torch.log(q + r)\n")
     edits = edited(tmp_path, script, combined("log_floor"), seen)

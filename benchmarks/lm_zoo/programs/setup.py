@@ -59,7 +59,7 @@ class Setup:
         self.smoothing = 0.1 if self.fault == "smoothing" else 0.0
         self.shuffled = self.fault != "order"
         rates = {
-            "rate": (2e-2, 2e-1)[hard], "forgets": (4e-3, 1e-2)[hard], "slow": (5e-6, 1e-6)[hard],
+            "rate": (0.2, 0.6)[hard], "forgets": (4e-3, 1e-2)[hard], "slow": (5e-6, 1e-6)[hard],
             "continued": 5e-5, "lora-2e-4": 2e-4,
         }  # fmt: skip
         self.rate = rates.get(self.fault, self.rate)

@@ -21,7 +21,9 @@ TEMPLATE = (
 
 
 def question(draw: random.Random, facts: int = 2) -> tuple[str, str]:
-    """What lies on which shelf, and where one of the things is."""
+    """What lies on which shelf, and where one of the things is. Beside several facts there are up to two more, so that
+    samples differ in length."""
+    facts += draw.randrange(3) if facts > 1 else 0
     chosen = draw.sample(THINGS, facts)
     places = [draw.choice(SHELVES) for _ in chosen]
     told = " ".join(f"The {thing} is on the {place} shelf." for thing, place in zip(chosen, places, strict=True))

@@ -28,6 +28,7 @@ POLICY = (
     "kl-pushed-up", "entropy-pushed-down", "exploration-missing", "actions-out-of-range", "squash-uncorrected",
     "terminals-bootstrapped",
     "discount-off", "target-network-still", "replay-repeats", "values-beyond-returns",
+    "values-below-rewards",
 )  # fmt: skip
 PREFERENCE = ("margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy", "beta-large")
 

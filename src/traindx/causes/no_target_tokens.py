@@ -53,7 +53,7 @@ CAUSE = Cause(
         "loss-at-chance": "sometimes",
         "nonfinite-gradient": "sometimes",
         "slow-convergence": "sometimes",
-        "no-gradient": "rarely",
+        "no-gradient": "sometimes",
         "unchanged-weights": "sometimes",
         "tiny-updates": "sometimes",
         "vanishing-gradients": "sometimes",

@@ -45,6 +45,7 @@ CAUSE = Cause(
     prior="common",
     predicts={
         "advantages-unscaled": "sometimes",
+        "values-below-rewards": "usually",
         "values-beyond-returns": "rarely",
         "value-loss-grows": "usually",
         "reward-flat": "often",
@@ -82,6 +83,7 @@ CAUSE = Cause(
             absent=("kl-high", "clip-fraction-extreme", "nonfinite-loss", "entropy-low", "length-at-limit"),
             within=2,
         ),
+        Case("fires", "nothing but the recording shows it", present=("values-below-rewards",)),
         Case("healthy", "the reward rises, entropy and KL move slowly", absent=(*CALM_CURVES, *CALM_POLICY)),
         Case(
             "look-alike",

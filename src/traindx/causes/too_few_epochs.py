@@ -57,6 +57,7 @@ CAUSE = Cause(
         "slow-convergence": "sometimes",
         "too-short": "sometimes",
         "truncated": "sometimes",
+        "run-died": "never",
         "tiny-updates": "never",
         "oscillation": "rarely",
         "loss-spike": "rarely",

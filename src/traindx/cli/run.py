@@ -81,7 +81,7 @@ def command(
             show_envvar=True,
             help="Trace the first two updates line by line, so that the page names the line.",
         ),
-    ] = False,
+    ] = True,
     to: Annotated[Path | None, typer.Option(metavar="DIR", help="Where the recording goes; NAME.traindx here.")] = None,
 ) -> int:
     """Run a training script unchanged, record it from the inside, and diagnose it at the end."""

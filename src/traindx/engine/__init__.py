@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -16,7 +17,7 @@ from traindx.engine.evidence import gather
 from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
-from traindx.engine.sentences import REST, SCOPE, headline, next_step
+from traindx.engine.sentences import DEATHS, REST, SCOPE, headline, next_step
 from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
@@ -24,7 +25,7 @@ from traindx.lines import line_of
 from traindx.run import Floats, Run, Series
 from traindx.shown_samples import samples_of
 from traindx.signals import Settings, Signals
-from traindx.signals.disguise import unmasked
+from traindx.signals.disguise import hidden_nan, mask, unmasked
 from traindx.symptoms import symptoms
 from traindx.token_samples import answers_of, batches_of
 from traindx.version import __version__
@@ -33,11 +34,13 @@ SHOWN = 8  # explanations listed; the rest is summed into 'other'
 MIN_SHOWN = 0.01
 BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
 STRONG = 0.7  # clarity from which a problem speaks for itself
+PLAIN = 0.65  # the same on a log: none of 82 labelled sound ones shows a problem so clear, but for those below
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 NEVER_WELL = (
     "flat-from-start",
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
+NEVER_EARNED = ("reward-flat", "reward-falls")  # so is a policy that got nowhere, however weakly that shows
 HALF = 0.5
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
@@ -49,6 +52,8 @@ ALSO_WELL = {
     "negative-loss",
     "high-initial-loss",
 }  # what healthy runs show too
+_HOW_LONG = frozenset({"too-short", "truncated", "still-improving"})
+_MORE = "too-few-epochs"
 PICTURE_POINTS = 120
 
 _SEEDS = "Returns differ much between seeds: three to five of them settle what one run cannot (Henderson et al. 2018)."
@@ -65,8 +70,9 @@ def diagnose(
     evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
     verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
+    if verdict == "unhealthy" or (verdict == "inconclusive" and run.format != ANSWERS and _nothing_wrong(observations)):
+        _only_supported(ranked, observations)
     if verdict == "unhealthy":
-        _only_supported(ranked)
         _agree(ranked)
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
@@ -108,41 +114,59 @@ def diagnose(
 
 
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
-    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
-    settles it. No log is called healthy beside a problem on the same page, however unlikely every cause of it is: a
-    detector that knows why its number does no harm reports it as absent, with the reason. A look inside the training
-    that finds no cause may outweigh one."""
+    """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless what was seen is conclusive
+    whatever its cause (NaN that stays) or a fact seen directly settles it. A plain problem of a log carries the verdict
+    too, however likely health is. No log is called healthy beside a problem on the same page, however unlikely every
+    cause of it is: a detector that knows why its number does no harm reports it as absent, with the reason. A look
+    inside the training that finds no cause may outweigh one."""
     known = symptoms()
     present = {observation.id: observation for observation in observations if observation.state == "present"}
-    broken = [present[i] for i in ("nonfinite-loss", "nonfinite-weight") if i in present]
-    # steps that are skipped for ever write no loss at all
-    skipped = all(i in present and present[i].clarity >= STRONG for i in ("nonfinite-gradient", "loss-scale-collapse"))
-    gave_up = DIED in present and "loss-scale-collapse" in present and present["loss-scale-collapse"].clarity >= STRONG
-    if skipped or gave_up or any(observation.clarity >= STRONG for observation in broken):
+    if _failed(present):
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
-    seen_directly = any(known[i].direct and present[i].clarity >= 0.7 for i in present if i in known)
-    if "too-short" in present and not (seen_directly and healthy < 0.5):
+    seen_directly = any(known[i].direct and present[i].clarity >= STRONG for i in present if i in known)
+    if "too-short" in present and not (seen_directly and healthy < HALF):
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
-    if healthy >= 0.5:
-        if level_of(observations) == INSIDE:  # how often sound trainings show each symptom was counted there
-            stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
-            problems = problems if stuck or healthy < TWO_TO_ONE else []
-        return "inconclusive" if problems or DIED in present else "healthy"
+    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
-    plain = any(problem.clarity >= STRONG and problem.id not in ALSO_WELL for problem in problems)
+    if healthy >= HALF and level_of(observations) == INSIDE:  # how often sound trainings show each was counted there
+        stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
+        stuck = stuck or any(i in present for i in NEVER_EARNED)
+        doubted = problems and (stuck or healthy < TWO_TO_ONE)
+        return "inconclusive" if doubted or DIED in present else "healthy"
+    if healthy >= HALF and not problems:
+        return "inconclusive" if DIED in present else "healthy"
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
 
 
-def _only_supported(ranked: list[Ranked]) -> None:
+def _failed(present: Mapping[str, Observation]) -> bool:
+    """Whether something that was seen is conclusive by itself."""
+    clear = {i for i, observation in present.items() if observation.clarity >= STRONG}
+    broken = bool(clear & {"nonfinite-loss", "nonfinite-weight"})
+    # steps that are skipped for ever write no loss at all
+    skipped = "loss-scale-collapse" in clear and ("nonfinite-gradient" in clear or DIED in present)
+    return broken or skipped or any(observation.conclusive for observation in present.values())
+
+
+def _nothing_wrong(observations: Sequence[Observation]) -> bool:
+    """No problem was seen: the log is short, or the run died."""
+    known = symptoms()
+    return not any(o.state == "present" and o.id in known and known[o.id].severity == "problem" for o in observations)
+
+
+def _only_supported(ranked: list[Ranked], observations: Sequence[Observation]) -> None:
     """What was seen has a cause: one that nothing speaks for and that is only not ruled out (overfitting, where nothing
-    was held out) explains none of it, and its share belongs to something else."""
+    was held out) explains none of it, and its share belongs to something else. So does one for which only the length of
+    the log speaks, and more of a training that has failed is no remedy."""
+    how_long = {o.evidence for o in observations if o.id in _HOW_LONG}
+    failed = any(o.conclusive for o in observations)
     by_id = {entry.cause: entry for entry in ranked}
     for entry in ranked:
-        if entry.cause not in (HEALTHY, OTHER) and not entry.supports:
+        unsupported = all(text in how_long for _, text in entry.supports)
+        if entry.cause not in (HEALTHY, OTHER) and (unsupported or (failed and entry.cause == _MORE)):
             by_id[OTHER].probability += entry.probability
             entry.probability = 0.0
     ranked.sort(key=lambda entry: -entry.probability)
@@ -179,10 +203,13 @@ def _on_the_runs_axis(observation: Observation, run: Run) -> Observation:
 
 def _pictures(signals: Signals) -> tuple[Curve, ...]:
     """What the verdict rests on first, then validation loss, score and training loss: whatever the verdict, best and
-    last of each belong on the page."""
+    last of each belong on the page. A number that stands for a NaN is no best value."""
+    hidden = hidden_nan(signals)
     chosen = [
         c.series for c in (signals.main, signals.val, signals.score, signals.train) if c is not None and len(c.series)
     ]
+    if hidden is not None:
+        chosen = [mask(hidden) if series.name == hidden.series.name else series for series in chosen]
     return tuple(picture(series) for series in {series.name: series for series in chosen}.values())
 
 
@@ -295,6 +322,8 @@ def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
 def _notes(signals: Signals) -> tuple[str, ...]:
     run = signals.run
     notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
+    if run.died is not None:
+        notes += [advice for words, advice in DEATHS if re.search(words, run.died.text, re.IGNORECASE)][:1]
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)

@@ -30,8 +30,9 @@ class Health:
     problem: float
     seen: float
     source: str
+    conclusive: float = 1.0  # what it is at most where something conclusive was seen
 
-    def probability(self, ranked: float, problem: float) -> float:
+    def probability(self, ranked: float, problem: float, conclusive: bool = False) -> float:
         kept = min(max(ranked, FARTHEST), 1 - FARTHEST)
         odds = (
             self.intercept
@@ -39,7 +40,7 @@ class Health:
             + self.problem * problem
             + self.seen * (problem > 0)
         )
-        return min(1 / (1 + math.exp(-odds)), 1 - FARTHEST)
+        return min(1 / (1 + math.exp(-odds)), self.conclusive if conclusive else 1 - FARTHEST)
 
 
 @cache
@@ -48,7 +49,9 @@ def of_logs() -> Health:
     import msgspec
 
     data = msgspec.json.decode(files(__package__).joinpath(DATA).read_bytes())
-    return Health(data["intercept"], data["ranking"], data["problem"], data["seen"], data["source"])
+    return Health(
+        data["intercept"], data["ranking"], data["problem"], data["seen"], data["source"], data["conclusive"]
+    )  # fmt: skip
 
 
 def plainest(observations: Sequence[Observation], known: Mapping[str, Symptom]) -> float:

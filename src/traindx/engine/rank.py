@@ -94,20 +94,23 @@ def rank(
             (target.supports if log_odds > 0 else target.contradicts).append((abs(log_odds), hint.sentence))
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
-        _as_in_real_logs(ranked, plainest(observations, known), _looked(observations, known))
+        _as_in_real_logs(ranked, observations, known)
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
     return sorted(ranked, key=lambda entry: -entry.probability)
 
 
-def _as_in_real_logs(ranked: Sequence[Ranked], problem: float, looked: float) -> None:
+def _as_in_real_logs(
+    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom]
+) -> None:
     """Health as calibrated on labelled logs, where enough was looked at; the others keep their proportions."""
     healthy = next(entry for entry in ranked if entry.cause == HEALTHY)
     if healthy.probability >= 1:
         return
-    reported = of_logs().probability(healthy.probability, problem)
-    if looked < 1:  # silence is no health where hardly anything could be looked at
+    failed = any(o.conclusive for o in observations if o.state == "present")
+    reported = of_logs().probability(healthy.probability, plainest(observations, known), failed)
+    if _looked(observations, known) < 1:  # silence is no health where hardly anything could be looked at
         reported = min(reported, healthy.probability)
     rest = (1 - reported) / (1 - healthy.probability)
     for entry in ranked:

@@ -34,6 +34,20 @@ SCOPE: Mapping[str, str] = {
     "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",  # noqa: E501
 }
 
+# what ended a run, by its words, and what to do about it
+DEATHS: tuple[tuple[str, str], ...] = (
+    (r"nccl|collective|watchdog|ProcessGroup",
+     "One rank waited for the others in vain: look in the logs of all ranks for the first error, and whether one of "
+     "them has fewer batches. TORCH_DISTRIBUTED_DEBUG=DETAIL and TORCH_NCCL_TRACE_BUFFER_SIZE=2000 name the "
+     "collective."),
+    (r"device-side assert|CUBLAS_STATUS|illegal memory access",
+     "The GPU reports errors late: CUDA_LAUNCH_BLOCKING=1 shows the line. Labels or token ids beyond the last class "
+     "are the usual reason."),
+    (r"no space left|disk quota", "The disk is full: remove old checkpoints, or keep fewer (save_total_limit)."),
+    (r"time limit|walltime|preempt|evict",
+     "The scheduler ended it: save checkpoints more often than its limit, and resume."),
+)  # fmt: skip
+
 
 def headline(
     verdict: Verdict, hypotheses: Sequence[Hypothesis], observations: Sequence[Observation], signals: Signals

@@ -25,6 +25,7 @@ from traindx.reporters.comparison.markdown import as_markdown
 from traindx.reporters.comparison.text import as_text
 from traindx.run import Run
 from traindx.signals import Settings, Signals
+from traindx.signals.disguise import unmasked
 
 Progress = Callable[[str, int, int], None]
 
@@ -129,7 +130,7 @@ def look_at(
 
 def _summary(run: Run, settings: Settings) -> Summary:
     """What the engine makes of a run, without the advice that a page of its own would give."""
-    signals = Signals(run, settings)
+    signals = unmasked(Signals(run, settings))
     evidence = gather(signals)
     ranked = evidence.ranked()
     fault = next(entry for entry in ranked if entry.cause not in (HEALTHY, OTHER))

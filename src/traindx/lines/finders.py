@@ -3,6 +3,7 @@ file:line, or None where nothing can be named."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 
@@ -74,6 +75,7 @@ _PIECES = (
     "split",
     "chunk",
 )
+_SEEDING = ("manual_seed", "seed", "Generator", "default_rng", "RandomState", "Random")
 _PER_SAMPLE = ("__getitem__", "__iter__", "collate_fn", "collate")
 _HELD_OUT = re.compile(r"(^|_|\.)(val|valid|validation|test|dev|eval|va|te|ts|held|holdout)(_|$|\d|\.)|val$", re.I)
 _TRAINED = re.compile(r"(^|_|\.)(train|tr|training)(_|$|\d|\.)|train", re.IGNORECASE)
@@ -94,15 +96,25 @@ def _made_by(*operations: str) -> Finder:
     """The operation that made what the loss is given, seen through reshapes."""
 
     def find(look: Look) -> str | None:
+        last = None
         for name in ("prediction", "output"):
             for step in through_reshapes(look.steps(name)):
+                last = last or (step if _squashes_by_hand(step) else None)
                 if step.operation.strip("_") in operations:
                     return step_place(step)
+        if last is not None:
+            return step_place(last)
         if look.chain("prediction") is None:  # a loss that is written out
             return next((step_place(step) for step in look.steps("loss") if step.operation in operations), None)
         return None
 
     return find
+
+
+def _squashes_by_hand(step: Step) -> bool:
+    """`e / e.sum(1, keepdim=True)`, `1 / (1 + exp(-x))`: a quotient, all of it between zero and one."""
+    quotient = step.operation.strip("_") in ("div", "truediv", "true_divide", "rtruediv", "rdiv", "reciprocal")
+    return quotient and step.low is not None and step.high is not None and step.low >= 0 and step.high <= 1
 
 
 def _inside(*operations: str) -> Finder:
@@ -151,6 +163,10 @@ def loss_built(look: Look) -> str | None:
 
 def broadcast(look: Look) -> str | None:
     """Where two shapes are stretched to a larger one between the model and the loss; else the loss function's call."""
+    inside = {(step.line, step.operation) for step in look.steps("output")}
+    stretched = [step for step in look.steps("loss") if step.stretched and (step.line, step.operation) not in inside]
+    if stretched:
+        return stretched[-1].line or None  # the farthest from the loss: what follows has that shape already
     for step in look.steps("loss"):
         if step.operation.strip("_") in ("sub", "rsub", "add", "mul", "eq") and len(step.shape) >= 2:
             return step.line or None
@@ -160,7 +176,10 @@ def broadcast(look: Look) -> str | None:
 
 
 def sign(look: Look) -> str | None:
-    """Where a minus stands between the error and what is differentiated."""
+    """Where a minus stands between the error and what is differentiated, or the optimiser that goes uphill."""
+    for line, value in _values(look):
+        if value.name == "maximize" and value.value is True:
+            return line.at(value.line)
     for step in look.steps("loss"):
         operation = step.operation.strip("_")
         negative = operation in ("neg", "negative", "rsub") or (
@@ -207,6 +226,9 @@ def nonfinite(look: Look) -> str | None:
         return first.reach.line
     kinds = [operation.name for operation in first.operations] or list(first.reach.suspects if first.reach else ())
     steps = [step for step in look.steps("loss") if _is_kind(step, kinds)]
+    sizes = {operation.elements for operation in first.operations}
+    # the very operation, on as many numbers, before those that do the same by another name
+    steps.sort(key=lambda step: (step.operation.strip("_") not in kinds, math.prod(step.shape) not in sizes))
     return steps[0].line or None if steps else None
 
 
@@ -368,9 +390,23 @@ def repeated_batch(look: Look) -> str | None:
     if seen is None:
         return None
     if as_place(seen.seeded_at):
-        return _called_in_training(look, seen.seeded_at)
+        return _called_in_training(look, _generator_of(look, seen.seeded_at) or seen.seeded_at)
     steps = look.steps("input")
     return (steps[0].line if steps else None) or as_place(seen.where)
+
+
+def _generator_of(look: Look, place: str) -> str | None:
+    """Where the generator that a line draws from is made or seeded: the last such statement before it."""
+    draw = look.statement(place)
+    if draw is None or draw.call(*_SEEDING):
+        return None
+    before = [
+        line for line in look.calling(*_SEEDING)
+        if line.file == draw.file and line.statement.scope == draw.statement.scope
+        and line.statement.line < draw.statement.line
+        and set(draw.statement.loads) & {*line.statement.stores, *(name.partition(".")[0] for name in line.owners)}
+    ]  # fmt: skip
+    return before[-1].place if before else None
 
 
 def _called_in_training(look: Look, place: str) -> str:

@@ -40,6 +40,11 @@ class Line:
         """The last names of what it calls."""
         return tuple(call.name.rpartition(".")[2] for call in self.statement.calls)
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """What stands before the dot of what it calls: 'rng' of `rng.normal(…)`."""
+        return tuple(before for call in self.statement.calls if (before := call.name.rpartition(".")[0]))
+
     def call(self, *names: str) -> str | None:
         """The line of the first call of one of these names."""
         for call in self.statement.calls:

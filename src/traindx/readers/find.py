@@ -16,6 +16,7 @@ from traindx.errors import TraindxError
 from traindx.meaning import OBJECTIVES
 from traindx.readers import readers
 from traindx.readers.base import FALLBACK, LIKELY, POSSIBLE, Bundle, Reader
+from traindx.readers.binary.sqlite_store import fault_of
 from traindx.readers.copies import without_copies
 from traindx.readers.reach import Allowed, kind_of, limited_to, may_read
 from traindx.readers.settings import load_settings
@@ -37,6 +38,7 @@ _MAX_FILES = 200_000
 MIN_OVERFLOWS = 6  # scales in a row: the first half dozen may be how a scaler begins
 _WORKBOOK_PARTS = (b"xl/workbook", b"xl/worksheets", b"[Content_Types].xml")  # of the zip that an .xlsx is
 _ZIP, _OLD_EXCEL = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_BY_NAME = {".tfevents.": "an event file of TensorBoard", ".wandb": "a log of W&B"}
 _LOOKED_FOR = (
     "TensorBoard events, W&B, MLflow, trackio, HF, Lightning, Keras, YOLO, mmengine, detectron2, fairseq or Megatron "
     "logs, "
@@ -178,7 +180,7 @@ def _in_directory(folder: Path, progress: Progress | None, tell: Callable[[str],
         for sentence in named:
             tell(sentence)
     if not runs:
-        detail = f" ({damaged[0]})" if damaged else ""
+        detail = f" ({(damaged or named)[0].rstrip('.')})" if damaged or named else ""
         raise TraindxError(
             f"{folder} holds no training log: looked through {len(files)} files for {_LOOKED_FOR}{detail}.",
             "Point traindx at the directory the run wrote to.",
@@ -234,6 +236,8 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str], named: l
     except OSError as error:
         named.append(f"{path} cannot be read: {error.strerror or error}.")
         return []
+    if not ranked:
+        named += _ruined(source)
     before = len(damaged)
     for score, reader in ranked:
         found = [
@@ -251,6 +255,14 @@ def _any_run(path: Path, progress: Progress | None, damaged: list[str], named: l
             return found
     named += damaged[before:][:1] if ranked and ranked[0][0] >= LIKELY else []
     return []
+
+
+def _ruined(source: Source) -> list[str]:
+    """What to say of a file that is a tool's log by its name or its first bytes and that no reader recognises."""
+    if (fault := fault_of(source)) is not None:
+        return [f"{source.name} is a damaged database: {fault}."]
+    kind = next((kind for mark, kind in _BY_NAME.items() if mark in source.path.name), None)
+    return [] if kind is None else [f"{source.name} is damaged: it is named like {kind} and holds none."]
 
 
 def _quietly(reader: Reader, source: Source, damaged: list[str]) -> list[Run]:

@@ -68,14 +68,15 @@ def runs_of(unit: Unit, allowed: Allowed | None = None) -> tuple[list[Run], list
         except OSError as error:
             return [], [f"{unit.label} cannot be read: {error.strerror or error}."]
     with limited_to(allowed):
-        runs, damaged = runs_among(unit.folder, unit.files)
+        named: list[str] = []
+        runs, damaged = runs_among(unit.folder, unit.files, named=named)
         for run in runs:
             add_nearby_settings(run)
             hide_secrets(run)
     if runs:
-        return runs, []
+        return runs, named
     # notes and settings hold no metrics either, and nobody wants to hear of them
-    problems = [problem for problem in damaged if _NOT_A_LOG not in problem]
+    problems = [problem for problem in damaged if _NOT_A_LOG not in problem] or named
     log = next((path for path in unit.files if _is_log(path)), None)
     return [], problems[:1] or ([f"{log} {_NOT_A_LOG}."] if log is not None else [])
 

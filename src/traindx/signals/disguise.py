@@ -13,11 +13,12 @@ from traindx.signals.curve import counted
 from traindx.signals.inside import FAILED_NORM, printed_step
 
 EXACT = 1e-4  # how far 87.3365 as it is printed is off: one such row is no coincidence
-ROWS = 3  # in a row: one may be a gap in the log
+ROWS = 3  # in a row: one may be a gap in the log,
+PAIR = 2  # and two are none where the loss had hardly fallen
 GROUPS = np.sqrt(np.arange(2, 9))  # DeepSpeed adds up the squares of its -1 for each parameter group (stage_1_and_2.py)
 SAME = 1e-4  # how far printed digits may be off
 ABRUPT = 20.0  # printed steps in one row: a loss that wears away reaches 0 through its last digits
-STILL_HIGH = 0.05  # of the first loss, just before it is 0
+STILL_HIGH, HARDLY_FALLEN = 0.05, 0.3  # of the first loss, just before it is 0
 NOTHING = -float(
     np.log(np.finfo(np.float32).tiny)
 )  # 87.3365: Caffe takes the logarithm of the smallest float32 instead of 0
@@ -38,7 +39,7 @@ def hidden_nan(signals: Signals) -> Hidden | None:
     if signals.hidden is not None:
         return signals.hidden
     train = signals.train
-    if train is None or len(train.series) < 2:
+    if train is None or not len(train.series):
         return None
     claimed = _zero_despite_norm(train.series, signals.grad_norm)
     if claimed is not None or signals.kind != "supervised":
@@ -52,15 +53,20 @@ def unmasked(signals: Signals) -> Signals:
     hidden = hidden_nan(signals)
     if hidden is None or hidden.series.name not in signals.run.series:
         return signals
-    series = hidden.series
-    hides = (series.steps >= hidden.first) & (series.values == series.values[series.steps == hidden.first][0])
-    if len(series) - int(hides.sum()) < ENOUGH:
+    series = mask(hidden)
+    if int((~np.isnan(series.values)).sum()) < ENOUGH:
         return signals
-    values = np.where(hides, np.nan, series.values)
-    run = replace(signals.run, series={**signals.run.series, series.name: replace(series, values=values)})
+    run = replace(signals.run, series={**signals.run.series, series.name: series})
     found = Signals(run, signals.settings)
     found.hidden = hidden
     return found
+
+
+def mask(hidden: Hidden) -> Series:
+    """The series with NaN where it hides one."""
+    series = hidden.series
+    hides = (series.steps >= hidden.first) & (series.values == series.values[series.steps == hidden.first][0])
+    return replace(series, values=np.where(hides, np.nan, series.values))
 
 
 def _zero_despite_norm(loss: Series, norm: Series | None) -> Hidden | None:
@@ -97,19 +103,21 @@ def _of_groups(norms: Floats) -> NDArray[np.bool_]:
 def _zero_at_once(loss: Series) -> Hidden | None:
     """A loss that was high falls to exactly 0 from one row to the next and stays there."""
     nonzero = np.flatnonzero(loss.values != 0.0)
-    if not len(nonzero) or len(loss) - 1 - nonzero[-1] < ROWS:
+    zeros = len(loss) - 1 - int(nonzero[-1]) if len(nonzero) else 0
+    if zeros < PAIR:
         return None
     before = loss.values[: nonzero[-1] + 1]
     before = before[np.isfinite(before) & (before != 0.0)]
     if not len(before):
         return None
     level = float(np.median(np.abs(before[-ROWS:])))
-    if level < max(ABRUPT * printed_step(before), STILL_HIGH * abs(float(before[0]))):
+    high = STILL_HIGH if zeros >= ROWS else HARDLY_FALLEN
+    if level < max(ABRUPT * printed_step(before), high * abs(float(before[0]))):
         return None
     first = float(loss.steps[nonzero[-1] + 1])
     return Hidden(
         loss, first, float(loss.steps[-1]),
-        f"{loss.name} falls from {before[-1]:.4g} to exactly 0 at step {counted(first)} and stays there "
+        f"{loss.name} falls from {before[-1]:.4g} to exactly 0 at {loss.axis} {counted(first)} and stays there "
         f"({len(loss) - 1 - int(nonzero[-1])} rows): loggers that filter NaN write it as 0.",
     )  # fmt: skip
 

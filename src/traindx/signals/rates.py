@@ -14,6 +14,7 @@ USUAL_LR: Mapping[str, tuple[float, float]] = {"adam": (1e-6, 3e-3), "sgd": (1e-
 CALLED: Mapping[str, str] = {"adam": "Adam-like optimisers", "sgd": "SGD", "": "any usual optimiser"}
 
 RATES = 8  # logged rates that show a course
+RISES = 4  # of them that only ever rose, as in a warm-up
 DOUBLED = 2.0  # its first value, at least, where a rate only rose
 SOON = 0.2  # of the rows, by which a warm-up is over
 
@@ -45,10 +46,12 @@ def decoupled(signals: Signals) -> bool:
 def still_warming_up(signals: Signals) -> str:
     """Small steps by plan: the rate only ever rose, and is highest where the log ends."""
     lr = signals.lr
-    if lr is None or len(lr) < RATES:
+    if lr is None or len(lr) < RISES:
         return ""
     rates = lr.values[np.isfinite(lr.values)]
-    if len(rates) < RATES or np.any(np.diff(rates) < 0) or not rates[-1] > DOUBLED * rates[0]:
+    rises = np.diff(rates)
+    steadily = len(rates) >= RATES or (len(rates) >= RISES and bool(np.all(rises > 0)))
+    if not steadily or np.any(rises < 0) or not rates[-1] > DOUBLED * rates[0]:
         return ""
     return f"{lr.name} has risen all through the log: its warm-up is not over."
 

@@ -30,7 +30,8 @@ HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt
 _TUNING = re.compile(r"lora|peft|finetun|fine.tun|pretrained|adapter|prefix.?tun|freeze.backbone", re.IGNORECASE)
 _NOT_TUNED = (False, None, "", 0, "none", "None", "False", "false")
 _VERSION = "version."  # of a library that is installed: it says nothing of what is trained
-TUNERS = frozenset({"llama-factory", "trl-sft", "ms-swift", "unsloth", "axolotl", "torchtune"})  # of trained models
+# of trained models
+TUNERS = frozenset({"llama-factory", "trl-sft", "ms-swift", "unsloth", "axolotl", "torchtune", "mlx-lm"})
 TOKENS = Threshold(
     6.0, "first loss", "guessing among the tokens of any usual vocabulary costs more (ln 403)", side="below"
 )

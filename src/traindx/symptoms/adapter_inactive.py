@@ -22,6 +22,8 @@ def judge(measured: Measured) -> Observation | None:
     if not looks:
         return _unused(measured.last(UnusedAdapter))
     last = looks[-1]
+    if all_frozen(last):
+        return None  # what is frozen is told with the other weights that are
     reason = _reason(last)
     if reason:
         return seen(ID, True, reason, at=last)
@@ -53,6 +55,11 @@ def _unused(look: UnusedAdapter | None) -> Observation | None:
     return seen(ID, True, text, at=look)
 
 
+def all_frozen(look: AdapterPairs) -> bool:
+    """The script itself has switched the gradients of all adapters off."""
+    return not (look.trainable or look.inference or look.merged == look.pairs or look.disabled == look.pairs)
+
+
 def _reason(look: AdapterPairs) -> str:
     sentence = f"The model has {look.pairs} adapter pairs ({look.where} is the first)"
     if look.merged == look.pairs:
@@ -60,8 +67,7 @@ def _reason(look: AdapterPairs) -> str:
     if look.disabled == look.pairs:
         return f"{sentence}, and all are switched off (disable_adapters)."
     if not look.trainable:
-        how = "they were loaded for inference (is_trainable=False)" if look.inference else "requires_grad is False"
-        return f"{sentence}, and none of them is trainable: {how}."
+        return f"{sentence}, and none of them is trainable: they were loaded for inference (is_trainable=False)."
     if UPDATES.reached(look.updates) and look.looked and look.zero == look.looked:
         return f"{sentence}, and the second matrix of each is still exactly zero after {look.updates} updates."
     return ""
@@ -81,8 +87,8 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-The model has low-rank pairs (LoRA and its kin) beside frozen matrices, and they are merged, switched off, frozen, still
-at zero after several updates, or in a small part of the blocks only.
+The model has low-rank pairs (LoRA and its kin) beside frozen matrices, and they are merged, switched off, loaded for
+inference, still at zero after several updates, or in a small part of the blocks only.
 
 ## How it is measured
 Adapters are found by their structure: two thin matrices in one small module with a frozen matrix of the shape of their
@@ -108,6 +114,7 @@ that match the wrong modules ("layers.1" is also layer 10 to 19), or an adapter 
         Case("loaded for inference", "present", measured=(replace(SOUND, trainable=0, inference=True),)),
         Case("the script ends before its first update", "present",
              measured=(replace(SOUND, trainable=0, inference=True, backward=False, updates=0),)),
+        Case("frozen by the script: seen with the frozen weights", "unknown", measured=(replace(SOUND, trainable=0),)),
         Case("still zero", "present", measured=(replace(SOUND, zero=14),)),
         Case("zero at the start, as it should be", "absent", measured=(replace(SOUND, zero=14, updates=1),)),
         Case("one block of eight", "present", measured=(replace(SOUND, blocks_with=1),)),

@@ -73,7 +73,7 @@ SYMPTOM = Symptom(
     title="adapters far too strong or far too slow",
     severity="problem",
     family="adapter-scale",
-    background=0.004,
+    background=0.003,
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed

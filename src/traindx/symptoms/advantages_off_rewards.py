@@ -1,10 +1,10 @@
-"""advantages-off-rewards: the advantage of an answer has nothing to do with its reward."""
+"""advantages-off-rewards: the reward or the advantage of an answer has nothing to do with the answer."""
 
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import Measured, RewardGroups
-from traindx.symptoms.base import Case, Symptom, num
+from traindx.measurements import EqualAnswers, Measured, RewardGroups
+from traindx.symptoms.base import Case, Symptom, num, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
@@ -21,9 +21,36 @@ UNRELATED = Threshold(
 REVERSED = Threshold(
     -0.35, "correlation of advantages with rewards", "below it the sign is turned around instead", side="below"
 )
+EQUAL_LOOKS = Threshold(3, "batches", "one may hold a single group")
+REPEATED = Threshold(
+    60, "answers that stood in their batch before", "the variance of fewer is known to a fifth at best"
+)
+WITHIN = Threshold(
+    0.6,
+    "of the variance of rewards lies among equal answers",
+    "0 for rewards that are calculated; a judge that differs from itself as much as answers do says nothing of them",
+    strong=0.85,
+)
 
 
 def judge(measured: Measured) -> Observation | None:
+    return _unequal(measured) or _unrelated(measured)
+
+
+def _unequal(measured: Measured) -> Observation | None:
+    """Equal answers to one prompt that earn as unequally as any two."""
+    one = measured.last(EqualAnswers)
+    enough = one is not None and EQUAL_LOOKS.reached(one.looks) and REPEATED.reached(one.repeated)
+    if one is None or not enough or not WITHIN.reached(one.within):
+        return None
+    return seen(
+        ID, True, f"Equal answers to one prompt earn as differently as any two: {percent(min(1.0, one.within))} of the "
+                  f"variance of rewards lies among {one.repeated} repeated answers (0 where rewards belong to them).",
+        at=one, clarity=WITHIN.clarity(one.within),
+    )  # fmt: skip
+
+
+def _unrelated(measured: Measured) -> Observation | None:
     one = measured.last(RewardGroups)
     if one is None or one.advantage is None or not MIN_LOOKS.reached(one.looks) or not SPREAD.reached(one.std):
         return None
@@ -40,17 +67,20 @@ def judge(measured: Measured) -> Observation | None:
 
 SYMPTOM = Symptom(
     id=ID,
-    title="advantages do not follow the rewards",
+    title="rewards or advantages do not belong to the answers",
     severity="problem",
     family="reward",
     background=0.002,
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-Answers of one prompt have rewards and advantages, and the two have little to do with each other.
+Answers of one prompt have rewards and advantages, and the two have little to do with each other. Or answers that are
+equal, to the same prompt, get different rewards.
 
 ## How it is measured
 The correlation of the rewards, centred in their group, with the advantages of the same rows, over the looks so far.
+And, where a batch of TRL's trainers holds equal answers to one prompt, the variance of their rewards by that of all
+rewards of the batch.
 
 ## Healthy range
 Close to 1: an advantage is the reward less a baseline, possibly scaled.
@@ -62,6 +92,9 @@ groups are cut along the wrong axis.""",
     cases=(
         Case("permuted", "present", measured=(
             RewardGroups(looks=8, groups=64, same=0, size=8, mean=0.4, first_mean=0.4, std=0.3, advantage=0.02),)),
+        Case("equal answers, unequal rewards", "present", measured=(
+            EqualAnswers(looks=20, repeated=400, within=0.97),)),
+        Case("a judge that hesitates", "unknown", measured=(EqualAnswers(looks=20, repeated=400, within=0.3),)),
         Case("in order", "absent", measured=(
             RewardGroups(looks=8, groups=64, same=0, size=8, mean=0.4, first_mean=0.4, std=0.3, advantage=0.97),)),
         Case("turned around", "unknown", measured=(

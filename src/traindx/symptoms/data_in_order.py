@@ -26,8 +26,10 @@ LONG_RUN = fitted(f"{ID}.run", 5, unit="batches in a row of one class of two: st
 
 
 def judge(measured: Measured) -> Observation | None:
-    """By class where samples have one, else by length."""
-    return _by_class(measured) or _by_length(measured.last(BatchLengths))
+    """By class or answer where samples have one, or by length."""
+    found = [*map(_by_class, measured.all(BatchClasses)), _by_length(measured.last(BatchLengths))]
+    looks = [one for one in found if one is not None]
+    return next((one for one in looks if one.state == "present"), looks[0] if looks else None)
 
 
 def _by_length(look: BatchLengths | None) -> Observation | None:
@@ -44,9 +46,8 @@ def _by_length(look: BatchLengths | None) -> Observation | None:
     return seen(ID, False, text, at=look)
 
 
-def _by_class(measured: Measured) -> Observation | None:
-    look = measured.last(BatchClasses)
-    if look is None or not BATCHES.reached(len(look.classes)):
+def _by_class(look: BatchClasses) -> Observation | None:
+    if not BATCHES.reached(len(look.classes)):
         return None
     turns = [one for one, share in zip(look.classes, look.shares, strict=True) if ONE_CLASS.reached(share)]
     count, classes = len(look.classes), len(set(look.classes))
@@ -85,9 +86,10 @@ Most training batches hold samples of one class only, and the classes take turns
 
 ## How it is measured
 The labels of the first 40 training batches with at least 8 samples: a batch counts when at least 90 % of it are one
-class, and 25 of the 40 must. It takes three classes in turn, or two with a loader that is known not to shuffle or where
-each comes for five batches in a row. Of tokens: the mean lengths of at least 20 batches go up or down with their place
-in the order (rank correlation 0.9). The same order in every epoch is no fault.
+class, and 25 of the 40 must. A sample of a language model has its answer for a class: the labels that count. It takes
+three classes in turn, or two with a loader that is known not to shuffle or where each comes for five batches in a row.
+Of tokens: the mean lengths of at least 20 batches go up or down with their place in the order (rank correlation 0.9).
+The same order in every epoch is no fault.
 
 ## Healthy range
 In shuffled data a batch of one class hardly occurs, except for a class that makes up nearly all of the data.
@@ -98,6 +100,19 @@ In shuffled data a batch of one class hardly occurs, except for a class that mak
     detect=from_measurements(ID, judge),
     cases=(
         Case("sorted files", "present", measured=(_look([n // 4 for n in range(40)], sequential=True),)),
+        Case(
+            "short texts first, answers in any order",
+            "present",
+            measured=(
+                _look([n % 10 for n in range(40)], share=0.2),
+                BatchLengths(batches=60, correlation=0.98, spread=0.5),
+            ),
+        ),
+        Case(
+            "answers in order, targets of tokens in any",
+            "present",
+            measured=(_look([n // 4 for n in range(40)]), _look([7] * 40, share=0.88, sequential=True)),
+        ),
         Case("short texts first", "present", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.5),)),
         Case("texts in any order", "absent", measured=(BatchLengths(batches=60, correlation=0.1, spread=0.5),)),
         Case("texts of one length", "unknown", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.01),)),

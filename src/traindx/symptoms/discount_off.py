@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured
+from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured, ValueScale
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
@@ -26,7 +26,10 @@ LONG = Threshold(20, "steps of an episode", "a discount of 0.8 counts about five
 
 
 def judge(measured: Measured) -> Observation | None:
-    stepped = max((one.length for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0)
+    # a policy that got nowhere ends its episodes early: the longest one tells how far there is to see
+    stepped = max(
+        (float(max(one.length, one.longest)) for one in measured.latest(EpisodeEnds) if one.episodes), default=0.0
+    )
     found: Observation | None = None
     for one in measured.latest(BootstrapTargets):
         if not MIN_LOOKS.reached(one.looks):
@@ -36,7 +39,26 @@ def judge(measured: Measured) -> Observation | None:
             return seen(ID, True, wrong[0], at=one, clarity=wrong[1])
         sentence = "" if one.given is None else f", as set ({num(one.given)})"
         found = found or seen(ID, False, f"Rewards are discounted by {num(one.discount)} a step{sentence}.", at=one)
-    return found
+    return found or _as_set(measured, stepped)
+
+
+def _as_set(measured: Measured, length: float) -> Observation | None:
+    """By what a variable says, where the numbers of the targets were not found."""
+    for one in measured.latest(ValueScale):
+        if one.discount is None or not MIN_LOOKS.reached(one.looks):
+            continue
+        if one.discount > 0 and SHORT.reached(one.discount) and LONG.reached(length):
+            return seen(
+                ID, True, f"The discount is set to {num(one.discount)}, which counts the next "
+                f"{1 / (1 - one.discount):.1f} steps, and episodes take up to {length:.0f} steps.",
+                at=one, clarity=SHORT.clarity(one.discount),
+            )  # fmt: skip
+        if ABOVE_ONE.reached(one.discount):
+            return seen(
+                ID, True, f"The discount is set to {num(one.discount)}: above 1, values grow without bound.", at=one,
+                clarity=1.0,
+            )  # fmt: skip
+    return None
 
 
 def _wrong(one: BootstrapTargets, length: float) -> tuple[str, float] | None:
@@ -58,7 +80,7 @@ def _wrong(one: BootstrapTargets, length: float) -> tuple[str, float] | None:
         horizon = 1 / (1 - one.discount)
         return (
             f"The discount of {num(one.discount)} counts the next {horizon:.1f} steps, and episodes take "
-            f"{length:.0f} steps.",
+            f"up to {length:.0f} steps.",
             SHORT.clarity(one.discount),
         )
     return None
@@ -85,8 +107,8 @@ from the first step on, so that each step is credited with what came before it.
 Targets or returns, rewards and next values are found among the variables of the loop, by names or because their
 numbers fulfil the recursion (returns also when they were normalised); the factor is fitted to their
 numbers and must explain all of them. Powers of the discount up to the tenth are those of n-step targets. It is
-compared with the number that a variable named gamma or discount holds, and with the length of the episodes of the
-environment, or of the lists of rewards.
+compared with the number that a variable named gamma or discount holds, and with the length of the longest episode of
+the environment, or of the lists of rewards. Where no such relation was found, that variable alone is compared.
 
 ## Healthy range
 0.9 to 1, equal to the setting.
@@ -115,6 +137,11 @@ another task.
             BootstrapTargets(looks=4, ends=9, through=0, discount=0.970299, given=0.99, form="next-value"),)),
         Case("as set", "absent", measured=(
             BootstrapTargets(looks=4, ends=9, through=0, discount=0.99, given=0.99, form="next-value"),)),
+        Case("short-sighted by a setting", "present", measured=(
+            ValueScale(looks=20, first=0.01, last=0.01, largest=0.02, reward=0.01, discount=0.1, rising=0.1),
+            EpisodeEnds(steps=3000, episodes=240, terminated=240, truncated=0, length=12, returns=12,
+                        first_returns=25, best_returns=25, reward_low=1, reward_high=1, observation=3,
+                        observations=2000, looked=2000, longest=72),)),
         Case("one look", "unknown", measured=(
             BootstrapTargets(looks=1, ends=9, through=0, discount=0.5, given=0.99, form="next-value"),)),
         Case("a log alone", "unknown"),

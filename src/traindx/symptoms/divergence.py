@@ -10,6 +10,7 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.chance import chance_of
 from traindx.signals.curve import Curve
+from traindx.signals.few import loss_thrown_off
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.policy import rivals
 from traindx.symptoms.recipes import falling, flat, ramp, then
@@ -17,6 +18,7 @@ from traindx.symptoms.token_counts import counts_of
 
 ID = "divergence"
 MIN_POINTS = 8
+FEW_CLEAR = 0.4  # for the last row of a handful
 MIN_COURSE = 10  # values: too few to see a course in
 MIN_VALUES = 4  # of them, beside many evaluations
 LEFT = 0.1  # of its best: how far an evaluation, and the training loss, is off
@@ -36,8 +38,10 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS:
         apart = _both_left(signals, curve) if curve is not None and len(curve) >= MIN_VALUES else None
-        return apart or Observation(
-            ID, "unknown", "Too few values of an objective to see whether it left its best for good."
+        return (
+            apart
+            or _at_once(signals)
+            or Observation(ID, "unknown", "Too few values of an objective to see whether it left its best for good.")
         )
     if curve.uncounted:
         return Observation(
@@ -70,6 +74,18 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}.",
     )
+
+
+def _at_once(signals: Signals) -> Observation | None:
+    """A handful of rows, the last of which lie far off all others."""
+    found = loss_thrown_off(signals)
+    if found is None:
+        return None
+    one, certain = found
+    steps = (one.step, float(one.curve.x[-1]))
+    return Observation(
+        ID, "present", one.sentence, steps, one.curve.name, 1.0 if certain else FEW_CLEAR, conclusive=certain
+    )  # fmt: skip
 
 
 def _of_returns(signals: Signals, curve: Curve, found: Observation) -> Observation:
@@ -234,7 +250,9 @@ Where fewer than ten training losses stand beside many evaluations: present when
 are a tenth above it and the training loss rose by a tenth as well. Beside more of them: validation half above its best
 and never back, and training half above what it had reached by then. Where only evaluations are logged, memorised data
 look the same, and it counts half. A model that knew its data at the first update (a loss below three quarters of what a
-guess costs) and stays a fifth above that for good is counted too.
+guess costs) and stays a fifth above that for good is counted too. In a handful of rows the last ones must lie far off
+all others: by half in training and validation loss alike, by three times in two rows, by five times in one row of a
+training loss; single steps at the start leave it open.
 
 ## Healthy range
 Noise, restarts of a cyclic learning rate and short spikes come back; they are not divergence.
@@ -272,6 +290,11 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
         Case("ordinary descent", "absent", lambda: {"train_loss": falling(300, 2.4, 0.4, 0.1)}),
         Case("one spike that recovers", "absent",
              lambda: {"train_loss": then(falling(150, 2.4, 0.6), flat(4, 5.0), falling(150, 0.6, 0.5))}),
+        Case("both losses of five evaluations double", "present",
+             lambda: {"train_loss": [10.7, 4.3, 3.5, 7.2, 7.4], "val_loss": [10.7, 4.4, 3.6, 7.3, 7.4]}),
+        Case("the third loss of three is a hundred times the others", "present",
+             lambda: {"loss": [11.2, 22.0, 3100.0]}),
+        Case("four batches of a fine-tuning", "unknown", lambda: {"loss": [0.8, 0.3, 0.9, 0.7]}),
         Case("four values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0, 3.0]}),
     ),
 )  # fmt: skip

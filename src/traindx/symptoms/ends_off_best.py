@@ -9,6 +9,7 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
 from traindx.signals.curve import Curve
+from traindx.signals.few import score_thrown_off
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent, times
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
@@ -25,6 +26,7 @@ SUDDEN = 8.0  # times the noise between neighbours, for a last value that stands
 SUDDEN_CLEAR = 0.3
 STEPPED_CLEAR = 0.75  # for a step from one value to the next that is never made good again
 STAYS = 5  # values since
+FEW_CLEAR = 0.4  # for the last row of a handful
 TIMES, TIMES_CLEAR = 10.0, 0.7  # its best: nobody would keep those weights
 NAMED = 4  # curves in a sentence
 
@@ -35,6 +37,13 @@ def detect(signals: Signals) -> Observation:
     curves = [c for c in (signals.val, signals.train) if c is not None]
     curves += [Curve(series, -1.0) for series in choose.held_out_scores(signals.run)]
     curves = [c for c in curves if len(c) >= MIN_POINTS and not c.uncounted]
+    thrown = score_thrown_off(signals) if not curves else None
+    if thrown is not None:
+        steps, certain = (thrown.step, float(thrown.curve.x[-1])), thrown.rows > 1
+        text = thrown.sentence
+        return Observation(
+            ID, "present", text, steps, thrown.curve.name, 1.0 if certain else FEW_CLEAR, conclusive=certain
+        )  # fmt: skip
     if not curves:
         return Observation(ID, "unknown", f"No loss or score with {MIN_POINTS} values.")
     found = [one for one in (_off(signals, curve) for curve in curves) if one is not None]
@@ -113,7 +122,7 @@ its best, or a score 15 % below it, and more than 15 % of the way from the first
 logarithmic scale for losses. The difference must be three times the uncertainty of a level. A last value that alone
 is so far off counts a little where it jumped by eight times the noise between neighbours. Plain from a loss that
 doubled or a score that lost 40 %, with half of the way lost. A training loss is excused where validation went on to
-its best.
+its best. In a handful of rows a score that was good must have lost three quarters; in two of them it is plain.
 
 ## Healthy range
 A few per cent off the best are noise; a validation loss 10 % above its best is the usual end of a small fine-tuning.
@@ -144,6 +153,8 @@ the one of the best step.
         Case("ordinary descent", "absent",
              lambda: {"train_loss": falling(60, 2.2, 0.4), "val_loss": falling(60, 2.2, 0.5)}),
         Case("a return", "unknown", lambda: {"ep_rew_mean": then(ramp(50, 2, 8), ramp(50, 8, 2))}),
+        Case("a good score is gone in two of five evaluations", "present",
+             lambda: {"train_loss": [2.0, 1.0, 0.8, 0.7, 0.7], "val_acc": [71.0, 83.0, 85.0, 10.0, 10.0]}),
         Case("five values", "unknown", lambda: {"train_loss": [2.0, 1.0, 0.5, 1.0, 2.0]}),
     ),
 )  # fmt: skip

@@ -44,12 +44,16 @@ RL_START = 0.05  # of the run, in which a mean of few episodes may move
 RL_SHARE = 0.3  # of the first return: what it may move by
 RL_VALUES = 50
 RL_CLEAR = 0.4
+NO_MORE_THAN_NOISE = 0.6  # how clear a gain is that may be nothing but noise,
+A_COURSE = 7  # and one in fewer values than these
 TOO_FEW = 10  # values, whose scatter cannot be told from their course:
 RISEN = 0.25  # of the best, and worse than at the start, is no rest
 LOST_CLEAR = 0.3  # where learning, if there is any, does not show through the scatter
 LEAST_GAIN = 0.01  # of the highest score: a rank of 0.004 that becomes 0.006 is chance
 MARGIN_RISES = 3.0  # standard deviations (Mann-Kendall): one in 700 without a trend
 CONSTANT = 10  # values that are equal to the last digit
+ZEROS = 3  # of a training loss, where each of them is 0,
+NOTHING = 1e-12  # or what is left where terms cancel
 RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
 
@@ -67,11 +71,11 @@ def _stays(curve: Curve, share: float, by_share: bool) -> str:
 
 def detect(signals: Signals) -> Observation:
     curve = signals.main
-    if curve is None or len(curve) < MIN_POINTS:
-        return Observation(ID, "unknown", "Too few values of an objective to see whether it moves.")
-    same = _one_number(curve)
+    same = _one_number(curve, _is_made_by_a_model(signals)) if curve is not None and len(curve) else None
     if same is not None:
         return same
+    if curve is None or len(curve) < MIN_POINTS:
+        return Observation(ID, "unknown", "Too few values of an objective to see whether it moves.")
     before = _begins_late(signals, curve) or trained_before(signals) or _good_at_once(signals, curve)
     if before:
         return Observation(ID, "unknown", before)
@@ -122,7 +126,8 @@ def detect(signals: Signals) -> Observation:
 
 
 def _resting(curve: Curve, course: Progress, by_share: bool) -> Observation:
-    clear = clarity(-course.share, -MOVED.value, -PLAIN_SHARE) if by_share else 0.6
+    clear = clarity(-course.share, -MOVED.value, -PLAIN_SHARE) if by_share else NO_MORE_THAN_NOISE
+    clear = min(clear, NO_MORE_THAN_NOISE) if len(curve) < A_COURSE else clear
     steps = (float(curve.x[0]), float(curve.x[-1]))
     return Observation(ID, "present", _stays(curve, course.share, by_share), steps, curve.name, clear)
 
@@ -189,16 +194,29 @@ def _good_at_once(signals: Signals, curve: Curve) -> str:
     return f"{curve.name} begins at {num(value)}: much had been learnt before, and resting there may be well."
 
 
-def _one_number(curve: Curve) -> Observation | None:
-    """The same number to the last digit, value after value: nothing moves, wherever the log begins."""
-    if len(curve) < CONSTANT or not curve.constant:
+def _is_made_by_a_model(signals: Signals) -> bool:
+    """A training loss that differs from batch to batch where anything is learnt, and beside which nothing moves."""
+    train = signals.train
+    supervised = signals.kind == "supervised" and (signals.trainer is None or signals.trainer.task == "supervised")
+    if train is None or train is not signals.main or not supervised or train.sign < 0:
+        return False
+    norm = signals.grad_norm  # None where it is always 0
+    return norm is None and not _improved_elsewhere(signals)
+
+
+def _one_number(curve: Curve, certain: bool) -> Observation | None:
+    """The same number to the last digit, value after value: nothing moves, wherever the log begins. `certain`: a loss
+    that would move, so that a handful of zeros is enough."""
+    if not curve.constant:
         return None
     value = curve.logged(float(curve.y[0]))
+    if len(curve) < CONSTANT and (not certain or abs(value) > NOTHING or len(curve) < ZEROS):
+        return None
     if curve.sign < 0 and value in (1.0, 100.0):
         return Observation(ID, "absent", f"{curve.name} is at its top, {num(value)}, in all {len(curve)} values.")
     return Observation(
         ID, "present", f"{curve.name} is {num(value)} in all {len(curve)} values, the same to the last digit.",
-        (float(curve.x[0]), float(curve.x[-1])), curve.name, 1.0,
+        (float(curve.x[0]), float(curve.x[-1])), curve.name, 1.0, conclusive=certain,
     )  # fmt: skip
 
 

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
-from traindx.measurements import FrozenParameters, FrozenTable, LoadedWeights, Measured, MissedWeights, TrainingEnd
+from traindx.measurements import (
+    AdapterPairs,
+    FrozenParameters,
+    FrozenTable,
+    LoadedWeights,
+    Measured,
+    MissedWeights,
+    TrainingEnd,
+)
+from traindx.symptoms.adapter_inactive import SOUND, all_frozen
 from traindx.symptoms.base import Case, Symptom
 from traindx.symptoms.learning import from_library, listed, loaded, since
 from traindx.symptoms.observed import from_measurements, seen
@@ -59,6 +68,13 @@ class _Frozen:
 
 
 def judge(measured: Measured) -> Observation | None:
+    adapters = measured.last(AdapterPairs)
+    if adapters is not None and all_frozen(adapters):
+        text = (
+            f"The model has {adapters.pairs} adapter pairs ({adapters.where} is the first) beside frozen matrices, and "
+            "all of them have requires_grad=False."
+        )
+        return seen(ID, True, text, at=adapters, where=adapters.where)
     tables = {one.where: one for one in measured.all(FrozenTable)}
     looks = [frozen for look in measured.all(FrozenParameters) if (frozen := _count(look, tables)) is not None]
     if not looks:
@@ -193,6 +209,7 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 Weights of layers have requires_grad=False although no trained weights were loaded: they stay as random as they began.
+Or all adapters of a model have.
 
 ## How it is measured
 The weights of linear, convolution, recurrent and attention layers that run in training, by number, and frozen
@@ -202,7 +219,8 @@ weights are taken as fine-tuning, except for matrices that a state dict given to
 (teachers, copies) do not count, nor do weights that were trained before they were frozen. Present from half of the
 weights on, plain from 90 %. Where all that is frozen still has the numbers that torch initialises layers with (uniform
 up to one by the square root of the fan-in), 15 % of the weights or half of the matrices are enough. The last look
-counts: what is unfrozen later is no fault.
+counts: what is unfrozen later is no fault. Low-rank pairs beside frozen matrices (LoRA and its kin) are present where
+none of them has a gradient and they are neither merged, switched off nor loaded for inference.
 
 ## Healthy range
 A frozen backbone with trained weights under a new head. Fixed random features are rare and made on purpose.
@@ -214,6 +232,8 @@ weights that should have been loaded and were not.
     detect=from_measurements(ID, judge),
     cases=(
         Case("all but one bias", "present", measured=(FROZEN,)),
+        Case("adapters frozen with their base", "present", measured=(replace(SOUND, trainable=0),)),
+        Case("adapters that learn", "unknown", measured=(SOUND,)),
         Case("the first of twelve layers, random still", "present", measured=(PART,)),
         Case("a little less", "absent", measured=(replace(PART, frozen_weights=140),)),
         Case("the first layer, trained elsewhere", "absent", measured=(replace(PART, peaks=(2.4, 2.4)),)),

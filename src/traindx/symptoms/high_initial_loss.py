@@ -13,6 +13,7 @@ from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact, state_of
 from traindx.symptoms.recipes import falling, then
+from traindx.thresholds import Threshold
 
 ID = "high-initial-loss"
 OVER_CHANCE = 1.6  # times ln K; twice that is plain
@@ -24,6 +25,7 @@ CLIFF = 10.0  # and how many times the next few values: a descent that takes its
 OVERCOME = 0.4  # how much a bad start counts that the score has left behind
 GOES_ON = 0.5  # of the cliff's factor, as a power: what falls that much further was a descent from the start
 ABSURD = 1e4  # no descent within a twentieth of a run is that long, however smooth
+ARRIVED = Threshold(0.9, "of the top of the score", "nine in ten right: a model that has learnt")
 SKILLED = (
     0.5  # of the way from guessing to all right: a loss that still rests near ln K then is more than a cross entropy
 )
@@ -73,11 +75,11 @@ def detect(signals: Signals) -> Observation:
     next_values = float(np.median(curve.y[1:4]))
     sudden = (first > CLIFF * next_values and not _goes_on(curve, next_values)) or first > ABSURD * early
     if early > 0 and first > QUICK_FALL * early and sudden:
-        return Observation(
+        clear = clarity(first / early, QUICK_FALL, 10 * QUICK_FALL)
+        return _arrived(signals, curve) or Observation(
             ID, "present", f"The first {curve.name} is {num(first)}, {first / early:.0f} times its level after a "
                            f"twentieth of the run.",
-            place, curve.name, min(clarity(first / early, QUICK_FALL, 10 * QUICK_FALL),
-                                   OVERCOME if _overcome(signals) else 1.0),
+            place, curve.name, min(clear, OVERCOME if _overcome(signals) else 1.0),
         )  # fmt: skip
     return Observation(ID, "absent", f"The first {curve.name} is {num(first)} and falls in proportion.")
 
@@ -116,6 +118,15 @@ def _more_than_cross_entropy(signals: Signals, goal: float) -> bool:
     guessing = float(np.exp(-goal))
     skilled = Score(score).best - guessing > SKILLED * (1 - guessing)
     return skilled and signals.train.best > (1 - SKILLED) * goal
+
+
+def _arrived(signals: Signals, curve: Curve) -> Observation | None:
+    """Whatever the start was, the model is right in nine of ten cases now."""
+    good = signals.score
+    if good is None or len(good) < 3 or not Score(good).bounded or not ARRIVED.reached(Score(good).now):
+        return None
+    text = f"The first {curve.name} is {num(float(curve.y[0]))}, but {good.name} is {num(good.logged(good.now))} now."
+    return Observation(ID, "absent", text, noted=True)
 
 
 def _overcome(signals: Signals) -> bool:
@@ -157,6 +168,8 @@ are wrong: the model is confidently wrong before it has learnt anything.
 """,
     detect=from_fact(ID, otherwise=detect),
     cases=(
+        Case("an absurd first loss of a fine-tuning that is right in nine of ten", "absent",
+             lambda: {"loss": then(np.array([20.0, 4.0]), falling(40, 0.3, 0.13)), "eval_acc": [0.93, 0.94, 0.945]}),
         Case("raw pressure values as inputs", "present",
              lambda: {"train_loss": then(np.array([1.7e6, 3e4]), falling(200, 9, 2))}),
         Case("ten classes, starts at 9", "present", lambda: {"train_loss": falling(100, 9.0, 0.5)},

@@ -27,19 +27,24 @@ GONE = 3.0  # and the weights end this many times their initial size away,
 DRAWN = 3**-0.5  # standard deviation of torch's initial weights by 1/sqrt(fan-in)
 UNSURE = 0.5  # clarity where no curve tells what came of it,
 ADVANCES = 0.65  # and where one still falls and ends at its best: more is learnt than is forgotten
+PER_ROOT = 0.5  # times the initial norm by the square root of the updates: a walk of usual steps stays below 0.1,
+PLAIN_PER_ROOT = 1.5  # and this is 15 times as far
 UNFITTED = 0.1  # with this much of the loss left: whatever was learnt was learnt in spite of it
 
 
 def detect(signals: Signals) -> Observation:
     way = travel(signals.run, UPDATES)
     course = objective(signals)
-    if way is not None and way[0] > FAR and course is not None and not learned(course):
+    if way is not None and way[0] > FAR and course is not None and (not learned(course) or _lost(signals, way, course)):
         distance, updates = way
+        clear = clarity(math.log10(distance), math.log10(FAR), math.log10(LOST))
+        if learned(course):
+            clear = clarity(math.log10(_pace(way)), math.log10(PER_ROOT), math.log10(PLAIN_PER_ROOT))
         return Observation(
             ID, "present",
             f"After {updates:.0f} updates the weights have moved by {num(distance)} times their initial norm "
             "(at most 3 in small networks that learn).",
-            (0.0, updates), None, clarity(math.log10(distance), math.log10(FAR), math.log10(LOST)),
+            (0.0, updates), None, clear,
         )  # fmt: skip
     curves = ratio_curves(signals.run)
     if not curves:
@@ -74,6 +79,17 @@ def detect(signals: Signals) -> Observation:
     clear = clarity(math.log10(size), math.log10(HUGE), math.log10(STRONG_SIZE))
     most = UNSURE if curve is None else ADVANCES if Progress(curve).unfinished else 1.0
     return Observation(ID, "present", f"{summary}.", steps, place, min(clear, most))
+
+
+def _lost(signals: Signals, way: tuple[float, float], course: Curve) -> bool:
+    """The weights went so far in so few updates that nothing of their initialisation is left, and the loss did not end:
+    a language model loses more than half of its loss by learning how often each token comes."""
+    return _pace(way) > PER_ROOT and way[0] * _usual_size(signals) > GONE and left_over(course) > UNFITTED
+
+
+def _pace(way: tuple[float, float]) -> float:
+    distance, updates = way
+    return distance / math.sqrt(max(updates, 1.0))
 
 
 def _usual_size(signals: Signals) -> float:
@@ -118,7 +134,8 @@ out: a tenth of it must be left or less. Where the loss lost less than half but 
 symptom is less clear: the model forgets less than it learns.
 
 A recording also measures how far the weights are from where they began: ten times their initial size without learning
-is present, a hundred times plain.
+is present, a hundred times plain. Half of the loss is no learning where the weights went that far in few updates (half
+of their initial size times the square root of the updates) and more than a tenth of the loss is left.
 
 ## Healthy range
 1e-4 to 1e-2, with 1e-3 as the usual rule of thumb. For layers initialised at zero larger ratios are normal at first.
@@ -141,6 +158,12 @@ step.
         Case("the weights were thrown far away", "present",
              lambda: {"update_ratio": flat(200, 1e-2, 0.3), "weight_travel": ramp(200, 0.0, 60.0),
                       "loss": flat(200, 2.3, 0.05)}),
+        Case("the weights were thrown far away, frequencies are learnt all the same", "present",
+             lambda: {"update_ratio": flat(200, 1e-2, 0.3), "weight_travel": ramp(200, 0.0, 23.0),
+                      "loss": falling(200, 4.9, 1.2)}),
+        Case("the same way in a long training", "absent",
+             lambda: {"update_ratio": flat(200, 1e-3, 0.3), "loss": falling(200, 4.9, 1.2),
+                      "weight_travel": ([1000 * step for step in range(200)], ramp(200, 0.0, 23.0))}),
         Case("the first steps throw everything away, half is learnt all the same", "present",
              lambda: {"update_ratio/fc1": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)),
                       "update_ratio/fc2": then(flat(20, 0.5, 0.1), flat(180, 0.1, 0.1)),

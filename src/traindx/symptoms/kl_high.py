@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from traindx.diagnosis import Observation
+from traindx.run import Series
 from traindx.signals import Signals
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.policy import NOT_RL, early, enough, late, named, rewarded, span
@@ -19,6 +22,7 @@ UPDATE = Threshold(
     "Spinning Up stops a PPO update at 0.015, RLlib aims at 0.01 to 0.2; far beyond both",
     strong=2.0,
 )
+RUNAWAY_ROWS = 2
 GREW = Threshold(3.0, "times its early level", "a policy that drifts away, not one that began there")
 LIMITS = {"reference": TOKEN, "answer": ANSWER, "update": UPDATE}
 OF = {"reference": "from the reference", "answer": "from the reference", "update": "in one update"}
@@ -30,6 +34,11 @@ def detect(signals: Signals) -> Observation:
     found: list[Observation] = []
     for part, limit in LIMITS.items():
         series = named(signals, "kl", (part, "kl") if part == "reference" else (part,))
+        if series is not None and _runaway(series, limit):
+            text = f"{series.name} is {num(float(series.values[-1]))} {limit.unit} {OF[part]} in the last rows"
+            text += f" (far from {num(limit.value)} on)."
+            found.append(Observation(ID, "present", text, span(series), series.name, 1.0, conclusive=True))
+            continue
         if series is None or not enough(series):
             continue
         first, now = early(series), late(series, 0.1)
@@ -54,6 +63,14 @@ def detect(signals: Signals) -> Observation:
     return max(found, key=lambda one: (one.state == "present", one.clarity))
 
 
+def _runaway(series: Series, limit: Threshold) -> bool:
+    """A handful of rows, the last of which are beyond any doubt and far above the first."""
+    last = series.values[-RUNAWAY_ROWS:]
+    if enough(series) or len(last) < RUNAWAY_ROWS or limit.strong is None or not np.isfinite(series.values).all():
+        return False
+    return bool(last.min() >= limit.strong and GREW.reached(float(last.min()) / max(float(series.values[0]), 1e-300)))
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="policy is far from where it began",
@@ -69,7 +86,7 @@ such trainings bear.
 ## How it is measured
 The median of the last tenth against 1 nat a token (TRL's GRPO, verl), 100 nats an answer (TRL's PPO, open-instruct) or
 0.5 nats an update (approx_kl). Present where it also grew threefold, or is five times beyond. A reward that rises all
-the same halves the weight.
+the same halves the weight. Of less than 20 rows the last two must be several times beyond and three times the first.
 
 ## Healthy range
 0.001 to 0.1 nats a token to the reference; 0.003 to 0.03 an update for PPO. Runs without a KL term drift further.
@@ -80,6 +97,15 @@ the starting model, samples of an older policy, or a reward that pays for strang
 """,
     detect=detect,
     cases=(
+        Case(
+            "far gone in the last two of four rows",
+            "present",
+            lambda: {
+                "reward": [0.9, 0.7, -0.5, -0.5],
+                "reward_std": [0.8, 0.7, 0.0, 0.0],
+                "kl": [1e-4, 1e-4, 22.0, 27.0],
+            },
+        ),
         Case(
             "runs away",
             "present",

@@ -32,7 +32,7 @@ def detect(signals: Signals) -> Observation:
     size = abs(math.log(max(now, 1e-3) / max(first, 1e-3)))
     if not FACTOR.reached(size) or not TREND.reached(abs(trend(Curve(series)))):
         return Observation(ID, "absent", f"{text}.")
-    if rewarded(signals):
+    if rewarded(signals) or (signals.reward is not None and TREND.reached(-trend(signals.reward))):
         return Observation(ID, "absent", f"{text}, and the reward rose with it.")
     return Observation(
         ID, "present", f"{text} while the reward did not rise.", span(series), series.name, FACTOR.clarity(size)

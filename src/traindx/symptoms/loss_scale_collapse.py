@@ -27,6 +27,7 @@ PLAIN_IN_A_ROW = 8.0  # halvings, a factor of 256
 FLOOR = 1.0
 # fairseq divides the summed loss only after the backward pass, so that its scale rests below 1 (it gives up at 1e-4)
 FLOORS = {"fairseq": 1e-3}
+GONE = 1e-3  # no scaler that works goes as far: torch and DeepSpeed begin at 2^16, apex rests above 1
 HALF = 0.5001  # what one overflow leaves of the scale
 _MESSAGE = re.compile(r"minimum loss scale reached|loss scale already at minimum", re.IGNORECASE)
 
@@ -77,7 +78,7 @@ def _falling(series: Series, signals: Signals) -> Observation:
         text = f"{series.name} was halved {halvings} times in a row at the end, to {num(float(scale[-1]))}."
         return Observation(
             ID, "present", text, (float(series.steps[-halvings - 1]), float(series.steps[-1])), series.name,
-            clarity(halvings, HALVINGS, PLAIN_IN_A_ROW),
+            clarity(halvings, HALVINGS, PLAIN_IN_A_ROW), conclusive=float(scale[-1]) <= GONE,
         )  # fmt: skip
     end = level(scale[-max(2, len(scale) // 20) :])
     middle = level(scale[len(scale) // 5 : max(len(scale) * 3 // 5, len(scale) // 5 + 1)])
@@ -97,7 +98,7 @@ def _falling(series: Series, signals: Signals) -> Observation:
     return Observation(
         ID, "present", f"{summary}.", (float(series.steps[low[0] if len(low) else 0]), float(series.steps[-1])),
         series.name,
-        1.0 if at_floor else clarity(fell, HALVINGS, 2 * HALVINGS),
+        1.0 if at_floor else clarity(fell, HALVINGS, 2 * HALVINGS), conclusive=end <= GONE,
     )  # fmt: skip
 
 

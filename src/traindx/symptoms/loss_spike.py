@@ -39,6 +39,7 @@ PASSING = 0.3  # and larger ones a line
 WHOLE_DESCENT = 1.0
 SMALL = 0.35  # of the whole descent, and nothing at all below this where
 WENT_ON = 0.3  # of it was made after the jump
+OPENING, LIKE = 0.2, 0.9  # of an epoch, and of the height
 AFTER = 3  # values that must stay low for a recovery, in short runs and between bins: the fewest that have a median
 BROAD = 3  # values at least: a single one is what the local search is for
 COARSE = (1500, 200)  # blocks at the coarser scales
@@ -63,7 +64,7 @@ def detect(signals: Signals) -> Observation:
         return Observation(
             ID, "unknown", f"{curve.name} is logged without steps: these may be results of several folds or models."
         )
-    spikes = find_spikes(curve) or _superseded(signals)
+    spikes = [one for one in find_spikes(curve) if not _begins_like_the_last(curve, one)] or _superseded(signals)
     if spikes and signals.kind == "gan":
         return Observation(
             ID, "unknown", "Losses of networks that train against each other jump by design; not judged."
@@ -100,6 +101,14 @@ def detect(signals: Signals) -> Observation:
         f"{curve.name} jumped from {num(worst.base)} to {num(worst.height)} at {curve.at(worst.step)}{back}{several}.",
         (spikes[0].step, spikes[-1].step), curve.name, clear,
     )  # fmt: skip
+
+
+def _begins_like_the_last(curve: Curve, spike: Spike) -> bool:
+    """An epoch begins as high as the one before it did: samples sorted by their length, say."""
+    before = spike.step - 1
+    if curve.series.axis != "epoch" or before < curve.x[0] or spike.back is None or spike.step % 1 > OPENING:
+        return False
+    return float(np.interp(before, curve.x, curve.y)) >= LIKE * spike.height
 
 
 def _harmless(curve: Curve, worst: Spike, spikes: list[Spike], size: float, alone: bool) -> str:
@@ -254,7 +263,8 @@ def _short(curve: Curve) -> list[Spike]:
         usual = float(np.median(np.abs(np.diff(np.delete(y, index))))) if len(y) > AFTER else 0.0
         gained = max(float(before[0] - before.min()), 0.0)
         others = np.delete(np.diff(y), index - 1)
-        swing = OTHER_RISES * float(others.max(initial=0.0))
+        later = -np.diff(y[index + 1 :])  # falls after its own return are swings of the same kind
+        swing = OTHER_RISES * max(float(others.max(initial=0.0)), float(later.max(initial=0.0)))
         if rise > max(0.5 * gained, 4 * usual, 0.35 * abs(base), swing) and rise > 0:
             after = _recovered(y[index + 1 :], base + 0.4 * rise, AFTER)
             back = float(x[index + 1 + after]) if after is not None else None
@@ -326,6 +336,8 @@ a norm that jumps with the loss points to the batch, one that grew for many step
                       "val_acc": 1 - falling(24, 0.1, 0.01, 0.0)}),
         Case("single batches of a fine-tuning", "absent",
              lambda: {"train_loss": np.random.default_rng(1).lognormal(-2.3, 1.0, 40)}),
+        Case("single batches that swing as much later on", "absent",
+             lambda: {"loss": (range(1000, 9000, 1000), [2.17, 2.2, 3.52, 2.2, 3.03, 2.91, 3.03, 1.47])}),
         Case("three values", "unknown", lambda: {"train_loss": [1.0, 0.5, 2.0]}),
     ),
 )  # fmt: skip

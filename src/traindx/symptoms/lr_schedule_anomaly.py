@@ -85,8 +85,8 @@ def _never_on(signals: Signals, values: Floats, peak: float) -> tuple[str, float
 
 
 def _learns(signals: Signals) -> bool:
-    """A held-out loss or score got better beyond doubt: another schedule multiplies the rate, or it is enough."""
-    curves = [c for c in (signals.val, signals.score) if c is not None and len(c) >= MOVES_IN]
+    """A loss or score got better beyond doubt: another schedule multiplies the rate, or it is enough."""
+    curves = [c for c in (signals.val, signals.score, signals.train) if c is not None and len(c) >= MOVES_IN]
     return any(Progress(c).moved and c.reduction > LEARNT for c in curves)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.measurements import GradientReach, Measured
+from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.inside import Nonfinite, nonfinite, scaler_in_use
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
@@ -19,6 +20,9 @@ from traindx.symptoms.reported import counted, counters, said
 ID = "nonfinite-gradient"
 LATE_SHARE = 0.05  # of the steps after start-up; a scaler that finds its scale skips far fewer
 PLAIN_SHARE = 0.3
+ENDING = 3  # rows at the end,
+DOUBTFUL = 0.4  # and how clear fewer are where the loss went on
+SUMMARY = " (summary)"  # how a second series of one name is called
 NO_SCALE = 1e-6  # of the loss: even a sum over a million tokens would fit
 NAN, INF = float("nan"), float("inf")
 _MESSAGE = re.compile(
@@ -46,13 +50,19 @@ def detect(signals: Signals) -> Observation:
     unscalable = _at_any_scale(signals)
     if unscalable is not None:
         return unscalable
-    series = [one for one in signals.run.of("grad_norm") if len(one)]
+    series = [one for one in signals.run.of("grad_norm") if len(one) and not _averages(one, signals)]
     if not series and not counters(signals.run, "gradient"):
         return Observation(ID, "unknown", "No gradient norm was logged.")
     found = [bad for bad in map(nonfinite, series) if bad is not None]
     if not found:
         return Observation(ID, "absent", f"All {sum(map(len, series))} logged gradient norms are finite.")
     return _judge(signals, min(found, key=lambda bad: (not bad.lasting, -bad.late_share, bad.first)))
+
+
+def _averages(series: Series, signals: Signals) -> bool:
+    """A mean over an epoch, beside its rows: one step that a scaler skipped makes all of it NaN."""
+    rows = signals.run.series.get(series.name.removesuffix(SUMMARY))
+    return series.name.endswith(SUMMARY) and rows is not None and len(rows) > 0
 
 
 def _at_any_scale(signals: Signals) -> Observation | None:
@@ -68,10 +78,13 @@ def _at_any_scale(signals: Signals) -> Observation | None:
 
 def _judge(signals: Signals, worst: Nonfinite) -> Observation:
     scaler = scaler_in_use(signals)
-    ended = worst.lasting and (worst.ending >= 3 or not scaler)
+    went_on = _loss_went_on(signals, worst)
+    ended = worst.lasting and (worst.ending >= ENDING or not (scaler or went_on))
+    few = worst.count < ENDING and went_on
     place = worst.series.meaning.where or worst.series.name
-    if ended or worst.late_share > LATE_SHARE:
-        clear = 1.0 if ended else clarity(worst.late_share, LATE_SHARE, PLAIN_SHARE)
+    doubtful = few and worst.ending > 0
+    if ended or doubtful or (worst.late_share > LATE_SHARE and not few):
+        clear = 1.0 if ended else DOUBTFUL if doubtful else clarity(worst.late_share, LATE_SHARE, PLAIN_SHARE)
         return Observation(ID, "present", f"{worst.sentence}.", (worst.first, worst.last), place, clear)
     why = (
         "the loss scaler skips such steps"
@@ -85,6 +98,15 @@ def _judge(signals: Signals, worst: Nonfinite) -> Observation:
         where=place,
         noted=True,
     )
+
+
+def _loss_went_on(signals: Signals, worst: Nonfinite) -> bool:
+    """A loss that is finite in a later row than the first bad norm: that step was skipped."""
+    train = signals.train
+    if train is None or train.series.axis != worst.series.axis:
+        return False
+    after = train.series.values[train.series.steps > worst.first]
+    return len(after) > 0 and bool(np.isfinite(after).all())
 
 
 SYMPTOM = Symptom(
@@ -102,9 +124,10 @@ weight it reaches into NaN.
 ## How it is measured
 Every gradient norm series, counters of non-finite gradients, and what torch's anomaly mode, `clip_grad_norm_` or
 fairseq say in words. Present when the norm ends non-finite (three rows, or for good) or when more than 5 % of the
-steps after start-up are; plain from 30 %. A loss scale that overflows brought below 1e-6 is plain as well. The layer
-that is hit first is named where norms are logged by layer. A lone
-NaN in the first row is a logger that has not measured yet.
+steps after start-up are; plain from 30 %. One or two rows
+after which the loss is finite were skipped; at the end of the log they are a doubt. A loss scale
+that overflows brought below 1e-6 is plain as well. The layer that is hit first is named where norms are logged by
+layer. A lone NaN in the first row is a logger that has not measured yet.
 
 A recording looks at the gradients of two parameters far from the loss. Present where they are not finite, the loss
 is, and no scaler is at work; which parameters the bad gradients have reached then names the operation.
@@ -133,6 +156,13 @@ log and where: they produce NaN at points the forward pass survives.
         Case("overflows at any scale", "present", lambda: {"loss scale": 2.0 ** -np.arange(8.0, 40.0)}),
         Case("one Inf that the step guard skipped", "absent",
              lambda: {"grad_norm": put(flat(300, 1.0, 0.3), 200, INF), "loss": falling(300, 2.3, 0.5)}),
+        Case("two bad rows at the end, and the loss went on", "present",
+             lambda: {"grad_norm": [3.1, 2.8, 2.7, 2.5, NAN, NAN], "loss": [2.8, 2.6, 2.7, 2.6, 2.5, 2.4]}),
+        Case("two bad rows, and the loss went on", "absent",
+             lambda: {"grad_norm": [3.1, 2.8, NAN, NAN, 2.7, 2.5], "loss": [2.8, 2.6, 2.7, 2.6, 2.5, 2.4]}),
+        Case("a mean over each epoch that one skipped step made NaN", "absent",
+             lambda: {"grad_norm": flat(60, 0.4, 0.1), "grad_norm (summary)": [NAN] * 4,
+                      "loss": falling(60, 9.0, 4.0)}),
         Case("ordinary norms", "absent", lambda: {"grad_norm": flat(100, 2.0, 0.5)}),
         case(
             "a custom backward divides by zero", "present", what="gradients",

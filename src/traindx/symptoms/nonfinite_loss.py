@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.run import Series
+from traindx.run import Event, Series
 from traindx.signals import Signals, choose
 from traindx.signals.curve import counted
 from traindx.signals.disguise import hidden_nan
@@ -15,6 +17,10 @@ from traindx.symptoms.recipes import falling, flat, put, then
 ID = "nonfinite-loss"
 NORMS = 3  # rows
 STATED = 0.8  # clarity of what follows from other numbers
+PASSED = 0.5  # of a NaN that the training survived
+_BAD = r"(?:nan|inf|infinite|infinity|not finite|non-?finite|not a number)"
+_SAYS = re.compile(rf"\bloss\w*\b[^.]{{0,30}}\b{_BAD}\b|\b{_BAD}\b[^.]{{0,20}}\bloss", re.IGNORECASE)
+_SKIPS = re.compile(r"skip|ignor|dropp", re.IGNORECASE)
 
 
 def detect(signals: Signals) -> Observation:
@@ -23,22 +29,31 @@ def detect(signals: Signals) -> Observation:
     losses += [c.series for c in (signals.train, signals.val) if c is not None and c.series.meaning.kind != "loss"]
     hidden = hidden_nan(signals)
     if hidden is not None:
-        return Observation(ID, "present", hidden.sentence, (hidden.first, hidden.last), hidden.series.name)
-    wording = next((e for e in signals.run.events if "nan" in e.text.lower() and "loss" in e.text.lower()), None)
+        steps = (hidden.first, hidden.last)
+        return Observation(ID, "present", hidden.sentence, steps, hidden.series.name, conclusive=True)
+    worded = _in_words(signals)
     left_out = _left_out(signals)
     if left_out is not None:
         return left_out
     if not losses:
-        return Observation(ID, "unknown", "No loss was logged.")
+        return worded or Observation(ID, "unknown", "No loss was logged.")
     finding = min(
         (f for f in map(_in_series, losses) if f), key=lambda f: (-f.clarity, f.steps or (0, 0)), default=None
     )
-    if finding is not None:
-        return finding
-    if wording is not None:
-        step = None if wording.step is None else (wording.step, wording.step)
-        return Observation(ID, "present", f"The log says: {wording.text[:120]}", step)
-    return Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
+    return finding or worded or Observation(ID, "absent", f"All {sum(map(len, losses))} logged losses are finite.")
+
+
+def _in_words(signals: Signals) -> Observation | None:
+    """A line that says so; where steps are skipped, or finite losses follow, the training went on."""
+    event = next((e for e in signals.run.events if _SAYS.search(e.text)), None)
+    if event is None:
+        return None
+    train = signals.train
+    after = event.step is not None and train is not None and len(train) and float(train.x[-1]) > event.step
+    went_on = bool(after) or _SKIPS.search(event.text) is not None
+    step = None if event.step is None else (event.step, event.step)
+    text = f"The log says: {event.text[:120]}"
+    return Observation(ID, "present", text, step, None, PASSED if went_on else 1.0, conclusive=not went_on)
 
 
 def _left_out(signals: Signals) -> Observation | None:
@@ -56,7 +71,8 @@ def _left_out(signals: Signals) -> Observation | None:
             f"{norm.name} is NaN {place} ({late.sum()} rows), and no loss stands beside it: trainers leave out a NaN."
         )
         return Observation(
-            ID, "present", text, (float(norm.steps[late][0]), float(norm.steps[-1])), norm.name, STATED
+            ID, "present", text, (float(norm.steps[late][0]), float(norm.steps[-1])), norm.name, STATED,
+            conclusive=True,
         )  # fmt: skip
     return None
 
@@ -80,6 +96,7 @@ def _in_series(series: Series) -> Observation | None:
     return Observation(
         ID, "present", f"{series.name} is {kind} from {series.axis} {counted(first)} {ending}{last_good}.",
         (first, float(series.steps[bad[-1]])), where, 1.0 if lasting and total else 0.7 if lasting else 0.5,
+        conclusive=lasting and total,
     )  # fmt: skip
 
 
@@ -116,6 +133,12 @@ to data, precision or initialisation; late NaN after a rising gradient norm poin
 """,
     detect=detect,
     cases=(
+        Case("the log says that it stopped for a loss that is not finite", "present", lambda: {"loss": [2.1, 2.0, 1.9]},
+             {}, (Event("traceback", "ValueError: Loss is not finite and patience is exhausted", 3.0),)),
+        Case("one batch was skipped and the loss went on", "present", lambda: {"loss": falling(40, 2.1, 1.2)},
+             {}, (Event("warning", "NaN loss detected, skipping the batch", 12.0),)),
+        Case("one row with the gradient NaN and loss 0", "present",
+             lambda: {"loss": [0.0], "grad_norm": [float("nan")]}),
         Case("diverges to NaN", "present", lambda: {"train_loss": put(falling(100, 2, 1), 60, *[float("nan")] * 40)}),
         Case("HF hides NaN as zero", "present",
              lambda: {"loss": put(falling(20, 2, 1), 10, *[0.0] * 10),

@@ -17,6 +17,7 @@ MIN_POINTS = 16
 SKIP = 0.1  # the beginning belongs to the descent
 LEG = 0.45  # a swing is at least this share of the range the curve moves in
 SWINGS = 4
+GAINED = 0.5  # how clear swings of a return can be that has risen all the same
 KEPT = 0.5  # of what a return gained, in its worst stretches: these are no swings without progress
 OF_LEVEL = 0.2  # the range, as a share of the level: smaller waves do not matter
 
@@ -35,8 +36,7 @@ def detect(signals: Signals) -> Observation:
     leg = max(LEG * span, 6 * curve.bin_noise)
     turns = swings(y, leg)
     level = max(float(np.median(np.abs(y))), 1e-300)
-    half = len(y) // 2
-    net = float(np.median(y[:half]) - np.median(y[half:]))
+    net = net_gain(y)
     matters = span > OF_LEVEL * level and span > 0.15 * max(curve.progress, 0.0)
     if len(turns) >= SWINGS and net < 0.5 * span and matters and signals.kind == "gan":
         return Observation(ID, "unknown", "Adversarial losses swing by design; not judged.")
@@ -55,7 +55,8 @@ def detect(signals: Signals) -> Observation:
             ID, "present",
             f"{curve.name} swung between {num(low)} and {num(high)} {len(turns)} times after "
             f"{curve.at(float(x[0]))} with {f'a net improvement of {num(net)}' if net > 0 else 'no net improvement'}.",
-            (float(x[0]), float(x[-1])), curve.name, clarity(len(turns), SWINGS, 8),
+            (float(x[0]), float(x[-1])), curve.name,
+            min(clarity(len(turns), SWINGS, 8), GAINED if _above_the_start(signals, y, curve) else 1.0),
         )  # fmt: skip
     return Observation(
         ID,
@@ -71,6 +72,17 @@ def _keeps_its_gain(signals: Signals, curve: Curve, y: Floats) -> str:
     if signals.kind != "rl" or gained <= 0 or kept < KEPT * gained:
         return ""
     return f"its worst stretches keep {percent(kept / gained)} of what it gained"
+
+
+def _above_the_start(signals: Signals, y: Floats, curve: Curve) -> bool:
+    """A return whose lowest stretches still lie above where it began: it swings, and it has learnt."""
+    return signals.kind == "rl" and float(np.quantile(y, 0.95)) < curve.initial and net_gain(y) > 0
+
+
+def net_gain(y: Floats) -> float:
+    """How much lower the second half lies than the first."""
+    half = len(y) // 2
+    return float(np.median(y[:half]) - np.median(y[half:]))
 
 
 def _score_kept_rising(score: Curve | None) -> str:

@@ -322,7 +322,11 @@ def _from_scores(signals: Signals) -> Observation:
         or train is None
         or len(train) < 6
     ):
-        return Observation(ID, "unknown", "No validation loss was logged, so overfitting cannot be seen.")
+        few = signals.val
+        text = "No validation loss was logged, so overfitting cannot be seen."
+        if few is not None and len(few):
+            text = f"{few.name} has {len(few)} values; {MIN_POINTS} show whether it turns."
+        return Observation(ID, "unknown", text)
     drop = score.rise / max(abs(score.best), 1e-300)
     summary = f"{score.name} is {num(score.logged(score.now))}, its best was {num(score.logged(score.best))}"
     if drop > SCORE_DROP and score.rise > 4 * score.level_noise and train.clock_share(train.best_at) > 0.7:

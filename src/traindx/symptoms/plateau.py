@@ -121,7 +121,21 @@ def _arrived(signals: Signals, curve: Curve, course: Progress) -> str:
         scale = Score(score)
         if scale.bounded and GOOD_SCORE.reached(scale.now):
             return f"{score.name} is {num(score.logged(score.now))}, so the training has converged"
-    return _planned(signals, curve, since) or (fine_tuning(signals) if loss else "")
+    return _planned(signals, curve, since) or _near_the_most(signals, curve) or (fine_tuning(signals) if loss else "")
+
+
+def _near_the_most(signals: Signals, curve: Curve) -> str:
+    """A mean return near the highest one of single episodes, which is the same number in row after row: the most that
+    can be earned."""
+    if signals.kind != "rl":
+        return ""
+    for one in signals.run.of("reward"):
+        if one.meaning.stat != "max" or len(one) < MIN_POINTS:
+            continue
+        late = one.values[len(one) // 2 :]
+        if np.ptp(late) == 0 and late[0] > 0 and GOOD_SCORE.reached(curve.logged(curve.now) / float(late[0])):
+            return f"{one.name} is {num(float(late[0]))} in row after row, the most that can be earned"
+    return ""
 
 
 def _gained_since(curve: Curve, share: float) -> bool:

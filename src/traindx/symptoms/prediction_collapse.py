@@ -27,6 +27,9 @@ from traindx.thresholds import Threshold, fitted
 ID = "prediction-collapse"
 MIN_EVALS = 5
 MANY = Threshold(10, "evaluations", "as many equal ones are no coincidence of a coarse score")
+MANY_CLASSES = 100
+EXACTLY = 1e-3  # of 1/K
+_BOXES = frozenset({"iou", "giou", "ciou", "dfl", "box", "bbox", "rbox", "mask"})
 SEEN = 0.01  # of the first loss: a fall that the curve on the page shows
 FALLING = 0.1  # of the first loss gone: the model learns something
 GOOD = 0.9  # a score this high may stand still
@@ -89,7 +92,7 @@ def detect(signals: Signals) -> Observation:
     compared = signals.trainer is not None and signals.trainer.task != "supervised"  # an accuracy of pairs
     if signals.kind != "supervised" or compared:
         return Observation(ID, "unknown", "This kind of training logs no predictions that could be judged.")
-    direct = _outputs(signals)
+    direct = _nothing_matched(signals) or _outputs(signals)
     if direct is not None and direct.state == "present":
         return direct
     curve = objective(signals, 3)
@@ -98,7 +101,7 @@ def detect(signals: Signals) -> Observation:
     if not scores or curve is None:
         missing = f"No validation score with at least {MIN_EVALS} values" if curve is not None else "No loss"
         return direct or Observation(ID, "unknown", f"{missing} was logged, and no spread of the predictions.")
-    for judge in (_nothing_found, _at_a_class_share, _constant, _settled_on_a_share):
+    for judge in (_nothing_found, _a_coin, _at_a_class_share, _constant, _settled_on_a_share):
         finding = judge(signals, scores, curve)
         if finding is not None:
             return finding
@@ -150,6 +153,38 @@ def _nothing_found(signals: Signals, scores: list[Series], curve: Curve) -> Obse
         (float(found[0].steps[0]), float(found[0].steps[-1])), found[0].name,
         1.0 if MANY.reached(len(found[0])) else 0.7,
     )  # fmt: skip
+
+
+def _nothing_matched(signals: Signals) -> Observation | None:
+    """The losses of found boxes are exactly 0 in every row: no prediction was ever matched to a target."""
+    boxes = [one for one in usable(signals.run, "loss") if set(one.meaning.part.split("/")) & _BOXES]
+    boxes = [one for one in boxes if one.meaning.split in ("", "train") and len(one) >= MIN_EVALS]
+    found = [one for one in usable(signals.run, "score") if np.nanmax(np.abs(one.values), initial=0.0) > 0]
+    if not boxes or found or any(np.any(one.values) for one in boxes):
+        return None
+    one = boxes[0]
+    names = ", ".join(one.name for one in boxes[:4])
+    text = f"{names} {'is' if len(boxes) == 1 else 'are'} exactly 0 in all {len(one)} rows: no box was ever matched "
+    text += "to a target, as where the labels were not found."
+    return Observation(ID, "present", text, (float(one.steps[0]), float(one.steps[-1])), one.name, 0.9)
+
+
+def _a_coin(signals: Signals, scores: list[Series], curve: Curve) -> Observation | None:
+    """An accuracy of exactly 1/K at every evaluation, and a loss that was never below ln K."""
+    for one in scores:
+        values = one.values / top_of(one.values)
+        classes = round(1 / values[0]) if values[0] > 0 and np.ptp(values) == 0 else 0
+        if not set(tokens_of(one.name)) & _ACCURACY or not 2 <= classes <= MANY_CLASSES:
+            continue
+        exact = abs(values[0] * classes - 1) < EXACTLY
+        if exact and curve.sign > 0 and curve.best > math.log(classes) * (1 - LOSS_AT_CHANCE):
+            return Observation(
+                ID, "present", f"{one.name} is {num(float(one.values[0]))} in all {len(one)} evaluations, what "
+                               f"guessing among {classes} classes gives, and {curve.name} was never below "
+                               f"ln({classes}) = {math.log(classes):.3g}.",
+                (float(one.steps[0]), float(one.steps[-1])), one.name, 0.8,
+            )  # fmt: skip
+    return None
 
 
 def _at_a_class_share(signals: Signals, scores: list[Series], curve: Curve) -> Observation | None:
@@ -251,7 +286,8 @@ The model answers the same whatever it is shown: one class, only background, or 
 ## How it is measured
 From scores, with five evaluations at least: precision, recall, F1, mAP, Dice and IoU all exactly 0 every time; an
 accuracy that rests within 3 % on 1/K or on a class share named in the config (K is given, in the config, or read off a
-loss that rests at ln K); or a score that agrees to the last digit every time while no other changes and the loss lost
+loss that rests at ln K), or is exactly 1/K every time while the loss never was below ln K; losses of boxes that are 0
+in every row; or a score that agrees to the last digit every time while no other changes and the loss lost
 less than 10 % of its value, or while the training accuracy rose to within 2 % of it and stays there (eight
 evaluations). A score above 90 % may stand still. When the validation loss moves by less than 1/10 000 of itself, it is
 the model that stands still, and the state is unknown. Directly: the number of different classes predicted is one, or
@@ -274,6 +310,10 @@ not fit the loss, class imbalance, learning rate so high that only the bias surv
 """,
     detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
+        Case("no box is ever matched", "present",
+             lambda: {"iou_loss": flat(9, 0.0), "dfl_loss": flat(9, 0.0), "cls_loss": falling(9, 0.011, 0.010, 0.0)}),
+        Case("guesses after it had learnt", "present",
+             lambda: {"train_loss": [1.31, 1.01, 0.72, 0.78, 1.11, 1.35, 1.36, 1.14], "val_acc": flat(8, 0.5, 0)}),
         Case("a loss at one number, though the accuracy of batches differs", "present",
              lambda: {"loss": then(falling(10, 5.0, 0.7, 0.5), flat(30, 0.6931, 0)),
                       "accuracy": np.round(flat(40, 0.68, 0.08), 2)}),

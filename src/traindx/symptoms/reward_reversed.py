@@ -61,6 +61,11 @@ def _turned(measured: Measured) -> Observation | None:
             ID, True, f"{percent(stored.negated)} of the numbers in {stored.where} are rewards of the environment, "
                       f"negated.", at=stored,
         )  # fmt: skip
+    if stored is not None and MIN_LOOKS.reached(stored.looks) and NEGATED.reached(stored.opposed):
+        return seen(
+            ID, True, f"{percent(stored.opposed)} of the numbers in {stored.where} lie on the other side of 0 than "
+                      f"every reward that the environment gave.", at=stored,
+        )  # fmt: skip
     groups = measured.last(RewardGroups)
     if groups is None or groups.advantage is None or not MIN_LOOKS.reached(groups.looks):
         return None
@@ -87,7 +92,8 @@ with the sign turned around.
 ## How it is measured
 The derivative of the loss with respect to the log-probabilities (or ratios) is compared with the advantages,
 returns or rewards of the same rows: gradient descent raises what has a negative derivative. Rewards in variables of
-the script are compared with those that the environment gave, and advantages with rewards within their groups.
+the script are compared with those that the environment gave, also when they are scaled (an environment whose rewards
+all lie on one side of 0, and variables that lie on the other), and advantages with rewards within their groups.
 
 ## Healthy range
 A correlation near 1 between advantage and push.
@@ -102,6 +108,10 @@ used as a reward.""",
         Case("rewards stored with a minus", "present", measured=(
             ObjectiveSlopes(looks=6, pushes=6, along=6, against=0, agreement=0.99, compared="advantages"),
             StoredRewards(looks=5, values=900, same=0.0, negated=1.0, where="rewards"),)),
+        Case("scaled and with a minus", "present", measured=(
+            StoredRewards(looks=5, values=900, same=0.0, negated=0.0, opposed=1.0, where="rewards"),)),
+        Case("scaled", "unknown", measured=(
+            StoredRewards(looks=5, values=900, same=0.0, negated=0.0, opposed=0.02, where="rewards"),)),
         Case("baseline minus reward", "present", measured=(
             RewardGroups(looks=5, groups=20, same=0, size=8, mean=0.4, first_mean=0.5, std=0.3, advantage=-0.98),)),
         Case("upright", "absent", measured=(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured
-from traindx.symptoms.base import Case, Symptom
+from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured, StoredEnds
+from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
 
@@ -15,6 +15,10 @@ SHARE = Threshold(
     "of the ends of episodes",
     "time-outs, which are rightly bootstrapped, are at most a few of the ends",
     strong=0.99,
+)
+EXPECTED = Threshold(20, "ends among the flags looked at, by the environment's own", "a chance of e^-20 to see none")
+MARKED = Threshold(
+    0.1, "of the ends expected", "buffers lag behind and are sampled unevenly, not tenfold", strong=0.02, side="below"
 )
 
 
@@ -39,7 +43,22 @@ def judge(measured: Measured) -> Observation | None:
                 ID, False, f"At all {one.ends} checked ends of episodes the target stops at the reward ({names}).",
                 at=one,
             )  # fmt: skip
-    return found
+    return _unmarked(measured) or found
+
+
+def _unmarked(measured: Measured) -> Observation | None:
+    """Flags that are hardly ever set, although the environment ends episodes."""
+    one = measured.last(StoredEnds)
+    if one is None or not one.steps or not EXPECTED.reached(one.values * one.terminated / one.steps):
+        return None
+    expected = one.values * one.terminated / one.steps
+    if not MARKED.reached(one.ends / expected):
+        return None
+    return seen(
+        ID, True, f"{one.ends} of the {one.values} flags in {one.where} mark the end of an episode, and the "
+        f"environment ended one in {percent(one.terminated / one.steps)} of its steps: targets go on beyond it.",
+        at=one, clarity=MARKED.clarity(one.ends / expected),
+    )  # fmt: skip
 
 
 SYMPTOM = Symptom(
@@ -58,7 +77,9 @@ on.
 Targets, rewards, flags of ends and next values are found among the variables of the loop, and the relation target =
 reward + discount x next value (or its sum over an episode, or generalised advantages) is checked on their numbers.
 Where it holds for all other steps, the rows at ends of episodes are looked at: is the next value counted there as
-well? An environment whose episodes end by a time limit only is not judged: bootstrapping is right there.
+well? Also present where the flags of ends that the script keeps are set in less than a tenth as many steps as the
+environment says, with twenty expected. An environment whose episodes end by a time limit only is not judged:
+bootstrapping is right there.
 
 ## Healthy range
 No end of an episode counts the value of the next state; time-outs do.
@@ -81,6 +102,10 @@ two flags.
             EpisodeEnds(steps=4000, episodes=20, terminated=0, truncated=20, length=200, returns=-900,
                         first_returns=-1200, best_returns=-800, reward_low=-16, reward_high=0, observation=8,
                         observations=4000, looked=4000),)),
+        Case("flags that are never set", "present", measured=(
+            StoredEnds(looks=20, values=10_000, ends=0, steps=20_000, terminated=900, where="dones"),)),
+        Case("flags as the environment sets them", "unknown", measured=(
+            StoredEnds(looks=20, values=10_000, ends=420, steps=20_000, terminated=900, where="dones"),)),
         Case("too few ends", "unknown", measured=(
             BootstrapTargets(looks=2, ends=2, through=2, discount=0.99, given=0.99, form="next-value"),)),
         Case("a log alone", "unknown"),

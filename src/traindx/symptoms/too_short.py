@@ -22,6 +22,7 @@ STEPS = 100  # optimiser steps, where the log counts single ones
 STILL = 10  # rows that are equal to the last digit
 TICKS = 30  # a counter with fewer ticks than this counts epochs or evaluations, not steps
 OF_PLAN = 0.05
+RAN_OUT = 0.01  # of the peak rate
 
 
 def detect(signals: Signals) -> Observation:
@@ -52,8 +53,10 @@ def detect(signals: Signals) -> Observation:
     span = float(curve.series.steps[-1] - curve.series.steps[0])
     ended = any(event.kind in ("finished", "early-stop") for event in signals.run.events)
     # a step of a policy is a whole batch of answers or episodes, often with several updates
+    ended = ended or _rate_ran_out(signals)
     ended = ended or (signals.trainer is not None and signals.trainer.task == "rl" and points >= TICKS)
-    ticking = points >= TICKS or _hardly_evaluated(signals, points)
+    cut = signals.run.format == "recording" and signals.run.died is not None  # its ticks are known to be updates
+    ticking = points >= TICKS or cut or _hardly_evaluated(signals, points)
     if single and ticking and points == span + 1 < STEPS and not _epochs_known(signals) and not ended:
         return Observation(
             ID,
@@ -70,6 +73,12 @@ def detect(signals: Signals) -> Observation:
             where=curve.name,
         )
     return Observation(ID, "absent", f"{curve.name} has {points} values.")
+
+
+def _rate_ran_out(signals: Signals) -> bool:
+    """A rate that falls to nothing in the last row ends where it was planned to."""
+    lr = signals.lr
+    return lr is not None and len(lr) >= TICKS and 0 <= lr.values[-1] < RAN_OUT * float(np.nanmax(lr.values))
 
 
 def _hardly_begun(signals: Signals, points: int) -> str:
@@ -137,7 +146,8 @@ There is a log, but not enough of it to judge a training by.
 
 ## How it is measured
 Fewer than five values of the objective (fifteen for adversarial losses), less than 5 % of the planned length, or 30 to
-100 single optimiser steps without any evaluation and without a word that the training was finished. A policy of which
+100 single optimiser steps without any evaluation and without a word that the training was finished (fewer than 100 of
+a recording whose training died). A policy of which
 no reward was seen is not judged either, nor one whose reward has fewer than 100 values and does not clearly rise. The
 verdict is then inconclusive, unless something happened that needs no trend to be seen (NaN, a crash).
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
+from traindx.signals.curve import Curve
 from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.recipes import falling, flat, ramp
@@ -21,6 +22,7 @@ NO_SKILL = 1.3  # times exp(-loss): an accuracy of validation sets of a few hund
 NO_SKILL_CLEAR = 0.7
 FITTED = 0.6  # reduction that proves a good fit, where chance is not known
 MOSTLY_RIGHT = 0.55  # an accuracy that guessing between two does not reach; the first evaluation came late
+GONE = 0.2  # of the first training loss left: what carries over shows by then
 STUCK = 0.07  # share of the first validation value within which nothing was gained
 
 
@@ -99,6 +101,8 @@ def _never_improved(signals: Signals) -> Observation | None:
     right = score is not None and len(score) >= MIN_POINTS and "acc" in score.name.lower()
     if right and score is not None and Score(score).now > MOSTLY_RIGHT:
         return None
+    if came_late(train, val):
+        return None
     if score is not None and len(score) >= MIN_POINTS and score.series.meaning.split in ("val", "test"):
         if float(score.y[0]) - float(score.y.min()) > STUCK * Score(score).top:
             return None
@@ -109,6 +113,12 @@ def _never_improved(signals: Signals) -> Observation | None:
         f"({num(float(val.y[0]))}, now {num(val.now)}){also}.",
         (float(val.x[0]), float(val.x[-1])), val.name, 0.9 if also else 0.5,
     )  # fmt: skip
+
+
+def came_late(train: Curve, val: Curve) -> bool:
+    """The first evaluation, after which nothing was gained, came when most of the training loss was gone."""
+    before = train.y[train.x <= val.x[0]] if train.series.axis == val.series.axis else train.y[:0]
+    return len(before) >= MIN_POINTS and float(before[-1]) < GONE * float(train.y[0])
 
 
 SYMPTOM = Symptom(

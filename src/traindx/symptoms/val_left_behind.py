@@ -6,8 +6,10 @@ from traindx.diagnosis import Observation
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.score import Score
+from traindx.signals.started import fine_tuning
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.recipes import falling, flat, then
+from traindx.symptoms.val_at_chance import came_late
 
 ID = "val-left-behind"
 MIN_POINTS = 4
@@ -45,6 +47,8 @@ def detect(signals: Signals) -> Observation:
     if solved < SOLVED or gained > BEHIND or train.now > AHEAD * val.now:
         return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}.")
     carried = _score_learnt(signals.score)
+    if not carried and came_late(train, val) and fine_tuning(signals):
+        carried = f"the first evaluation came when {train.name} had fallen already: {fine_tuning(signals)}"
     if carried:
         return _apart(signals, train, val, gained) or Observation(ID, "absent", f"{text}; {carried}.")
     return Observation(

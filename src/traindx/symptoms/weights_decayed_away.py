@@ -8,7 +8,7 @@ from traindx.diagnosis import Observation
 from traindx.measurements import DecayedWeights, Measured
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
-from traindx.thresholds import fitted
+from traindx.thresholds import Threshold, fitted
 
 ID = "weights-decayed-away"
 # without norm layers the output shrinks with every matrix; where a norm layer follows, the size of the weights does not
@@ -17,6 +17,7 @@ SHRUNK = fitted(f"{ID}.shrunk", 0.3, unit="of the initial norm, median matrix", 
 SHRUNK_NORMALISED = fitted(
     f"{ID}.shrunk-normalised", 0.03, unit="of the initial norm, median matrix of a model with norm layers", side="below"
 )
+BEYOND = Threshold(5.0, "weight decay", "published recipes go up to 1 (grokking, Power et al. 2022)")
 DECAY = fitted(f"{ID}.decay", 0.01, unit="weight decay")
 CLEAR = 0.8  # clarity of a finding that is not strong
 
@@ -38,7 +39,7 @@ def judge(measured: Measured) -> Observation | None:
 
 
 def _has_shrunk(look: DecayedWeights) -> bool:
-    limit = SHRUNK_NORMALISED if look.normalised else SHRUNK
+    limit = SHRUNK_NORMALISED if look.normalised and not BEYOND.reached(look.decay) else SHRUNK
     return DECAY.reached(look.decay) and limit.reached(median(look.ratios))
 
 
@@ -57,7 +58,8 @@ than what the loss asks for.
 ## How it is measured
 The norms of the matrices in groups with weight decay, before the first update and on later steps that are looked at
 closely: present when the middle one is below 30 % of its start in a model without norm layers, below 3 % in one with
-them, where the size of weights has no effect on the output.
+them, where the size of weights has no effect on the output. With a weight decay that no recipe uses, five and more, it
+is 30 % there, too: heads and embeddings have no norm layer behind them.
 
 ## Healthy range
 Weights that grow or keep their size. Scale-free layers in front of a norm may shrink to a third.
@@ -72,6 +74,10 @@ A weight decay hundreds of times too large for this rate, often a value meant fo
         Case("decay of 5 that the loss undoes later", "present",
              measured=(DecayedWeights(decay=5.0, ratios=(0.04,), normalised=False),
                        DecayedWeights(decay=5.0, ratios=(0.5,), normalised=False))),
+        Case("decay of 100 beside norm layers", "present",
+             measured=(DecayedWeights(decay=100.0, ratios=(0.1, 0.14, 0.2), normalised=True),)),
+        Case("decay of 1 beside norm layers, as for grokking", "absent",
+             measured=(DecayedWeights(decay=1.0, ratios=(0.1, 0.14, 0.2), normalised=True),)),
         Case("decay of 1e-4", "absent", measured=(DecayedWeights(decay=1e-4, ratios=(0.9, 1.1, 1.3), normalised=False),
                                                   )),
         Case("a fifth left before a norm layer", "absent",

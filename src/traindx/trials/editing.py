@@ -56,6 +56,13 @@ class Evidence:
         file, line = self.lines.get(cause, ("", 0))
         return line if line and file == self.file else None
 
+    def near(self, cause: str, symptom: str) -> list[int]:
+        """The line of a cause, then the one at which a symptom was seen, as far as they stand in that file: a symptom
+        may be seen later than where it is made."""
+        file, line = self.places.get(symptom, ("", 0))
+        found = [self.line(cause), line if file == self.file else None]
+        return list(dict.fromkeys(one for one in found if one))
+
 
 Edit = Callable[["libcst.Module", Setting, Evidence], "libcst.Module | None"]
 

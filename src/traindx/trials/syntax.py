@@ -80,6 +80,13 @@ def without_argument(call: cst.Call, name: str) -> cst.Call:
     return call.with_changes(args=kept)
 
 
+def method(value: cst.BaseExpression, name: str, *args: cst.Arg) -> cst.Call:
+    """`value.name(…)`, with parentheses around a value that needs them."""
+    bare = isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or bool(value.lpar)
+    owner = value if bare else value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return cst.Call(cst.Attribute(owner, cst.Name(name)), list(args))
+
+
 def number_of(node: cst.BaseExpression) -> float | None:
     """A number as written, or None for anything that must be computed."""
     try:
@@ -253,15 +260,16 @@ def function_around(module: cst.Module, node: cst.CSTNode) -> cst.FunctionDef | 
     holding = [
         one
         for one in m.findall(module, m.FunctionDef())
-        if isinstance(one, cst.FunctionDef) and any(inner is node for inner in _walk(one))
+        if isinstance(one, cst.FunctionDef) and any(inner is node for inner in parts_of(one))
     ]
-    return min(holding, key=lambda one: sum(1 for _ in _walk(one)), default=None)
+    return min(holding, key=lambda one: sum(1 for _ in parts_of(one)), default=None)
 
 
-def _walk(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def parts_of(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all that is below it."""
     yield node
     for child in node.children:
-        yield from _walk(child)
+        yield from parts_of(child)
 
 
 def removed(module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool]) -> cst.Module | None:

@@ -6,7 +6,9 @@ import os
 import sys
 import sysconfig
 from functools import lru_cache
+from inspect import CO_OPTIMIZED
 from types import CodeType, FrameType
+from typing import Any
 
 import torch
 
@@ -17,6 +19,7 @@ _own_code: dict[CodeType, bool] = {}  # whether it is none of a library either
 _LIBRARIES = tuple({os.path.normpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")})
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _OWN = os.path.dirname(os.path.abspath(version.__file__)) + os.sep  # of the package
+_HELD_BY_FRAME = 3  # references to such a dictionary: of the frame, our name for it and the question
 _TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
 
@@ -39,6 +42,18 @@ def outer(frame: FrameType) -> FrameType | None:
     while waiting is not None and not _is_users(waiting.f_code):
         waiting = waiting.f_back
     return waiting
+
+
+def variables(frame: FrameType) -> dict[str, Any]:
+    """The variables of a function that is running. Before Python 3.13 asking for them leaves a dictionary in the frame
+    that would keep what the user lets go of, a whole graph for one, until the function ends: it is emptied, unless the
+    script has asked for it itself, with `locals()`, and holds it."""
+    names = frame.f_locals
+    found = dict(names)
+    made = sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED
+    if made and sys.getrefcount(names) <= _HELD_BY_FRAME and sys.gettrace() is None:
+        names.clear()
+    return found
 
 
 def own_frame() -> FrameType | None:

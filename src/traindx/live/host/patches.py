@@ -13,6 +13,8 @@ from typing import Any
 import torch
 
 Fault = Callable[[Exception], None]  # is notified of what failed
+# their functions ask `__torch_function__`, and name to it what stands in their place
+_DISPATCHING = (torch.nn.functional, torch.Tensor, torch.autograd)
 
 # `warnings.warn` counts stack levels without the frames of the import system, which it knows by these two words in
 # their file name. A wrapper that has them too does not shift the line that a warning of the wrapped function is
@@ -84,16 +86,26 @@ class _Call:
         self.result: Any = None
         self.error: BaseException | None = None
 
+    @property
+    def running(self) -> bool:
+        """The library's function has begun, and not ended yet."""
+        return self.began and not self.done and self.error is None
+
 
 def guarded(
-    original: Callable[..., Any], around: Callable[[Callable[..., Any]], Callable[..., Any]], fault: Fault
+    original: Callable[..., Any],
+    around: Callable[[Callable[..., Any]], Callable[..., Any]],
+    fault: Fault,
+    *,
+    dispatches: bool = False,
 ) -> Callable[..., Any]:
-    """What stands in the function's place: `around(original)`, whose own faults are not the caller's."""
+    """What stands in the function's place: `around(original)`, whose own faults are not the caller's. `dispatches`: the
+    library's function hands itself, by its name, to modes and classes of tensors, which call it in their turn."""
     here = threading.local()  # the call that this thread is in
     noted = _noted(original, here)
     functools.update_wrapper(noted, original)
     inner = around(noted)
-    patched = _patched(original, inner, here, fault)
+    patched = _patched(original, inner, here, fault, dispatches)
     for function in (noted, inner, patched):
         hide(function)
     functools.update_wrapper(patched, original)
@@ -120,7 +132,7 @@ def _noted(original: Callable[..., Any], here: threading.local) -> Callable[...,
 
 
 def _patched(
-    original: Callable[..., Any], inner: Callable[..., Any], here: threading.local, fault: Fault
+    original: Callable[..., Any], inner: Callable[..., Any], here: threading.local, fault: Fault, dispatches: bool
 ) -> Callable[..., Any]:
     failed: list[bool] = []
 
@@ -129,8 +141,10 @@ def _patched(
             return original(*args, **kwargs)
         if torch.compiler.is_compiling():
             return inner(*args, **kwargs)
-        outer, call = getattr(here, "call", None), _Call()
-        here.call = call
+        outer: _Call | None = getattr(here, "call", None)
+        if dispatches and outer is not None and outer.running:
+            return original(*args, **kwargs)  # the same call, which comes by a second time
+        call = here.call = _Call()
         try:
             return inner(*args, **kwargs)
         except Exception as error:
@@ -166,7 +180,7 @@ class Patches:
         original = owner.__dict__.get(name) if isinstance(owner, type) else getattr(owner, name, None)
         if original is None:
             return
-        replaced = guarded(original, around, self._fault)
+        replaced = guarded(original, around, self._fault, dispatches=any(owner is one for one in _DISPATCHING))
         inherited = not isinstance(owner, type | ModuleType) and name not in getattr(owner, "__dict__", {})
         setattr(owner, name, replaced)
         if isinstance(owner, ModuleType):

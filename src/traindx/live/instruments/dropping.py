@@ -11,7 +11,7 @@ import torch
 
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Criterion, Observer, on_deep_steps, on_deep_steps_and_evaluation
-from traindx.live.events.places import caller
+from traindx.live.events.places import caller, variables
 from traindx.live.measures.autopsy import nodes
 from traindx.live.measures.nodes import kind_of
 from traindx.live.measures.packing import Packing
@@ -48,7 +48,7 @@ class Dropping(Observer):
     def _around_dropout(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def dropout(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:
             if training and not torch.is_grad_enabled() and not torch.compiler.is_compiling() and p > 0:
-                layer = caller().f_locals.get("self")
+                layer = variables(caller()).get("self")
                 self._dropped = self._dropped or (isinstance(layer, torch.nn.Module) and not layer.training)
             return original(input, p, training, inplace)
 

@@ -7,6 +7,7 @@ then."""
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections import Counter, deque
@@ -14,12 +15,15 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import torch
+
 from traindx.live.events.hub import Hub
-from traindx.live.events.instrument import Observer, on_deep_steps
+from traindx.live.events.instrument import Observer
 from traindx.live.rl import stepping
-from traindx.live.rl.frames import running
+from traindx.live.rl.frames import Variables, running
 from traindx.live.rl.part import here
-from traindx.measurements import ActionBounds, EpisodeEnds, StoredRewards
+from traindx.live.rl.schedule import Schedule
+from traindx.measurements import ActionBounds, EpisodeEnds, StoredEnds, StoredRewards
 
 PACKAGES = ("gymnasium", "gym")  # the older one has the same places
 PLACES = (
@@ -33,6 +37,9 @@ MANY = 64  # different rewards that are kept apart
 LAST = 50  # episodes
 TEN = 10  # episodes whose mean is a level
 MOST_ACTIONS = 4096
+NEWEST = 500  # numbers of actions, for how far the policy reaches now
+HALF = 0.5
+NEAR = 0.05  # of the farthest action: so near to it is there
 EDGE = 0.01  # of half the range: so near to a bound is at it
 
 
@@ -41,6 +48,7 @@ class _Watched:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.moves = 0  # steps, of each of several environments that step together
         self.steps = self.episodes = self.terminated = self.truncated = self.looked = self.longest = 0
         self.open: dict[int, list[float]] = {}  # environment → sum of rewards and steps of its episode
         self.last: deque[tuple[float, int]] = deque(maxlen=LAST)
@@ -52,6 +60,8 @@ class _Watched:
         self.numbers = self.outside = self.at_bound = 0
         self.sum = self.squares = 0.0
         self.width = 0.0
+        self.step, self.ended, self.total, self.lengths = -1, 0, 0.0, 0  # of the episodes that ended at this update
+        self.newest: deque[float] = deque(maxlen=NEWEST)  # numbers of actions, of half the range
 
 
 class Environments(Observer):
@@ -61,8 +71,9 @@ class Environments(Observer):
         self._within = False
         self._failed = False
         self._looks = 0
-        self._same = self._negated = self._compared = 0.0
-        self._next = 0
+        self._same = self._negated = self._opposed = self._compared = 0.0
+        self._flags: dict[str, list[int]] = {}  # variable → looks, numbers, ends among them
+        self._schedule = Schedule(hub)
 
     def attach(self) -> None:
         stepping.reset()
@@ -77,6 +88,25 @@ class Environments(Observer):
             kind = getattr(loaded, name, None)
             if kind is not None:
                 self.hub.patch(kind, "step", self._around_step)
+        base, wrapper = (getattr(sys.modules[package], name, None) for name in ("Env", "Wrapper"))
+        if base is not None and wrapper is not None:
+            self.hub.patch(base, "reset", partial(self._around_reset, wrapper))
+
+    def _around_reset(self, wrapper: type, original: Callable[..., Any]) -> Callable[..., Any]:
+        """An environment that a script makes itself, without the wrappers of `make`, resets itself by way of this."""
+        hub = self.hub
+        met: set[type] = set()
+
+        @functools.wraps(original)
+        def reset(env: Any, *args: Any, **kwargs: Any) -> Any:
+            kind = type(env)
+            if kind not in met and not self._failed and not hub.ended:
+                met.add(kind)
+                if "step" in vars(kind) and not issubclass(kind, wrapper):
+                    hub.patch(kind, "step", self._around_step)
+            return original(env, *args, **kwargs)
+
+        return reset
 
     def _around_step(self, original: Callable[..., Any]) -> Callable[..., Any]:
         hub = self.hub
@@ -124,6 +154,7 @@ class Environments(Observer):
             episode = seen.open[key] = [0.0, 0]
         episode[0] += reward
         episode[1] += 1
+        seen.moves += 1
         if not (terminated or truncated):
             return
         del seen.open[key]
@@ -137,31 +168,64 @@ class Environments(Observer):
             seen.first.append(total)
         if len(seen.last) >= TEN:
             seen.best = max(seen.best, sum(one for one, _ in list(seen.last)[-TEN:]) / TEN)
-        self.hub.record("episode_return", total)
-        self.hub.record("episode_length", float(steps))
+        if seen.step != self.hub.step:
+            seen.step, seen.ended, seen.total, seen.lengths = self.hub.step, 0, 0.0, 0
+        seen.ended += 1
+        seen.total += total
+        seen.lengths += steps
+        self.hub.record("episode_return", seen.total / seen.ended)  # one value an update: what was there is replaced
+        self.hub.record("episode_length", seen.lengths / seen.ended)
         if self.hub.step and seen.episodes % TEN == 0:
             self._measure(seen)
 
-    @on_deep_steps
-    def on_backward(self, loss: Any) -> None:
-        if not self._watched or self.hub.step < self._next or not stepping.all_steps().rewards:
+    def on_backward(self, loss: torch.Tensor) -> None:
+        if not self._watched or not stepping.all_steps().rewards or not self._schedule.due(loss):
             return
-        self._next = self.hub.step + 1 + self.hub.step // 10
+        self._schedule.looked()
         found = running()
+        self._look_at_flags(found)
         pair = next(((name, one) for name, one in found.all("reward") if not one.requires_grad), None)
         given = stepping.all_steps().rewards
-        if pair is None or len(given) > MANY:
+        if pair is None:
             return
         values = here(pair[1]).reshape(-1)[:MOST_ACTIONS].tolist()
-        rounded = [round(value, 4) for value in values]
+        rounded = [round(value, 4) for value in values] if len(given) <= MANY else []
+        sign = self._only_sign()
         self._looks += 1
         self._compared += len(values)
         self._same += sum(value in given for value in rounded)
         self._negated += sum(value not in given and -value in given for value in rounded)
+        self._opposed += sum(value * sign < 0 for value in values)
         self.hub.measure(
             StoredRewards(
                 looks=self._looks, values=int(self._compared), same=self._same / self._compared,
-                negated=self._negated / self._compared, where=pair[0],
+                negated=self._negated / self._compared, opposed=self._opposed / self._compared, where=pair[0],
+            )
+        )  # fmt: skip
+
+    def _only_sign(self) -> int:
+        """Of the rewards that the environments gave; 0 where they have both, or none."""
+        low = min((one.low for one in self._watched.values()), default=0.0)
+        high = max((one.high for one in self._watched.values()), default=0.0)
+        return 1 if low >= 0 < high else -1 if high <= 0 > low else 0
+
+    def _look_at_flags(self, found: Variables) -> None:
+        """How many steps the script takes for the last of an episode."""
+        for name, flags in found.all("done"):
+            if flags.numel() < 2 or flags.requires_grad:
+                continue
+            sums = self._flags.setdefault(name, [0, 0, 0])
+            ends = int((here(flags) > HALF).sum())
+            for index, value in enumerate((1, flags.numel(), min(ends, flags.numel() - ends))):
+                sums[index] += value  # of masks, which are 0 at an end, the rarer value counts as well
+        if not self._flags:
+            return
+        name, (looks, numbers, ends) = max(self._flags.items(), key=lambda pair: pair[1][2] / pair[1][1])
+        watched = self._watched.values()
+        self.hub.measure(
+            StoredEnds(
+                looks=looks, values=numbers, ends=ends, steps=sum(one.moves for one in watched),
+                terminated=sum(one.terminated for one in watched), where=name,
             )
         )  # fmt: skip
 
@@ -191,13 +255,16 @@ class Environments(Observer):
         counts = Counter(early)
         repeated = sum(a == b for a, b in zip(seen.actions, seen.actions[1:], strict=False))
         variance = max(0.0, seen.squares / max(1, seen.numbers) - (seen.sum / max(1, seen.numbers)) ** 2)
+        reach = max(seen.newest, default=0.0)
         self.hub.measure(
             ActionBounds(
                 looked=seen.looked, kinds=seen.kinds,
                 commonest=max(counts.values(), default=0) / max(1, len(early)), distinct=len(counts),
                 outside=seen.outside / max(1, seen.numbers), at_bound=seen.at_bound / max(1, seen.numbers),
                 std=variance**0.5 / seen.width if seen.width else 0.0, width=seen.width,
-                repeated=repeated / max(1, len(seen.actions) - 1), where=seen.name,
+                repeated=repeated / max(1, len(seen.actions) - 1), reach=reach,
+                at_reach=sum(one >= reach * (1 - NEAR) for one in seen.newest) / max(1, len(seen.newest)),
+                newest=len(seen.newest), where=seen.name,
             )
         )  # fmt: skip
 
@@ -252,6 +319,7 @@ def _look_at_numbers(seen: _Watched, space: Any, action: Any) -> None:
         seen.at_bound += abs(value) >= seen.width * (1 - EDGE)
         seen.sum += value
         seen.squares += value * value
+        seen.newest.append(abs(value) / seen.width)
 
 
 OBSERVER = Environments

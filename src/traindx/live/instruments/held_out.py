@@ -11,7 +11,7 @@ import torch
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer
 from traindx.live.measures.same_data import key_of
-from traindx.live.measures.splits import frames, part_of_name, variables
+from traindx.live.measures.splits import first_variables, frames, part_of_name
 from traindx.live.measures.tensors import wants_gradients
 from traindx.measurements import SameData
 
@@ -77,7 +77,7 @@ class HeldOut(Observer):
 def _named() -> Iterator[tuple[str, Any]]:
     """What the user's running functions hold under a name: variables, entries of a dictionary, attributes of `self`."""
     for frame in frames():
-        for name, value in variables(frame):
+        for name, value in first_variables(frame):
             yield name, value
             if type(value) is dict and len(value) <= MAX_MEMBERS:
                 yield from ((f"{name}_{key}", one) for key, one in list(value.items()) if type(key) is str)

@@ -76,8 +76,7 @@ class Initialisation(Observer):
         owners = {id(weight_of(layer)): layer for layer in layers if isinstance(layer, LAYERS)}
         recurrent = {id(p) for layer in layers if isinstance(layer, RECURRENT) for p in layer.parameters(recurse=False)}
         vectors = {id(p) for layer in layers if isinstance(layer, TABLES) for p in layer.parameters()}
-        # one of an adapter's two is zero on purpose, the other is sized for the rank and not for a layer
-        thin = {id(p) for model in self.hub.models.values() for one in pairs_in(model) for p in (one.first, one.second)}
+        thin = self._thin()
         found = []
         for identity, (name, parameter) in model_parameters(self.hub).items():
             if identity not in held - vectors - thin or not parameter.requires_grad or not watchable(parameter):
@@ -90,13 +89,23 @@ class Initialisation(Observer):
                 found.append((name, parameter.detach(), fan_in))
         return found[:MAX_MATRICES]
 
+    def _thin(self) -> set[int]:
+        """One of an adapter's two is zero on purpose, the other is sized for the rank and not for a layer."""
+        return {id(p) for model in self.hub.models.values() for one in pairs_in(model) for p in (one.first, one.second)}
+
     def _look_for_zeros(self, optimizer: torch.optim.Optimizer) -> None:
-        """Matrices of zeros behind each other: each keeps the gradient from the other, and none can begin to learn."""
+        """Matrices of zeros behind each other: each keeps the gradient from the other, and none can begin to learn. The
+        zeros of an adapter stand beside a matrix of random numbers."""
+        thin = self._thin()
         named = {identity: name for identity, (name, _) in model_parameters(self.hub).items()}
         tables = [
             p
             for p in optimized([optimizer]).values()
-            if p.dim() >= 2 and p.grad is not None and watchable(p) and not _BIAS.search(named.get(id(p), ""))
+            if p.dim() >= 2
+            and p.grad is not None
+            and watchable(p)
+            and id(p) not in thin
+            and not _BIAS.search(named.get(id(p), ""))
         ][:MAX_MATRICES]
         gradients = [p.grad for p in tables if p.grad is not None]
         weights, slopes = norms_of([p.detach() for p in tables]), norms_of(gradients)

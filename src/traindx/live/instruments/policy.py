@@ -21,6 +21,7 @@ from traindx.live.rl.pairs import Pairs
 from traindx.live.rl.pulls import Pulls
 from traindx.live.rl.ratios import Ratios
 from traindx.live.rl.rollouts import Rollouts
+from traindx.live.rl.same_texts import SameTexts
 from traindx.live.rl.schedule import Schedule
 from traindx.live.rl.unnamed import name_by_graph, name_returns
 from traindx.measurements import PolicyObjective, SquashedActions
@@ -38,8 +39,10 @@ class Policy(Observer):
         self._families: dict[str, int] = {}
         self._schedule = Schedule(hub)
         self._squashed = self._uncorrected = 0
+        self._same_texts = SameTexts(hub)
 
     def attach(self) -> None:
+        self._same_texts.watch()
         self._collecting.watch()
         self.hub.patches.add(self._collecting.rest)
 

@@ -25,7 +25,8 @@ from traindx.measurements import Provenance, SourceFile, Step
 UPDATES = 2  # that are traced
 LATEST = 4  # updates within which one is, where no module's call begins the first
 MAX_PASSES = 8  # backward passes that are traced: of some loops no update is ever seen
-MAX_STEPS = 40  # of the chain of one tensor
+MAX_STEPS = 40  # of the chain of one tensor,
+MAX_LOOKED_AT = 400  # of so many operations that have led to it
 MAX_MODULES = 20_000  # whose lines are noted
 MAX_FILES = 6
 MAX_CUTS = 4
@@ -65,8 +66,8 @@ class Where(Observer):
 
     def attach(self) -> None:
         self.hub.patch(torch.nn.Module, "__init__", self._around_module)
-        for owner in (torch.Tensor, torch.autograd):
-            self.hub.patch(owner, "backward", self._around_backward)
+        for owner, name in ((torch.Tensor, "backward"), (torch.autograd, "backward"), (torch.autograd, "grad")):
+            self.hub.patch(owner, name, self._around_backward)
         for name in REGRESSION:  # they warn of shapes, with the line of their caller
             self.hub.patch(torch.nn.functional, name, self._around_warning)
         self.hub.aside = self
@@ -90,9 +91,7 @@ class Where(Observer):
 
         def backward(*args: Any, **kwargs: Any) -> Any:
             trace = self._trace
-            if self._stale is not None:
-                self._stale.sweep()
-                self._stale = None
+            self._sweep()
             if trace is not None:
                 trace.step_aside()
             self._passes += 1
@@ -142,7 +141,14 @@ class Where(Observer):
             self._trace = Trace(self._lines, self._is_ours)
             self._trace.start()
 
+    def _sweep(self) -> None:
+        """Take a trace off the stack that ended inside a call of its own."""
+        if self._stale is not None:
+            self._stale.sweep()
+            self._stale = self._stale if self._stale.stale else None
+
     def _stop(self) -> None:
+        self._sweep()
         trace, self._trace = self._trace, None
         if trace is not None:
             trace.stop()
@@ -200,8 +206,7 @@ class Where(Observer):
         self._traced += 1
         self._name("loss", [loss])
         for name, (number, at) in self._named.items():
-            near = list(ancestors(trace.made, number, MAX_STEPS))
-            self._measure(name, at, [trace.made[one] for one in near])
+            self._measure(name, at, _apart(trace.made[one] for one in ancestors(trace.made, number, MAX_LOOKED_AT)))
         if "loss" in self._named:
             self._measure_cuts(trace, self._named["loss"][0])
         self._named.clear()
@@ -212,6 +217,12 @@ class Where(Observer):
     def on_depth(self, deep: bool) -> None:
         if not deep:
             self._stop()
+
+    @on_deep_steps
+    @_or_stop
+    def on_step(self, optimizer: torch.optim.Optimizer) -> None:
+        if self._trace is not None and isinstance(optimizer, torch.optim.Optimizer):
+            self._trace.step_aside()  # what the optimiser calculates is none of the user's lines
 
     @on_deep_steps
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -252,7 +263,7 @@ class Where(Observer):
     def _measure(self, name: str, at: str, made: list[Made], hidden: int = 0, held: int = 0) -> None:
         steps = tuple(
             Step(one.line, one.operation, one.shape, one.low, one.high, one.grad, one.cut, one.module, one.made_at,
-                 one.contained, one.constant, one.source)
+                 one.contained, one.constant, one.source, one.stretched)
             for one in made
         )  # fmt: skip
         self.hub.measure(Provenance(steps=steps, at=at, hidden=hidden, held=held, where=name))
@@ -302,6 +313,16 @@ class Where(Observer):
             statements = statements_of(path)
             if statements:
                 self.hub.measure(SourceFile(statements=statements, where=place(path, 0).rpartition(":")[0]))
+
+
+def _apart(made: Iterable[Made]) -> list[Made]:
+    """Operations that differ in what they are or where they stand: a collate function takes every row by itself."""
+    found: dict[tuple[object, ...], Made] = {}
+    for one in made:
+        found.setdefault((one.line, one.operation, one.shape, one.grad, one.cut, one.made_at), one)
+        if len(found) >= MAX_STEPS:
+            break
+    return list(found.values())
 
 
 def _project_files(script: str) -> list[str]:

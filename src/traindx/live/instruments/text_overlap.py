@@ -1,5 +1,5 @@
 """Measures how much of the evaluated text occurs in the training text, by runs of tokens instead of whole rows, and
-whether batches come sorted by length.
+whether batches come sorted by length or by answer.
 
 Runs are known by a 64-bit hash, of which a part is kept. How often runs of later training samples occur in earlier
 ones is measured with them: templates and shared prompts make all samples alike, and that is no leak."""
@@ -7,7 +7,7 @@ ones is measured with them: templates and shared prompts make all samples alike,
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer
 from traindx.live.measures.tensors import tensors_in
 from traindx.live.tokens.batch import is_text
-from traindx.measurements import BatchLengths, TextOverlap
+from traindx.measurements import BatchClasses, BatchLengths, TextOverlap
 
 RUN = 13  # tokens, as in the overlap analyses of GPT-3 (Brown et al. 2020)
 KEPT = 4  # one of so many hashes is kept
@@ -27,6 +27,9 @@ MAX_RUNS = 400_000  # on each side
 MAX_MET = 50_000  # rows whose order is noted
 MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes are no text
 MAX_LENGTHS = 512  # batches whose lengths are noted
+MIN_ANSWERS = 8  # of which one may be the most frequent: of smaller batches, several are taken together
+MAX_ORDERED = 40  # of these are noted in their order
+IGNORED = -100  # in labels, by convention
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
 MIN_BATCHES = 8  # of which an order is reported
 MOST_OF, HALF_OF = 0.9, 0.5  # of a sample's runs
@@ -42,6 +45,12 @@ Runs = np.ndarray[Any, np.dtype[np.int64]]
 class _Row(NamedTuple):
     runs: Runs
     places: Runs  # of each, behind the padding
+
+
+class _Batch(NamedTuple):
+    rows: list[_Row]
+    length: float
+    answers: list[int]  # a number for what each row is to answer, where labels leave out a part
 
 
 class _Side:
@@ -79,7 +88,7 @@ class _Loader:
     batches are accumulated."""
 
     def __init__(self) -> None:
-        self.waiting: deque[tuple[list[_Row], float]] = deque(maxlen=MOST_AHEAD)
+        self.waiting: deque[_Batch] = deque(maxlen=MOST_AHEAD)
         self.evaluated = _Side()  # as long as nothing of this loader is trained on
         self.trains = False
 
@@ -92,6 +101,10 @@ class TextOverlaps(Observer):
         self._last: _Loader | None = None
         self._looked = 0
         self._lengths: list[float] = []
+        self._answers: list[int] = []  # not yet enough to count,
+        self._numbers: dict[int, int] = {}  # of the most frequent ones, instead of what they are made of
+        self._classes: list[int] = []  # the most frequent of those that were counted together,
+        self._shares: list[float] = []  # and how many it was
         self._between = False
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
@@ -103,32 +116,54 @@ class TextOverlaps(Observer):
             return
         if self._looked >= FREE and not self.hub.deep and self.hub.cost >= self.hub.budget:
             return
-        named = batch.get("input_ids") if isinstance(batch, Mapping) else None
-        ids = named if named is not None else next(tensors_in(batch), None)
+        given = _table(batch)
+        named = given.get("input_ids") if isinstance(given, Mapping) else None
+        ids = named if named is not None else next(tensors_in(given), None)
         if not (isinstance(ids, torch.Tensor) and is_text(ids) and ids.is_cpu and ids.shape[1] > RUN):
             return
         self._looked += 1
-        mask = batch.get("attention_mask") if isinstance(batch, Mapping) else None
+        mask, labels = (
+            given.get(name) if isinstance(given, Mapping) else None for name in ("attention_mask", "labels")
+        )
         whole = isinstance(mask, torch.Tensor) and mask.shape == ids.shape and mask.is_cpu
         length = float(mask.sum() / len(ids)) if mask is not None and whole else float(ids.shape[1])
         rows = _runs(ids)
-        known.waiting.append((rows, length))
-        if self._between and not known.trains:
+        found = _Batch(rows, length, _answers(labels) if len(self._classes) < MAX_ORDERED else [])
+        if known.trains:  # not every backward pass is reported
+            self._add(found)
+            return
+        known.waiting.append(found)
+        if self._between:
             known.evaluated.add(rows)
 
     def on_backward(self, loss: torch.Tensor) -> None:
         loader = self._last
         if loader is not None and loader.waiting:
-            if not loader.trains:
-                loader.trains, loader.evaluated = True, _Side()
-            rows, length = loader.waiting.popleft()
-            self._trained.add(rows)
-            if len(self._lengths) < MAX_LENGTHS:
-                self._lengths.append(length)
+            loader.trains, loader.evaluated = True, _Side()
+            while loader.waiting:
+                self._add(loader.waiting.popleft())
         self._between = False
+
+    def _add(self, batch: _Batch) -> None:
+        self._trained.add(batch.rows)
+        if len(self._lengths) < MAX_LENGTHS:
+            self._lengths.append(batch.length)
+        self._note_answers(batch.answers)
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
         self._between = True
+
+    def _note_answers(self, answers: list[int]) -> None:
+        """How many of the samples that follow each other have the same answer."""
+        self._answers += answers
+        if len(self._answers) < MIN_ANSWERS or len(self._classes) >= MAX_ORDERED:
+            return
+        ((answer, count),) = Counter(self._answers).most_common(1)
+        self._classes.append(self._numbers.setdefault(answer, len(self._numbers)))
+        self._shares.append(count / len(self._answers))
+        self._answers = []
+        if len(self._classes) == MAX_ORDERED:
+            self.hub.measure(BatchClasses(classes=tuple(self._classes), shares=tuple(self._shares), sequential=None))
 
     def on_end(self) -> None:
         self._measure_lengths()
@@ -193,6 +228,38 @@ def _in_one(evaluated: list[_Row], trained: list[_Row]) -> list[tuple[float, flo
         windows = (count for (_, by), count in moved.items() if abs(by) >= RUN)
         shares.append((max(whole.values(), default=0) / len(own), max(windows, default=0) / len(own)))
     return shares
+
+
+def _table(batch: Any) -> Any:
+    """Samples that a loader hands out one by one, to be collated by the script, as the rows of a batch."""
+    samples = batch if isinstance(batch, list | tuple) else ()
+    named = [one for one in samples if isinstance(one, Mapping) and isinstance(one.get("input_ids"), Sequence)]
+    if not named or len(named) < len(samples):
+        return batch
+    longest = max(len(one["input_ids"]) for one in named)
+
+    def rows(name: str, filler: int) -> torch.Tensor | None:
+        lists = [one.get(name) for one in named]
+        if not all(isinstance(one, list) and len(one) <= longest and _whole(one) for one in lists):
+            return None
+        return torch.tensor([[*one, *[filler] * (longest - len(one))] for one in lists if one is not None])
+
+    return {"input_ids": rows("input_ids", 0), "labels": rows("labels", IGNORED)}
+
+
+def _whole(numbers: list[Any]) -> bool:
+    return all(type(one) is int for one in numbers)
+
+
+def _answers(labels: Any) -> list[int]:
+    """A number for the answer of each row: the labels that count, where they are a part of it."""
+    if not (isinstance(labels, torch.Tensor) and is_text(labels) and labels.is_cpu):
+        return []
+    counted = labels != IGNORED
+    part = counted.any(1) & ~counted.all(1)
+    if not part.all():
+        return []
+    return [hash(tuple(row[here].tolist())) for row, here in zip(labels[:MAX_ROWS], counted[:MAX_ROWS], strict=True)]
 
 
 def _runs(ids: torch.Tensor) -> list[_Row]:

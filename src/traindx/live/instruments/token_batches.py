@@ -16,7 +16,16 @@ from traindx.live.events.places import own_line
 from traindx.live.measures.packing import Packing
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
-from traindx.live.tokens.batch import Targets, Texts, batch_of, from_labels, is_text, learned_positions, targets_of
+from traindx.live.tokens.batch import (
+    Pieces,
+    Targets,
+    Texts,
+    batch_of,
+    from_labels,
+    is_text,
+    learned_positions,
+    targets_of,
+)
 from traindx.live.tokens.counting import Totals, samples_of
 from traindx.live.tokens.crossing import Crossing
 from traindx.live.tokens.finding import find_vocabulary
@@ -42,6 +51,7 @@ class TokenBatches(Observer):
     def __init__(self, hub: Hub) -> None:
         super().__init__(hub)
         self._texts = Texts()
+        self._pieces = Pieces()
         self._targets: Targets | None = None  # of the last loss, not yet laid beside its batch
         self._given: Mapping[str, Any] | None = None  # what the model was called with
         self._call: Call | None = None
@@ -85,6 +95,9 @@ class TokenBatches(Observer):
         before = opening.frame if opening is not None else ()
         if self._generation.add(args, kwargs, self._vocabulary, before):
             self.hub.measure(self._generation.measurement(user_line()))
+            for one in trained:
+                if one.read_again(self._generation.ending()):
+                    self.hub.measure(one.counts())
 
     # --- what the model and its loss are given ------------------------------------------------------------------------
 
@@ -125,7 +138,7 @@ class TokenBatches(Observer):
         if evaluation and self.hub.sampling_calls and self.hub.within_call:  # its tokens are known when it returns
             self._inside = call
             return
-        targets = targets_of(call, self._texts.inputs)
+        targets = targets_of(call, self._texts.inputs) or self._pieces.add(call, self._texts.inputs)
         if targets is None:
             return
         self._targets = targets
@@ -176,6 +189,7 @@ class TokenBatches(Observer):
 
     def _forget(self) -> None:
         self._texts.clear()
+        self._pieces.clear()
         self._targets = self._given = self._call = self._inside = None
 
     # --- is laid side by side -----------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from traindx.live.events.places import outer, place, user_frame
+from traindx.live.events.places import outer, place, user_frame, variables
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
 from traindx.measurements import PreparingLine
@@ -77,7 +77,7 @@ def whole_columns(tensors: list[torch.Tensor]) -> bool:
 
 def _in_frame(frame: FrameType) -> Iterator[Maker]:
     """Assignments of a running function to variables that hold spoilt numbers, latest first."""
-    path, names = frame.f_code.co_filename, {**frame.f_globals, **frame.f_locals}
+    path, names = frame.f_code.co_filename, {**frame.f_globals, **variables(frame)}
     tree = _tree(path)
     body = _body(tree, frame.f_code) if tree is not None else None
     found = []

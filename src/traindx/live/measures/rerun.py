@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from traindx.live.events.places import user_frame, user_line
+from traindx.live.events.places import user_frame, user_line, variables
 from traindx.live.measures.autopsy import MOST_NODES, nodes
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import tensors_in
@@ -73,7 +73,7 @@ class Rerun:
     def _given(self, batch: Any) -> torch.Tensor | None:
         if isinstance(self._place, str):
             frame = user_frame()
-            value = frame.f_locals.get(self._place) if frame is not None else None
+            value = variables(frame).get(self._place) if frame is not None else None
             return value if isinstance(value, torch.Tensor) and watchable(value) else None
         members = list(tensors_in(batch))
         return members[self._place] if 0 <= self._place < len(members) else None

@@ -1,4 +1,5 @@
-"""Counts how often the training script sets a seed again that it has set before, and where."""
+"""Counts how often the training script draws the same random numbers again, and where: by a seed that it sets again, or
+by a generator of its own that is as it was at the draw before."""
 
 from __future__ import annotations
 
@@ -11,8 +12,10 @@ import torch
 
 from traindx.live.events.hub import Hub
 from traindx.live.events.places import user_line
+from traindx.live.host.modes import outside_modes
 
 MAX_LINES = 16  # that set seeds
+_DRAWS = ("randint", "randperm", "rand", "randn", "multinomial")
 
 
 class Seeding:
@@ -29,6 +32,9 @@ class Seeding:
         numpy = sys.modules.get("numpy")
         if numpy is not None:
             self._hub.patch(numpy.random, "seed", self._around)
+            self._hub.patch(numpy.random, "default_rng", self._around)
+        for name in _DRAWS:
+            self._hub.patch(torch, name, self._around_draw)
 
     def most(self) -> tuple[str, int]:
         """The line that set a seed again most often, and how often."""
@@ -43,6 +49,22 @@ class Seeding:
             return original(*args, **kwargs)
 
         return seed
+
+    def _around_draw(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)
+            if kwargs.get("generator") is not None and not torch.compiler.is_compiling():
+                self._note_state(kwargs["generator"])
+            return result
+
+        return draw
+
+    def _note_state(self, generator: torch.Generator) -> None:
+        """A generator of the script's cannot be watched; its state after a draw tells whether it had begun anew."""
+        hub = self._hub
+        if hub.step and not hub.inside and generator.device.type == "cpu":
+            with outside_modes():
+                self._note(hash(generator.get_state().numpy().tobytes()))
 
     def _note(self, given: Any) -> None:
         if type(given) is not int:

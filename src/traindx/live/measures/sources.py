@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from traindx.live.events.places import outer, user_frame
+from traindx.live.events.places import outer, user_frame, variables
 from traindx.live.measures.rows import watchable
 
 MAX_FRAMES = 6  # functions of the user around the model's call
@@ -76,7 +76,7 @@ def _reachable() -> Iterator[Any]:
     for _ in range(MAX_FRAMES):
         if frame is None:
             break
-        waiting.extend((value, 0) for value in [*frame.f_locals.values(), *frame.f_globals.values()])
+        waiting.extend((value, 0) for value in [*variables(frame).values(), *frame.f_globals.values()])
         frame = outer(frame)
     met: set[int] = set()
     while waiting:

@@ -9,16 +9,15 @@ evaluations were of one part only.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Sequence
-from inspect import CO_OPTIMIZED
+from itertools import islice
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import torch
 
 from traindx.live.events.instrument import Criterion
-from traindx.live.events.places import outer, user_frame
+from traindx.live.events.places import outer, user_frame, variables
 
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
@@ -82,14 +81,8 @@ def frames() -> list[FrameType]:
     return found
 
 
-def variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """The variables of a function that is running. Before Python 3.13 asking for them leaves a second reference to each
-    in the frame, which would keep what the user lets go of, a whole graph for one, until the function ends."""
-    kept = frame.f_locals
-    found = list(kept.items())[:MAX_VARIABLES]
-    if sys.version_info < (3, 13) and frame.f_code.co_flags & CO_OPTIMIZED:
-        kept.clear()
-    return found
+def first_variables(frame: FrameType) -> list[tuple[str, Any]]:
+    return list(islice(variables(frame).items(), MAX_VARIABLES))
 
 
 def part_of_name(name: str) -> Literal["train", "held"] | None:
@@ -105,7 +98,7 @@ def _by_word() -> bool | None:
     for frame in frames():
         if frame.f_code.co_name == "<module>":
             continue
-        for _, value in variables(frame):
+        for _, value in first_variables(frame):
             word = value.lower() if type(value) is str and len(value) <= 10 else ""
             if word in TRAINED_WORDS or word in HELD_WORDS:
                 return word in TRAINED_WORDS
@@ -117,7 +110,7 @@ def _by_name(target: torch.Tensor) -> bool:
     else."""
     trained = False
     for frame in frames():
-        for name, value in variables(frame):
+        for name, value in first_variables(frame):
             if type(value) is torch.Tensor and _lies_in(target, value):
                 if HELD_NAME.search(name):
                     return False

@@ -18,11 +18,12 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from traindx.live.events.places import own_frame, place
+from traindx.live.events.places import own_frame, place, variables
 from traindx.live.host.patches import hide
 from traindx.live.measures.rows import watchable
 
 MAX_OPERATIONS = 4000  # of a step; an unrolled loop is traced in part
+MAX_SECONDS = 0.2  # of the processor that a trace may take
 MAX_DEPTH = 40  # frames between an operation and the user's line
 MAX_GIVEN = 32  # tensors that an operation is given: a recurrent layer takes its weights as a list
 RANGE_ELEMENTS = 1 << 18
@@ -58,6 +59,7 @@ class Made:
     contained: bool = False  # it was called by a container of torch's, not by the user's line
     constant: float | None = None  # a number beside the tensor
     source: str = ""  # the variable of a tensor that was made before
+    stretched: bool = False  # both of what it was given are smaller than its result
 
 
 @dataclass
@@ -145,13 +147,13 @@ class Trace(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **kwargs) if kwargs else func(*args)
         if self._pushed and self.whole and self.fault is None and not self._is_ours():
-            began = time.perf_counter()
+            began = time.thread_time()
             try:
                 with torch._C.DisableTorchFunction():  # classes of tensors and modes below do not see what we look at
                     self.note(getattr(func, "__name__", ""), func, args, kwargs or {}, result)
             except Exception as error:  # ours: it ends the trace, not the training
                 self.fault = error
-            self.seconds += time.perf_counter() - began
+            self.seconds += time.thread_time() - began
         return result
 
     def note(self, name: str, func: Any, args: Any, kwargs: dict[str, Any], result: Any) -> None:
@@ -159,13 +161,14 @@ class Trace(TorchFunctionMode):
         if name in _IGNORED:
             return
         name = _plain(name, func)
-        results = [one for one in _tensors(result) if one is not None][:4]
         given = list(_tensors((args, list(kwargs.values())), 3))[:MAX_GIVEN]
+        # what is written into a tensor makes it anew
+        results = given[:1] if name == "__setitem__" else list(_tensors(result))[:4]
         reads = name in _READS and bool(given) and given[0].requires_grad
         reads = reads or (name in _READS and self._of(given[0]) is not None if given else False)
         if not results and not reads:
             return
-        if len(self.made) >= MAX_OPERATIONS:
+        if len(self.made) >= MAX_OPERATIONS or self.seconds > MAX_SECONDS:
             self.whole = False
             return
         known = [number for one in given if (number := self._of(one, name)) is not None]
@@ -186,6 +189,7 @@ class Trace(TorchFunctionMode):
         )  # fmt: skip
         if results:
             made.low, made.high = self._range(results[0])
+            made.stretched = _stretches(made.shape, given)
         number = len(self.made)
         self.made.append(made)
         if reads:
@@ -235,6 +239,19 @@ def _is_quiet() -> bool:
     )
 
 
+def _stretches(shape: tuple[int, ...], given: list[torch.Tensor]) -> bool:
+    """Two tensors are laid out to a shape that neither of them has: a column and a row, most often."""
+    if len(given) != 2 or not all(map(_has_shape, given)):
+        return False
+    one, other = (tuple(tensor.shape) for tensor in given)
+    if shape in (one, other) or not one or not other:
+        return False
+    try:
+        return tuple(torch.broadcast_shapes(one, other)) == shape
+    except RuntimeError:  # another kind of operation: a matrix product
+        return False
+
+
 def _has_shape(tensor: torch.Tensor) -> bool:
     return not getattr(tensor, "is_nested", False)
 
@@ -258,10 +275,9 @@ def _variable(tensor: torch.Tensor, frame: FrameType) -> str:
     """The name under which a line can read this tensor."""
     if tensor.requires_grad:
         return ""
-    for name in frame.f_code.co_names + frame.f_code.co_varnames:
-        if frame.f_locals.get(name) is tensor or frame.f_globals.get(name) is tensor:
-            return name
-    return ""
+    own = variables(frame)
+    names = frame.f_code.co_names + frame.f_code.co_varnames + frame.f_code.co_freevars
+    return next((name for name in names if tensor is own.get(name, frame.f_globals.get(name))), "")
 
 
 def _number_in(args: Any) -> float | None:
@@ -287,7 +303,7 @@ def _module_below(users: FrameType) -> tuple[Any, bool]:
         if frame is None or frame is users:
             break
         if frame.f_code.co_name == "forward":
-            module = frame.f_locals.get("self")
+            module = variables(frame).get("self")
             if isinstance(module, torch.nn.Module) and not type(module).__module__.startswith(_LOSSES):
                 if found is None:
                     found = module

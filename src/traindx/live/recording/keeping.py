@@ -11,7 +11,7 @@ import torch
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from traindx.live.events.hub import Hub
-from traindx.live.events.places import user_frame
+from traindx.live.events.places import user_frame, variables
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import entries
 
@@ -64,7 +64,7 @@ def users_tensors(rows: int) -> dict[str, torch.Tensor]:
     names it has there."""
     frame = user_frame()
     found: dict[str, torch.Tensor] = {}
-    for name, value in list(frame.f_locals.items()) if frame is not None else ():
+    for name, value in variables(frame).items() if frame is not None else ():
         plain = isinstance(value, torch.Tensor) and watchable(value) and not value.requires_grad
         if plain and value.dim() and value.shape[0] == rows and value.nbytes <= MOST_BYTES and len(found) < MOST_NAMES:
             found[name] = value

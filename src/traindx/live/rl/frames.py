@@ -3,15 +3,16 @@ numbers that are settings, and one level of what holds them (`batch["rewards"]`,
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from inspect import CO_OPTIMIZED
+from itertools import islice
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from traindx.live.events.places import outer, place, user_frame
+from traindx.live.events.places import outer, place, user_frame, variables
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.tensors import entries
 from traindx.live.rl.by_graph import is_log_probability
@@ -27,8 +28,6 @@ MOST_NUMBERS = 1 << 18  # of a tensor; a larger one is a model's, or too dear to
 MOST_LISTED = 4096  # numbers in a list
 LEAST_LISTED = 4
 PREFERRING = frozenset(("logsigmoid", "LogSigmoid"))  # functions that a margin goes through
-_OPTIMIZED = 0x1  # of a code object: its variables are no dictionary, so that reading them makes one
-_OWN_DICT = sys.version_info < (3, 13)  # that dictionary lives as long as the function and holds what it was given
 _HOLDERS = frozenset((
     "self", "args", "cfg", "config", "hparams", "hp", "batch", "inputs", "data", "rollout", "rollouts", "rollout_data",
     "replay_data", "samples", "sample", "transitions", "transition", "experience", "experiences", "mb", "minibatch",
@@ -116,17 +115,10 @@ def variables_of(frame: FrameType) -> Variables:
     """The variables of one function."""
     found = Variables()
     code = frame.f_code
-    names: dict[str, Any] = frame.f_locals
-    try:
-        for name, value in list(names.items())[:MOST_NAMES]:
-            _take(found, name, value)
-        if code.co_flags & _OPTIMIZED:
-            _take_globals(found, code, frame.f_globals)
-    finally:
-        # The dictionary was made for us and would keep the variables' tensors alive; one that the script has asked
-        # for itself, with locals(), is held by more than the frame, this name and the question.
-        if _OWN_DICT and code.co_flags & _OPTIMIZED and sys.getrefcount(names) <= 3:
-            names.clear()
+    for name, value in islice(variables(frame).items(), MOST_NAMES):
+        _take(found, name, value)
+    if code.co_flags & CO_OPTIMIZED:
+        _take_globals(found, code, frame.f_globals)
     if found.tensors or found.settings:
         found.where = place(code.co_filename, frame.f_lineno)
     return found

@@ -44,6 +44,10 @@ _SCALARS = {
     "clip coef": "clip", "clip range": "clip", "clip eps": "clip", "eps clip": "clip", "clip ratio": "clip",
     "clip": "clip", "clip epsilon": "clip", "epsilon low": "clip", "cliprange": "clip",
 }  # fmt: skip
+# what a name adds where the number is about rewards and none itself: `reward_weights`, `reward_scale`
+_ABOUT = _COEFFICIENT | frozenset(
+    ("weights", "coefs", "scales", "shift", "range", "bound", "limit", "threshold", "rms")
+)
 _AFTER_LOG = frozenset(("prob", "probs", "p", "ps", "pi", "ratio", "ratios"))
 _NO_QUANTITY = frozenset(
     ("loss", "losses", "optimizer", "grad", "grads", "fn", "func", "mean", "std", "list", "model", "net", "network")
@@ -124,7 +128,7 @@ def _policy(words: frozenset[str]) -> str:
 def _environment(words: frozenset[str]) -> str:
     """What an environment gave, and what values are made of it."""
     if words & _REWARD or words == {"r"}:
-        return "reward"
+        return "" if words & _ABOUT else "reward"
     if words & _RETURN or words == {"g"}:
         return "return"
     if words & _DONE or words == {"d"}:

@@ -121,6 +121,67 @@ def targets_of(call: Criterion, texts: Sequence[tuple[torch.Tensor, int]]) -> Ta
     return None
 
 
+class Pieces:
+    """Calls of a loss function since the last model call that see a part of the targets each: a few positions of every
+    row, or a stretch of all rows behind each other, as losses in chunks do to save memory."""
+
+    def __init__(self) -> None:
+        self._values: list[torch.Tensor] = []
+        self._losses: list[torch.Tensor | None] = []
+
+    def clear(self) -> None:
+        self._values.clear()
+        self._losses.clear()
+
+    def add(self, call: Criterion, texts: Sequence[tuple[torch.Tensor, int]]) -> Targets | None:
+        """The targets of all of them, once they are complete."""
+        target, classes = call.target, call.input.shape[1] if call.input.dim() == 2 else 0
+        if not classes or target.is_floating_point() or not watchable(target) or not watchable(call.input):
+            return None
+        ids = next((one for one, size in texts if size == classes), None)
+        if ids is None or _width(ids, target) is not None:
+            return None
+        rows, ignored = ids.shape[0], int(call.options.get("ignore_index", -100))
+        self._values.append(target.detach().reshape(-1).cpu().long())
+        wide = target.numel() // rows
+        apart = self._values[-1].reshape(rows, wide)[:MAX_ROWS] if wide * rows == target.numel() else None
+        self._losses.append(None if apart is None else _losses(call, apart, rows, wide, ignored))
+        whole = torch.cat(self._values)
+        width = _width(ids, whole)
+        if width is None:
+            if len(whole) > ids.numel():
+                self.clear()
+            return None
+        few, losses = _few(ids), self._losses
+        values, beside = max(
+            self._in_order(whole, rows, width), key=lambda one: max(_offsets(few, one[0], one[0] != ignored))
+        )
+        counted = values != ignored
+        self._values, self._losses = [], []
+        if max(_offsets(few, values, counted)) < FOUND * int(counted.sum()):
+            return None
+        return Targets(
+            values, counted, _together(losses, width) if beside else None, few, classes, ignored, call.where, rows=rows
+        )
+
+    def _in_order(self, whole: torch.Tensor, rows: int, width: int) -> list[tuple[torch.Tensor, bool]]:
+        """The targets in both orders that are possible, and whether the pieces lie side by side in it."""
+        orders = [(whole.reshape(rows, width), False)]
+        if all(len(one) % rows == 0 for one in self._values):
+            orders.append((torch.cat([one.reshape(rows, -1) for one in self._values], 1), True))
+        return [(one[:MAX_ROWS, :MAX_LENGTH], beside) for one, beside in orders]
+
+
+def _together(losses: Sequence[torch.Tensor | None], width: int) -> torch.Tensor | None:
+    """The losses of pieces that lie side by side."""
+    known = [one for one in losses if one is not None]
+    if len(known) < len(losses):
+        return None
+    kept = min(map(len, known))
+    found = torch.cat([one[:kept] for one in known], 1)
+    return found if found.shape[1] == width else None
+
+
 def from_labels(
     kwargs: Mapping[str, Any], output: Any, texts: Sequence[tuple[torch.Tensor, int]], where: str
 ) -> Targets | None:

@@ -10,16 +10,17 @@ from itertools import pairwise
 import torch
 
 from traindx.live.tokens.batch import TokenBatch
-from traindx.live.tokens.rows import Row
+from traindx.live.tokens.generation import DIFFERENT, MAX_SUFFIX
+from traindx.live.tokens.rows import Row, split_behind
 from traindx.live.tokens.template import Template
 from traindx.live.tokens.vocabulary import Vocabulary
 from traindx.measurements import PackedRows, SpecialTokens, TokenCounts, TokenSample, TokenSamples
 
 MAX_SAMPLE_TOKENS = 256
+BEFORE = 64  # of them before the first that counts, where that is not among the first of its row
 MAX_SAMPLES = 4
 MAX_PIECE = 24  # characters of a piece
-MAX_SUFFIX = 12  # tokens before an answer that are remembered
-DIFFERENT = 8  # prompts that have to differ before what they all end with is no content
+MAX_UNREAD = 1 << 17  # tokens of rows that are kept until it is known how the model is asked
 
 
 @dataclass
@@ -43,6 +44,8 @@ class Totals:
     vocabulary: int = 0
     opening: tuple[int, ...] | None = None  # the tokens that stand before every answer seen so far
     prompts: set[int] = field(default_factory=set)  # fingerprints of the first different prompts
+    unread: list[tuple[Row, list[float]]] = field(default_factory=list)  # rows of which nothing tells the answer,
+    unread_tokens: int = 0  # and how long they are
 
     @property
     def frame(self) -> tuple[int, ...]:
@@ -83,22 +86,37 @@ class Totals:
             numbers["with_mask"] += 1
             numbers["hidden"] += sum(not one for one in seen[row.first : row.last])
             numbers["padding_attended"] += sum(seen[: row.first]) + sum(seen[row.last :])
-        if not row.known_by:
-            return
+        losses = batch.losses[number].tolist() if batch.losses is not None and number < len(batch.losses) else []
+        if row.known_by:
+            self._add_structure(row, losses)
+        elif batch.shift == 1 and counted and self.unread_tokens < MAX_UNREAD:
+            self.unread.append((row, losses))
+            self.unread_tokens += len(row.ids)
+
+    def read_again(self, asked: tuple[int, ...]) -> bool:
+        """Prompts for generation end with these tokens: what stands behind them in rows of training is the answer.
+        Whether there were such rows."""
+        found = [(row, losses) for row, losses in self.unread if asked and split_behind(row, asked)]
+        for row, losses in found:
+            self._add_structure(row, losses)
+        if asked:
+            self.unread, self.unread_tokens = [], 0
+        return bool(found)
+
+    def _add_structure(self, row: Row, losses: list[float]) -> None:
+        numbers = self.numbers
         numbers["structured"] += 1
         self.known_by[row.known_by] += 1
         for letter, name in (("p", "prompt"), ("a", "answer")):
             numbers[name] += row.count(letter)
             numbers[f"{name}_counted"] += row.count(letter, counted=True)
         numbers["without_answer"] += row.count("a") == 0
-        self._add_losses(batch, number, row)
+        self._add_losses(row, losses)
         if row.boundary > row.first:
             self._remember_opening(row)
 
-    def _add_losses(self, batch: TokenBatch, number: int, row: Row) -> None:
-        if batch.losses is None or number >= len(batch.losses):
-            return
-        for place, loss in enumerate(batch.losses[number].tolist()):
+    def _add_losses(self, row: Row, losses: list[float]) -> None:
+        for place, loss in enumerate(losses):
             if row.counted[place] and math.isfinite(loss):
                 if row.classes[place] == "a":
                     self.answer_loss += loss
@@ -251,7 +269,8 @@ def samples_of(
 
 
 def _sample(batch: TokenBatch, number: int, row: Row, vocabulary: Vocabulary | None, private: bool) -> TokenSample:
-    kept = slice(0, MAX_SAMPLE_TOKENS)
+    first = _first_kept(row)
+    kept = slice(first, first + MAX_SAMPLE_TOKENS)
     ids = row.ids[kept]
     has_target = batch.has_target[number, kept].tolist()
     losses: list[float | None] = [None] * len(ids)
@@ -272,7 +291,16 @@ def _sample(batch: TokenBatch, number: int, row: Row, vocabulary: Vocabulary | N
         labels=() if private else tuple(one if there else None for one, there in zip(labels, has_target, strict=True)),
         positions=_line(batch.positions, number, kept),
         attention="".join("01"[one] for one in _line(batch.attention, number, kept)),
+        first=first,
     )
+
+
+def _first_kept(row: Row) -> int:
+    """A long prompt alone would not show what the loss sees of its answer."""
+    counted = row.counted.index(True) if any(row.counted) else 0
+    if counted < MAX_SAMPLE_TOKENS - BEFORE:
+        return 0
+    return max(0, min(counted - BEFORE, len(row.ids) - MAX_SAMPLE_TOKENS))
 
 
 def _line(tensor: torch.Tensor | None, number: int, kept: slice) -> tuple[int, ...]:

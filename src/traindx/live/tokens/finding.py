@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 
-from traindx.live.events.places import outer, user_frame
+from traindx.live.events.places import outer, user_frame, variables
 from traindx.live.tokens.vocabulary import Vocabulary, of_script, vocabulary_of
 
 MAX_FRAMES = 24  # functions that are running
 MAX_NAMES = 400  # variables of one of them
 MAX_OBJECTS = 3000  # that are looked at in all
-DEPTH = 2  # attributes of attributes
+DEPTH = 2  # attributes of attributes; what is called a tokenizer may hold one that holds one
+_WRAPS = "tokenizer"
 NAMES = ("processing_class", "tokenizer", "processor", "data_collator", "collate_fn", "train_dataset", "dataset", "enc")
 VOCABULARIES = ("itos", "stoi", "id2token", "idx2word", "ix_to_char", "vocab", "chars", "decoder", "idx_to_token")
 LEAF_TYPES = (str, bytes, int, float, complex, bool, type(None), torch.Tensor, torch.nn.Module, ModuleType, type)
@@ -61,7 +62,9 @@ def _look(found: list[Any], tables: list[Any], size: int) -> None:
             elif type(value) is dict and depth:  # tables that were stored together, as `meta`
                 waiting += [(inner, value[inner], depth - 1) for inner in (*NAMES, *VOCABULARIES) if inner in value]
         elif depth:
-            waiting += [(inner, member, depth - 1) for inner, member in _attributes(value, name)]
+            waiting += [
+                (inner, member, depth - (_WRAPS not in inner.lower())) for inner, member in _attributes(value, name)
+            ]
 
 
 def _is_tokenizer(value: Any) -> bool:
@@ -80,7 +83,7 @@ def _variables() -> Iterator[tuple[str, Any]]:
         frames.append(frame)
         frame = outer(frame)
     for one in reversed(frames):
-        yield from islice(one.f_locals.items(), MAX_NAMES)
+        yield from islice(variables(one).items(), MAX_NAMES)
     if frames:
         yield from islice(frames[-1].f_globals.items(), MAX_NAMES)
     if main is not None:

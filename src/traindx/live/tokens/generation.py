@@ -14,12 +14,15 @@ from traindx.measurements import GenerationCalls
 MAX_CALLS = 32
 MAX_ROWS = 64
 MIN_OPENING = 2  # tokens before answers: one may end any text
+DIFFERENT = 8  # prompts that have to differ before what they all end with is no content
+MAX_SUFFIX = 12  # tokens before an answer that are remembered
 
 
 class Generation:
     """Counts over all calls."""
 
     def __init__(self) -> None:
+        self._prompts: set[tuple[int, ...]] = set()
         self.calls = self.rows = self.uneven = self.right_padded = self.bos_doubled = self.compared = self.opened = 0
 
     def add(
@@ -39,6 +42,8 @@ class Generation:
         self.rows += len(rows)
         uneven = len({len(text) for text, _ in texts}) > 1
         for text, behind in texts:
+            if len(self._prompts) < MAX_ROWS:
+                self._prompts.add(tuple(text))
             self.uneven += uneven
             self.right_padded += uneven and behind > 0
             if vocabulary is not None and vocabulary.bos is not None and vocabulary.bos != pad:
@@ -47,6 +52,18 @@ class Generation:
                 self.compared += 1
                 self.opened += _ends_with(text, list(opening), vocabulary)
         return True
+
+    def ending(self) -> tuple[int, ...]:
+        """What all prompts end with, where enough of them differ."""
+        if len(self._prompts) < DIFFERENT:
+            return ()
+        one, *others = (text[::-1] for text in self._prompts)
+        shared = 0
+        while shared < MAX_SUFFIX and all(
+            one[shared : shared + 1] == text[shared : shared + 1] != () for text in others
+        ):
+            shared += 1
+        return one[:shared][::-1] if shared >= MIN_OPENING else ()
 
     def measurement(self, where: str) -> GenerationCalls:
         return GenerationCalls(

@@ -124,6 +124,18 @@ def _read_labels(row: Row) -> None:
         row.classes[place] = "a" if row.counted[place] else "s" if row.classes[place] == "s" else "p"
 
 
+def split_behind(row: Row, asked: tuple[int, ...]) -> bool:
+    """Prompt and answer by the tokens that prompts for generation end with; whether the row has them before an end."""
+    for place in range(row.last - len(asked) - 1, row.first, -1):
+        if tuple(row.ids[place : place + len(asked)]) == asked:
+            row.known_by, row.boundary = "generation", place + len(asked)
+            for here in range(row.first, row.last):
+                behind = here >= row.boundary
+                row.classes[here] = "a" if behind else "s" if row.classes[here] == "s" else "p"
+            return True
+    return False
+
+
 def _documents(row: Row, vocabulary: Vocabulary) -> list[int]:
     """The places at which another document begins: behind an end-of-sequence token, or at a begin-of-sequence token. A
     chat ends its turns with the same token: there, the next one must begin as the row does."""

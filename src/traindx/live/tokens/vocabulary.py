@@ -14,6 +14,7 @@ from typing import Any
 from traindx.live.tokens.template import Template, template_of
 
 MAX_CACHED = 1 << 16
+MAX_TRIED = 512  # numbers among which two whole words are looked for
 PAD_NAMES = ("<pad>", "[PAD]", "<PAD>", "<|pad|>", "<|padding|>", "<unused0>")
 EOS_NAMES = ("</s>", "<eos>", "<EOS>", "<|endoftext|>", "<|im_end|>", "<|end_of_text|>", "[EOS]", "<|eot_id|>", "<end>")
 BOS_NAMES = ("<s>", "<bos>", "<BOS>", "<|begin_of_text|>", "<|startoftext|>", "[BOS]", "<start>")
@@ -94,8 +95,10 @@ def _transformers(tokenizer: Any) -> Vocabulary:
             return str(raw or "")
         if "▁" in raw:
             return str(raw.replace("▁", " "))
-        return str(raw[2:]) if raw.startswith("##") else str(tokenizer.decode([number]))
+        return str(raw[2:]) if raw.startswith("##") else before + str(tokenizer.decode([number]))
 
+    words = (tokenizer.convert_ids_to_tokens(number) for number in range(min(len(tokenizer), MAX_TRIED)))
+    before = _between(enumerate(words), special, tokenizer.decode)
     return Vocabulary(
         kind=type(tokenizer).__name__,
         size=len(tokenizer),
@@ -118,8 +121,10 @@ def _tokenizers(tokenizer: Any) -> Vocabulary:
         raw = str(tokenizer.id_to_token(number) or "")
         if number in special or "▁" in raw:
             return raw.replace("▁", " ")
-        return str(tokenizer.decode([number], skip_special_tokens=False))
+        return before + str(tokenizer.decode([number], skip_special_tokens=False))
 
+    words = ((number, tokenizer.id_to_token(number)) for number in range(min(len(known), MAX_TRIED)))
+    before = _between(words, special, tokenizer.decode)
     bos = _named(known, BOS_NAMES)
     return Vocabulary(
         kind="Tokenizer",
@@ -131,6 +136,13 @@ def _tokenizers(tokenizer: Any) -> Vocabulary:
         special=special | {one for one in (bos, _named(known, EOS_NAMES), _named(known, PAD_NAMES)) if one is not None},
         adds_bos=_adds_bos(tokenizer, bos),
     )
+
+
+def _between(words: Iterable[tuple[int, Any]], special: frozenset[int], decode: Callable[[list[int]], str]) -> str:
+    """What is written between two tokens that are whole words: a space, where tokens carry none of their own."""
+    plain = [number for number, word in words if isinstance(word, str) and word.isalnum() and number not in special]
+    pair = plain[-2:]
+    return " " if len(pair) == 2 and decode(pair) == " ".join(decode([one]) for one in pair) else ""
 
 
 def _tiktoken(encoding: Any) -> Vocabulary:

@@ -34,6 +34,18 @@ def tables_of(source: Source) -> dict[str, set[str]]:
         return {}
 
 
+def fault_of(source: Source) -> str | None:
+    """Why this file, which begins as an sqlite database, cannot be opened; None where it can or is something else."""
+    if not source.head.startswith(_MAGIC) or source.compressed:
+        return None
+    try:
+        with opened(source.path) as database:
+            database.execute("SELECT name FROM sqlite_master").fetchall()
+    except UNREADABLE as error:
+        return str(error)
+    return None
+
+
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """The file, opened so that nothing is written beside it. What a running program has not merged yet lies in a

@@ -22,6 +22,9 @@ _SUMMARY = re.compile(r"\{'train_runtime': ")
 _PLANNED = re.compile(r"\b(Num Epochs|Total optimization steps) = ([\d,]+)")
 # the Trainer's bar has no description and shows no metric
 _BAR = re.compile(r"\s*\d+%\|[^|]*\| (\d+)/(\d+) \[[^\],]*,[^\],]*\]\s*$")
+# what `log_metrics` prints at the end: '  eval_loss = nan' below '***** eval metrics *****'
+_RESULT = re.compile(r"\s*(epoch|(?:eval|train|test|predict)_\w+)\s+=\s+([-+\d.e]+|nan|inf)\s*$", re.IGNORECASE)
+_PACE = ("_runtime", "_per_second", "_samples")
 _KEYS = {"Num Epochs": "planned_epochs", "Total optimization steps": "planned_steps"}
 
 
@@ -33,6 +36,7 @@ class TrainerLines(Dialect):
         self.seen = False  # a row of the Trainer was met: bars without a description are its own
         self.total = 0.0
         self.announced = False
+        self.results: dict[str, float] = {}
 
     def take(self, line: str) -> Handler | None:
         self.seen = self.seen or _ROW.search(line) is not None
@@ -40,6 +44,8 @@ class TrainerLines(Dialect):
             return lambda line, sink: None
         if _BAR.match(line):
             return self.bar
+        if _RESULT.match(line):
+            return self.result
         return self.planned if _PLANNED.search(line) else None
 
     def bar(self, line: str, sink: Sink) -> None:
@@ -47,7 +53,15 @@ class TrainerLines(Dialect):
         if match and float(match.group(1)) > 0:
             self.total = max(self.total, float(match.group(2)))
 
+    def result(self, line: str, sink: Sink) -> None:
+        match = _RESULT.match(line)
+        if match and not match.group(1).endswith(_PACE):
+            self.results[match.group(1)] = to_float(match.group(2))
+
     def close(self, sink: Sink) -> None:
+        epoch = self.results.pop("epoch", None)
+        if self.results and not self.seen:  # where rows were read, they say the same
+            sink.emit(self.results, epoch=epoch, dialect=NAME)
         if self.seen and self.total and not self.announced:
             sink.plan("planned_steps", self.total)
 

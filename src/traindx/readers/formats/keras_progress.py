@@ -17,7 +17,7 @@ from traindx.readers.text.lines import tidy
 from traindx.readers.text.tokens import to_float
 
 NAME = "keras-progress"
-_HEADER = re.compile(r"\s*Epoch (\d+)/(\d+)\s*$")
+_HEADER = re.compile(r"\s*Epoch (\d+)(?:/(\d+))?\s*$")  # releases before 1.0 give no total
 _FRAME = re.compile(r"\s*(\d+)/(\d+|Unknown)\s*(?:\[[=>.#-]*\]|[━╸╺─╴╶]+|(?=- \d))\s*(?:-\s)?(.*)$")
 _SUMMARY = re.compile(r"\s*- (\d+s(?: \d+[mu]?s/step)? - (?:loss|\w+):.*)$")  # verbose=2 of older releases
 _PAIR = re.compile(
@@ -51,7 +51,8 @@ class KerasBars(Dialect):
         self.flush(sink)
         self.epoch, self.fresh = float(match.group(1)), True
         sink.count(epoch=self.epoch)
-        sink.plan("planned_epochs", float(match.group(2)))
+        if match.group(2) is not None:
+            sink.plan("planned_epochs", float(match.group(2)))
 
     def plateau(self, line: str, sink: Sink) -> None:
         match = _PLATEAU.search(line)

@@ -76,7 +76,7 @@ _SIGNS: tuple[tuple[EventKind, str], ...] = (
         r"fatal error has been detected|Memory access fault by GPU|^ERROR: LoadError|"
         rf"{_FATAL}|"
         # an exception by itself: its traceback went elsewhere
-        r"^(?:\[?rank ?\d+\]?: ?)?(?:[a-z_]\w*\.)*_*(?-i:[A-Z])\w*(?-i:Error|Exception)(?::\s|\s*$)|"
+        r"^(?:\[?rank ?\d+\]?: ?)?(?:[a-z_]\w*\.)*_*(?:(?-i:[A-Z])\w*)?(?-i:Error|Exception)(?::\s|\s*$)|"
         r"^(?:[a-z_]\w*\.)+_*(?-i:[A-Z]\w*[a-z]\w*): |^StopIteration\b",
     ),
     (
@@ -95,8 +95,8 @@ _SIGNS: tuple[tuple[EventKind, str], ...] = (
     ),
     (
         "warning",
-        r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf)\b|non-?finite (?:loss|grad)|nan "
-        r"(?:loss|gradient)s? detected",
+        r"\b(?:UserWarning|RuntimeWarning)\b: .|loss is (?:nan|inf|not (?:finite|a number))\b|"
+        r"non-?finite (?:loss|grad)|nan (?:loss|gradient)s? detected",
     ),
 )
 _RULES = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _SIGNS)

@@ -52,6 +52,8 @@ _AVERAGE = re.compile(r"\s*[(\[]\s*(?:avg|ave|average|mean|global_avg|running)?\
 _OVER = re.compile(r"\s*/\s*")
 _SPREAD = re.compile(r"\s*(?:\+/-|±|\+-)\s*")
 _NEXT_IN_LIST = re.compile(r"\s*,\s*|\s*(?:-|=)>\s*")
+_UNIT_IN_BRACKETS = re.compile(r"\s*[^\W\d]+(?: [^\W\d]+)?\s*\)\s*[:=]\s*")
+_RANGE_IN_NAME = re.compile(r"@\s?\.?\d[\d.]*:$")
 _ITEM = re.compile(
     r"(?:class|layer|head|fold|client|agent|worker|env|task|expert|group|image|label|domain|subject|player)s?",
     re.IGNORECASE,
@@ -209,6 +211,8 @@ def _take(left: str, number: _Number, right: str, after_number: bool, reading: _
         return True
     if right in ("-", "~", "–"):
         return False  # the beginning of a range
+    if _in_the_name(left, right):
+        return False
     left = after_unit(left) if after_number else left
     counter = counted_after(number.text, number.index, right)
     if counter:
@@ -224,6 +228,13 @@ def _take(left: str, number: _Number, right: str, after_number: bool, reading: _
         _take_nameless(left.strip(), number, right, reading)
         return True
     return _take_named(phrase.name, phrase.joined, number, right, reading)
+
+
+def _in_the_name(left: str, right: str) -> bool:
+    """'Reward (100 ep): 22.6', 'mAP@0.50:0.95: 0.3': the value comes after the bracket, or after the range."""
+    if left.rstrip().endswith("("):
+        return len(left.strip()) > 1 and _UNIT_IN_BRACKETS.fullmatch(right) is not None
+    return right.strip() in (":", "=") and _RANGE_IN_NAME.search(left) is not None
 
 
 def _take_named(name: str, joined: bool, number: _Number, right: str, reading: _Reading) -> bool:

@@ -26,6 +26,7 @@ _WRAPPER = re.compile(
 _SEPARATOR = re.compile(r"\s*(?:[:=：＝≈~]|:=)\s*$")
 _INNER = re.compile(r"[:：=]\s+(?=[^\s:=]+[^:=]*$)|\s=\s")
 _COPULA = re.compile(r"(?:^|\s)(?:is|was|are|were|equals?|reached|reaches|now)\s*$", re.IGNORECASE)
+_COUNTED_IN_BRACKETS = re.compile(r"(?<=\w)\s+\(\d[\d,.]*\s*[^\W\d]+(?: [^\W\d]+)?\s*\)")  # 'reward (100 ep)'
 _LEADING = re.compile(r"^(?:and|with|the|but|then|now|got|has|gives?|a|an)\s+", re.IGNORECASE)
 _DANGLING = re.compile(
     r"(?:^|\s)(?:the|of|on|for|over|per|first|last|top|all|with|than|about|around|from|to|by|a|an|best)\s*$",
@@ -88,6 +89,7 @@ def phrase_before(left: str) -> Phrase:
 
 def _without_numbers(name: str) -> str:
     """A number inside the name counts something ('the 10000 test images'), one at its end is part of it ('AP .75')."""
+    name = _COUNTED_IN_BRACKETS.sub("", name)
     end = len(name.rstrip())
     kept = NUMBER.sub(lambda match: match.group() if match.end() == end or match.group().isalpha() else " ", name)
     return re.sub(r"\s+", " ", kept)

@@ -128,8 +128,10 @@ def _recurs(rows: Rows) -> bool:
     every rank prints come back too, but nothing moves."""
     if rows.plan.counters or not rows.plan.objective or rows.shape.seen < 3 or not _reads_like_names(rows):
         return False
-    moving = any(len(np.unique(rows.values(column))) > 1 for column in rows.plan.columns if column.objective)
-    return moving or _progresses(rows)
+    values = [rows.values(column) for column in rows.plan.columns if column.objective]
+    moving = any(len(np.unique(each)) > 1 for each in values)
+    broken = any(bool(np.isnan(each).all()) for each in values)  # no setting is NaN
+    return moving or broken or _progresses(rows)
 
 
 def _progresses(rows: Rows) -> bool:

@@ -96,6 +96,8 @@ def _text(sample: TokenSample, ink: Ink, width: int, most: int) -> list[str]:
         styled = [(text, one.counted) for text, one in zip(written, stretches(sample), strict=True)]
     else:
         styled = _padding_once(sample, written)
+    if sample.first:
+        styled = [(GAP.lstrip(), False), *styled]
     rows = _rows(_chosen(styled, width * most // 2 if not ink.color else width * most), width)
     lines: list[str] = []
     for row in rows[: most if ink.color else (most + 1) // 2]:

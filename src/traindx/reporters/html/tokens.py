@@ -73,7 +73,7 @@ def _class(sample: TokenSample, place: int) -> str:
 def _hover(sample: TokenSample, place: int) -> str:
     """Everything known of one token."""
     loss = sample.losses[place]
-    parts = [CLASSES[sample.classes[place]], f"place {place}"]
+    parts = [CLASSES[sample.classes[place]], f"place {sample.first + place}"]
     if sample.ids:
         parts.append(f"id {sample.ids[place]}")
     if sample.positions:

@@ -89,6 +89,8 @@ def _joined(module: cst.Module, cut: cst.BaseExpression) -> cst.Module | None:
     """Without the cut; and where it went through an array that has a name, without the way back."""
     kept = _bare(cut)
     name = _array_of(module, cut)
+    if _only_renames(module, cut, kept):
+        return syntax.removed(module, lambda line: any(cut is part for part in syntax.parts_of(line)))
     changed = syntax.replaced(module, cut, kept)
     if changed is None or not name:
         return changed
@@ -98,6 +100,15 @@ def _joined(module: cst.Module, cut: cst.BaseExpression) -> cst.Module | None:
         if syntax.called(call) in _MAKING and call.args and syntax.dotted(call.args[0].value) == name
     ]
     return syntax.replaced(changed, back[0], back[0].args[0].value) if len(back) == 1 else changed
+
+
+def _only_renames(module: cst.Module, cut: cst.BaseExpression, kept: cst.BaseExpression) -> bool:
+    """A statement that is left as `x = x` without the cut."""
+    name = syntax.dotted(kept)
+    return bool(name) and any(
+        isinstance(one, cst.Assign) and one.value is cut and [syntax.dotted(t.target) for t in one.targets] == [name]
+        for one in m.findall(module, m.Assign())
+    )
 
 
 def _array_of(module: cst.Module, cut: cst.BaseExpression) -> str:

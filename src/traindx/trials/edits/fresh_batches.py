@@ -1,20 +1,26 @@
-"""The seed that is set in the loop, taken away, so that every update draws its own batch."""
+"""The seed that is set in the loop, taken away, so that every update draws its own batch; a generator that is made
+there, made once before."""
 
 from __future__ import annotations
 
 import libcst as cst
+import libcst.matchers as m
 
 from traindx.trials import syntax
 from traindx.trials.editing import Evidence
 from traindx.trials.setting import Setting
 
+_MAKING = frozenset({"manual_seed", "default_rng", "RandomState", "Random", "Generator"})
+
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     """The statement on the line that the recording names, where it does nothing else than seed."""
     here = syntax.statements_at(module, evidence.line("same-batch-forever"))
-    if len(here) != 1 or not _only_seeds(here[0]):
+    if len(here) != 1:
         return None
-    return syntax.removed(module, lambda line: line is here[0])
+    if _only_seeds(here[0]):
+        return syntax.removed(module, lambda line: line is here[0])
+    return _made_before(module, here[0]) if _makes_generator(here[0]) else None
 
 
 def _only_seeds(line: cst.SimpleStatementLine) -> bool:
@@ -22,3 +28,64 @@ def _only_seeds(line: cst.SimpleStatementLine) -> bool:
         isinstance(part, cst.Expr) and isinstance(part.value, cst.Call) and "seed" in syntax.called(part.value).lower()
         for part in line.body
     )
+
+
+def _makes_generator(line: cst.SimpleStatementLine) -> bool:
+    """`rng = np.random.default_rng(0)`, and nothing else on the line."""
+    [part, *others] = line.body
+    given = isinstance(part, cst.Assign) and len(part.targets) == 1 and isinstance(part.targets[0].target, cst.Name)
+    return given and not others and isinstance(part, cst.Assign) and syntax.called(part.value) in _MAKING
+
+
+def _made_before(module: cst.Module, line: cst.SimpleStatementLine) -> cst.Module | None:
+    """The statement before the outermost loop of its function, else before the function or its class. Not where it is
+    made of something that is only known inside."""
+    around = [
+        one for one in m.findall(module, m.For() | m.While() | m.FunctionDef() | m.ClassDef())
+        if any(part is line for part in syntax.parts_of(one))
+    ]  # fmt: skip
+    around.sort(key=lambda one: -sum(1 for _ in syntax.parts_of(one)))  # the outermost first
+    functions = [place for place, one in enumerate(around) if isinstance(one, cst.FunctionDef)]
+    loops = [one for one in around[functions[-1] if functions else 0 :] if isinstance(one, cst.For | cst.While)]
+    outside = (loops or around)[:1]
+    if not outside or _needs(line) & _given_in(outside[0], line):
+        return None
+    return module.visit(_Moved(line, outside[0]))
+
+
+def _needs(line: cst.SimpleStatementLine) -> set[str]:
+    assign = line.body[0]
+    value = assign.value if isinstance(assign, cst.Assign) else assign
+    return {name.value for name in m.findall(value, m.Name()) if isinstance(name, cst.Name)}
+
+
+def _given_in(place: cst.CSTNode, line: cst.SimpleStatementLine) -> set[str]:
+    """Names that are given a value in a part of the source, this line left out."""
+    inside = {id(part) for part in syntax.parts_of(line)}
+    targets = m.findall(place, m.AssignTarget() | m.For() | m.Param() | m.NamedExpr() | m.AugAssign() | m.AsName())
+    names: set[str] = set()
+    for one in targets:
+        if id(one) not in inside:
+            target = getattr(one, "target", None) or getattr(one, "name", one)
+            names |= {name.value for name in m.findall(target, m.Name()) if isinstance(name, cst.Name)}
+    return names
+
+
+class _Moved(cst.CSTTransformer):
+    def __init__(self, line: cst.SimpleStatementLine, place: cst.CSTNode) -> None:
+        super().__init__()
+        self.line, self.place = line, place
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
+        return cst.RemoveFromParent() if original_node is self.line else updated_node
+
+    def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> object:  # type: ignore[override]
+        changed = super().on_leave(original_node, updated_node)  # type: ignore[type-var]
+        if original_node is not self.place or not isinstance(changed, cst.BaseStatement):
+            return changed
+        lead = getattr(changed, "leading_lines", ())
+        first = self.line.with_changes(leading_lines=lead)
+        kept = [cst.EmptyLine(), cst.EmptyLine()] if isinstance(changed, cst.FunctionDef | cst.ClassDef) else []
+        return cst.FlattenSentinel([first, changed.with_changes(leading_lines=kept)])

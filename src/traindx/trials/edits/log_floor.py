@@ -15,9 +15,10 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     """Those on the line that the recording names; without one, all of them where they stand on one line."""
     logs = [call for call in syntax.calls_in(module) if syntax.logarithm_of(call) is not None]
     lines = syntax.lines_of(module, logs)
-    at = evidence.places.get("nan-from-log")
-    here = [call for call in logs if at is None or lines.get(call) == at[1]]
-    if not here or len({lines.get(call) for call in here}) != 1:
+    named = evidence.near("log-of-zero", "nan-from-log")
+    by_line = [[call for call in logs if lines.get(call) == line] for line in named] if named else [logs]
+    here = next(filter(None, by_line), [])
+    if len({lines.get(call) for call in here}) != 1:
         return None
     least = syntax.number(setting.number_or(DEFAULT_FLOOR))
 
@@ -27,9 +28,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
             return None
         if syntax.called(value) in ("clamp", "clamp_min"):
             return None
-        bare = isinstance(value, cst.Name | cst.Attribute | cst.Call | cst.Subscript) or bool(value.lpar)
-        owner = value if bare else value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
-        clamped = cst.Call(cst.Attribute(owner, cst.Name("clamp")), [syntax.keyword("min", least)])
+        clamped = syntax.method(value, "clamp", syntax.keyword("min", least))
         if call.args:
             return call.with_changes(args=[call.args[0].with_changes(value=clamped)])
         assert isinstance(call.func, cst.Attribute)

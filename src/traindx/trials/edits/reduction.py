@@ -14,18 +14,16 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     summed = [call for call in syntax.calls_in(module) if _sums(call)]
     if not summed:
         return _written_out(module, evidence.line("loss-sum-reduction"))
-    at = evidence.places.get("loss-summed")
     made = [call for call in summed if syntax.called(call)[:1].isupper()]
     if len(summed) == 1 or len(made) == 1:
         chosen = summed[0] if len(summed) == 1 else made[0]
-    elif at is not None:
-        positions = syntax.lines_of(module, summed)
-        here = [call for call in summed if positions.get(call) == at[1]]
-        if len(here) != 1:
-            return None
-        chosen = here[0]
     else:
-        return None
+        positions = syntax.lines_of(module, summed)
+        near = evidence.near("loss-sum-reduction", "loss-summed")
+        found = [here for line in near if len(here := [call for call in summed if positions.get(call) == line]) == 1]
+        if not found:
+            return None
+        [chosen] = found[0]
     return module.deep_replace(chosen, syntax.without_argument(chosen, "reduction"))  # type: ignore[return-value]
 
 
