@@ -67,7 +67,7 @@ def headline(
         if _at_rest(observations) and plainest is not None and plainest.id == REST:
             return f"{plainest.evidence} Converged or stuck, this evidence cannot tell."
         if short and problems and run_of_probes(signals):
-            return "A probe of the first batches points to what is below; whether the training suffers, a run shows."
+            return "The probes point to the cause below; a run would show whether the training suffers from it."
         if short:
             return short[0]
         if plainest is not None:
