@@ -154,7 +154,7 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
         return _converged_or_stuck(signals)
     if any(o.id == SHORT and o.state == "present" for o in observations):
         return _longer(signals)
-    if _still_improving(observations, signals):
+    if signals.main is not None and _still_improving(observations, signals):
         return f"Let it train on: {signals.main.name} was still improving when the log ended."
     if found:
         return settle(found[0], signals, among, well=True)
