@@ -34,7 +34,7 @@ SHOWN = 8  # explanations listed; the rest is summed into 'other'
 MIN_SHOWN = 0.01
 BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
 STRONG = 0.7  # clarity from which a problem speaks for itself
-PLAIN = 0.65  # the same on a log: none of 82 labelled sound ones shows a problem so clear, but for those below
+VERDICT_CLARITY = 0.65  # the same on a log: of 82 labelled sound ones none shows one so clear, but for those below
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 NEVER_WELL = (
     "flat-from-start",
@@ -128,7 +128,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if "too-short" in present and not (seen_directly and healthy < HALF):
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
-    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
+    plain = any(problem.clarity >= VERDICT_CLARITY and problem.id not in ALSO_WELL for problem in problems)
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     if healthy >= HALF and level_of(observations) == INSIDE:  # how often sound trainings show each was counted there
         stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)

@@ -15,7 +15,10 @@ from traindx.signals import Signals, lookup
 from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.signals.rates import family_of, peak_lr
+from traindx.signals.started import fine_tuning
 from traindx.symptoms import symptoms
+from traindx.symptoms.prediction_collapse import nothing_matched
+from traindx.symptoms.val_at_chance import came_late
 
 TINY_BATCH = 2
 _RIGHT_OR_WRONG = frozenset({"acc", "accuracy", "acc1", "acc5", "top1", "top5", "f1"})
@@ -76,8 +79,18 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_capacity(signals, seen),
         *_machine(signals, seen),
         *_given_back(signals),
+        *_no_target_matched(signals, seen),
         *_world_or_words(signals),
     ]
+
+
+def _no_target_matched(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """Losses of boxes that are 0 in every row: there was no target, or none that fits the format."""
+    if "prediction-collapse" in seen and nothing_matched(signals) is not None:
+        text = "no box was ever matched to a target, as where labels are missing or in another format"
+        for cause in ("label-encoding-wrong", "labels-misaligned"):
+            yield Hint(cause, 3.0, text)
+        yield Hint("lr-too-low", -2.0, text)
 
 
 def _from_the_start(seen: Mapping[str, Observation]) -> Iterator[Hint]:
@@ -318,6 +331,7 @@ def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
     onset = val.clock_share(gap.steps[0])
     first = float(val.y[0] / max(abs(train.initial), 1e-300))
     never = int(np.argmin(val.y)) == 0 and first > NEVER_BETTER
+    never = never and not (came_late(train, val) and fine_tuning(signals))  # nobody knows what it was before
     if never or (onset < 0.03 and first > 1.5):
         text = "validation is worse than training from the first evaluation on"
         if never:
