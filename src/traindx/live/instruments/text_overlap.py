@@ -27,7 +27,7 @@ MAX_RUNS = 400_000  # on each side
 MAX_MET = 50_000  # rows whose order is noted
 MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes are no text
 MAX_LENGTHS = 512  # batches whose lengths are noted
-MIN_ANSWERS = 8  # of which one may be the most frequent: of smaller batches, several are taken together
+ANSWERS = 8  # that follow each other and are counted together, whatever the size of a batch
 MAX_ORDERED = 40  # of these are noted in their order
 IGNORED = -100  # in labels, by convention
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
@@ -156,12 +156,13 @@ class TextOverlaps(Observer):
     def _note_answers(self, answers: list[int]) -> None:
         """How many of the samples that follow each other have the same answer."""
         self._answers += answers
-        if len(self._answers) < MIN_ANSWERS or len(self._classes) >= MAX_ORDERED:
+        if len(self._answers) < ANSWERS or len(self._classes) >= MAX_ORDERED:
             return
-        ((answer, count),) = Counter(self._answers).most_common(1)
-        self._classes.append(self._numbers.setdefault(answer, len(self._numbers)))
-        self._shares.append(count / len(self._answers))
-        self._answers = []
+        while len(self._answers) >= ANSWERS and len(self._classes) < MAX_ORDERED:
+            ((answer, count),) = Counter(self._answers[:ANSWERS]).most_common(1)
+            self._classes.append(self._numbers.setdefault(answer, len(self._numbers)))
+            self._shares.append(count / ANSWERS)
+            self._answers = self._answers[ANSWERS:]
         if len(self._classes) == MAX_ORDERED:
             self.hub.measure(BatchClasses(classes=tuple(self._classes), shares=tuple(self._shares), sequential=None))
 
