@@ -60,7 +60,7 @@ CAUSE = Cause(
     id="corrupt-samples",
     title="corrupt or extreme samples",
     group="data",
-    check="print the smallest and largest value, and any NaN, of the batches at the steps of the spikes",
+    check="print the smallest and largest value, and any NaN, of the batches around the bad step",
     prior="occasional",
     predicts={
         "spike-at-rate-change": "rarely",

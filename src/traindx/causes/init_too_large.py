@@ -34,7 +34,7 @@ high, once, because the head is new.
 ## What NOT to do
 - Do not lower the rate first: the start takes even longer to unlearn.
 - Do not raise the rate either: gradients are large, and plain SGD kills the units.
-- Do not call the fast first drop progress: it is only the wrong confidence going away.
+- Do not mistake the fast first drop for progress: the model is only unlearning its bad initial outputs.
 
 ## References
 - Glorot and Bengio, *Understanding the Difficulty of Training Deep Feedforward Neural Networks*, AISTATS 2010.

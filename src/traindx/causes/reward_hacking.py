@@ -44,7 +44,7 @@ CAUSE = Cause(
     id="reward-hacking",
     title="reward hacking",
     group="reward",
-    check="read ten answers with the highest reward",
+    check="look at ten answers, or episodes, with the highest reward",
     prior="common",
     predicts={
         "proxy-and-score-part": "always",

@@ -154,7 +154,8 @@ def settle(gain: Gain, signals: Signals, among: Collection[str], *, well: bool =
         return f"{action}: it can tell {decides[0]} apart from {_listed(decides[1:])}."
     if decides:
         return f"{action}: it can confirm or rule out {decides[0]}."
-    return f"{action}: it shows {gain.way.evidence}."
+    lacking = ", which the log does not have" if gain.way.kind == "recording" else ""
+    return f"{action}: it shows {gain.way.evidence}{lacking}."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from traindx.meaning import tokens_of
 from traindx.measurements import BatchVariety, PassesOverData
-from traindx.run import Series
+from traindx.run import PROBES, Series
 from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve, counted
 from traindx.signals.rates import CALLED, USUAL_LR, family_of, peak_lr
@@ -34,8 +34,8 @@ def figures(signals: Signals) -> tuple[str, ...]:
 def _rate(signals: Signals) -> Iterator[str]:
     """The rate it had at most, beside what is usual where it lies outside of that."""
     rate = peak_lr(signals)
-    if rate is None or not math.isfinite(rate) or rate <= 0:
-        return
+    if rate is None or not math.isfinite(rate) or rate <= 0 or signals.run.config.get(PROBES):
+        return  # probes see the first steps alone, and a warm-up there
     family = family_of(signals)
     low, high = USUAL_LR[family]
     usual = "" if low <= rate <= high else f" ({CALLED[family]}: usually {low:g} to {high:g})"
@@ -92,18 +92,26 @@ def _gap(signals: Signals) -> Iterator[str]:
         if "acc" in score.name.lower():  # a share of the samples; what R² or a correlation means no percent says
             there, here = there * scales[0], here * scales[1]
             if scales[0] == scales[1]:  # one in percent and one as a share: what the other means is a guess
-                points = f"{abs(there - here):.2g} points {'higher' if here > there else 'lower'}"
+                points = f"{_short(abs(there - here))} points {'higher' if here > there else 'lower'}"
                 apart = points if abs(there - here) >= ALIKE * max(abs(there), 1.0) else "almost equal"
                 yield f"Gap: {own.name} {there:.3g} %, {score.name} {here:.3g} % ({over}): {apart}."
         else:
-            yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {abs(there - here):.2g} apart."
+            yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {_short(abs(there - here))} apart."
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
-    if val is not None and train is not None and at is not None and len(at) and _one_formula(train.name, val.name):
+    if val is None or train is None or at is None or not len(at) or not _one_formula(train.name, val.name):
+        return
+    if _still_trained(val, train):
         there, here = float(np.median(at[-LAST:])), _end(val)
         if math.isfinite(there) and math.isfinite(here):
             ends = f"{train.name} {there:.3g}, {val.name} {here:.3g} ({_over(min(len(at), len(val)))})"
             yield f"Gap: {ends}: {_apart(there, here)}."
+
+
+def _still_trained(val: Curve, train: Curve) -> bool:
+    """Whether the last evaluation is of the model that the page speaks of: from the second half of the training."""
+    middle = float(train.x[0] + train.x[-1]) / 2
+    return val.series.axis != train.series.axis or float(val.x[-1]) >= middle
 
 
 def _one_formula(one: str, other: str) -> bool:
@@ -114,13 +122,13 @@ def _one_formula(one: str, other: str) -> bool:
 
 def _apart(there: float, here: float) -> str:
     """How far the validation loss lies from the training loss, and in percent where both have a size."""
-    size = f"{abs(here - there):.2g} {'higher' if here > there else 'lower'}"
+    size = f"{_short(abs(here - there))} {'higher' if here > there else 'lower'}"
     if there <= 0 or here <= 0:
         return size if here != there else "equal"
     share = (here - there) / there
     if abs(share) < ALIKE:
         return "almost equal"
-    return f"{size} ({share:+.0%})" if share < MANY_TIMES else f"{here / there:.2g} times as high"
+    return f"{size} ({share:+.0%})" if share < MANY_TIMES else f"{_short(here / there)} times as high"
 
 
 def _over(evaluations: int) -> str:

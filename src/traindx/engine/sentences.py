@@ -67,7 +67,7 @@ def headline(
         if _at_rest(observations) and plainest is not None and plainest.id == REST:
             return f"{plainest.evidence} Converged or stuck, this evidence cannot tell."
         if short and problems and run_of_probes(signals):
-            return "A probe of the first batches points to what is below; whether the training suffers, a run shows."
+            return "The probes point to the cause below; a run would show whether the training suffers from it."
         if short:
             return short[0]
         if plainest is not None:
@@ -90,13 +90,13 @@ def next_step(
     if verdict == "healthy":
         return "Nothing to fix. Keep the run."
     if verdict == "inconclusive":
-        return _open(observations, signals, found, _candidates(hypotheses))
+        return _open(hypotheses, observations, signals, found)
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     if top is None or top.fix is None:
         return _where_it_happens(observations, signals)
     unsettled = top.confidence < UNSURE
-    if unsettled and top.confidence >= STANDS_OUT and top.fix.safety == "safe" and not _decides(found, top.cause):
-        return f"{top.fix.title}: it does no harm if the cause is another one. How: `traindx explain {top.fix.id}`"
+    if unsettled and top.confidence >= STANDS_OUT and _harmless(top, found):
+        return _harmless(top, found)
     if unsettled and found:
         return f"Don't change anything yet. {settle(found[0], signals, _candidates(hypotheses))}"
     if unsettled:
@@ -121,8 +121,12 @@ def _candidates(hypotheses: Sequence[Hypothesis]) -> tuple[str, ...]:
     return tuple(named[: WITH_A_LEADER if leads else CANDIDATES])
 
 
-def _decides(found: Sequence[Gain], cause: str) -> bool:
-    return bool(found) and cause in found[0].decides
+def _harmless(top: Hypothesis, found: Sequence[Gain]) -> str:
+    """To do at once where the next evidence would not settle the cause and its fix changes nothing that works."""
+    decides = bool(found) and top.cause in found[0].decides
+    if decides or top.fix is None or top.fix.safety != "safe":
+        return ""
+    return f"{top.fix.title}: it does no harm if the cause is another one. How: `traindx explain {top.fix.id}`"
 
 
 def _where_it_happens(observations: Sequence[Observation], signals: Signals) -> str:
@@ -136,7 +140,9 @@ def _where_it_happens(observations: Sequence[Observation], signals: Signals) -> 
     return f"Look at what changed around {signals.run.axis} {place:g} (`{plot}` draws it)."
 
 
-def _open(observations: Sequence[Observation], signals: Signals, found: Sequence[Gain], among: Sequence[str]) -> str:
+def _open(
+    hypotheses: Sequence[Hypothesis], observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]
+) -> str:
     """What would settle a run that is neither well nor ill yet. More of the same helps only where there was too little
     of it."""
     run = signals.run
@@ -149,16 +155,27 @@ def _open(observations: Sequence[Observation], signals: Signals, found: Sequence
     if run_of_probes(signals):
         return f"{_probed(observations, signals)}. `{command(WAYS[0], signals)}` shows how it trains."
     if run.format == ANSWERS and found:
-        return settle(found[0], signals, among)
+        return settle(found[0], signals, _candidates(hypotheses))
     if _at_rest(observations):
         return _converged_or_stuck(signals)
     if any(o.id == SHORT and o.state == "present" for o in observations):
         return _longer(signals)
-    if signals.main is not None and _still_improving(observations, signals):
+    return _what_would_help(hypotheses, observations, signals, found)
+
+
+def _what_would_help(
+    hypotheses: Sequence[Hypothesis], observations: Sequence[Observation], signals: Signals, found: Sequence[Gain]
+) -> str:
+    """Of a log that is long enough and ended by itself."""
+    if _still_improving(observations, signals) and signals.main is not None:
         return f"Let it train on: {signals.main.name} was still improving when the log ended."
-    if found:
-        return settle(found[0], signals, among, well=True)
-    plot = commands.typed(commands.PLOT_RUN, source=run.source)
+    among = _candidates(hypotheses)
+    top = next((h for h in hypotheses if h.cause in among), None)
+    spoken_for = top is not None and any(o.state == "present" and o.evidence in top.supports for o in observations)
+    harmless = _harmless(top, found) if top is not None and spoken_for else ""
+    if harmless or found:
+        return harmless or settle(found[0], signals, among, well=True)
+    plot = commands.typed(commands.PLOT_RUN, source=signals.run.source)
     return f"`{plot}` shows its curves; nothing else that could be measured would settle it."
 
 

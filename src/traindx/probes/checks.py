@@ -89,7 +89,8 @@ def sees_future(subject: Subject, step: Step) -> Answer:
             True, f"changing the last token changes the outputs at earlier positions (relative change {change:.2g})"
         )
     return Answer(
-        False, f"another last token leaves all outputs at earlier places as they were ({tokens.shape[1]} places)"
+        False,
+        f"changing the last token changes no output at earlier positions ({tokens.shape[1]} positions)",
     )
 
 

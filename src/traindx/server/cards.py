@@ -16,7 +16,7 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.readers.units import Unit, runs_of
 from traindx.reporters.sparkline import is_log
-from traindx.reporters.wording import amount, clean, leading, main_symptom, number, run_name, title_of
+from traindx.reporters.wording import amount, clean, leading, main_symptom, number, percent, run_name, title_of
 from traindx.run import Run
 from traindx.signals import Signals
 from traindx.signals.speed import step_seconds
@@ -52,7 +52,8 @@ class Card:
         return {
             "id": self.id, "name": self.name.removeprefix(folder), "verdict": self.verdict, "live": live,
             "changed": changed, "length": self.length,
-            "cause": self.cause, "sure": round(self.confidence, 3), "symptom": self.symptom,
+            "cause": self.cause, "sure": round(self.confidence, 4), "percent": percent(self.confidence),
+            "symptom": self.symptom,
             "spark": [None if y is None else round(y, 3) for y in self.spark],
             "loss": _shown(self.loss), "lr": _shown(self.lr), "seconds": _shown(self.seconds),
             "said": self.headline, "order": attention(self.verdict, live, self.confidence),

@@ -11,7 +11,7 @@ from traindx.reporters.html.document import SCRIPTS, asset, document, policy, st
 from traindx.reporters.html.markup import Html, inner, json_block, tag
 from traindx.reporters.html.report import Case, run_section
 from traindx.reporters.html.verdict import in_code
-from traindx.reporters.wording import VERDICT_WORD, amount, percent, run_name
+from traindx.reporters.wording import VERDICT_WORD, amount, run_name
 from traindx.server.shelf import Opened, Shelf
 from traindx.version import __version__
 
@@ -111,7 +111,7 @@ def _row(row: dict[str, Any]) -> Html:
         tag("td"),
         tag("td", _text(row, "loss")),
         tag("td", _text(row, "lr")),
-        tag("td", f"{row['cause']} {percent(row['sure'])}" if row.get("cause") else ""),
+        tag("td", f"{row['cause']} {row['percent']}" if row.get("cause") else ""),
         tag("td", row.get("length", "")),
         tag("td"),
         tag("td"),

@@ -124,7 +124,7 @@ def _facts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None,
     if flat:
         facts.append(_saturated(flat))
     elif functions and not functions & set(SATURATING):
-        facts.append(Fact("saturated-units", False, "No hidden activation function of the model has flat ends."))
+        facts.append(Fact("saturated-units", False, "The model has no hidden sigmoid or tanh units."))
     if rate is not None:
         facts += _signal(chain, rate)
     hidden = [layer for layer in chain.values() if not math.isnan(layer.signal)][:-1]

@@ -132,7 +132,7 @@ def _summary(subject: Subject, found: _Found) -> str:
     ends = found.ends
     shape = (
         "no direction curves downwards" if ends.smallest >= -FLAT * ends.size
-        else f"directions that curve downwards too ({num(ends.smallest)}), so no minimum is near"
+        else f"some directions have negative curvature ({num(ends.smallest)}), so no minimum is near"
     )  # fmt: skip
     text = f"Largest Hessian eigenvalue {num(ends.largest)}; {shape}."
     if found.stability is not None and math.isfinite(found.sharpness):

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from traindx.comparison.explain import summary_sentence
 from traindx.comparison.result import Comparison, Explanation, Level, Row, Versus
 from traindx.comparison.settings import Value, shown
+from traindx.diagnosis import STANDS_OUT
 from traindx.reporters.wording import amount, clean, count, number, percent
 
 SHOWN_FIRST, SHOWN_LAST = 15, 5  # of many runs; the others are in the JSON
@@ -85,7 +86,8 @@ def stability(row: Row) -> str:
 
 def diagnosis(row: Row) -> str:
     if row.verdict == "unhealthy" and row.cause:
-        return f"unhealthy: {row.cause} {percent(row.confidence)}"
+        stands_out = row.confidence >= STANDS_OUT
+        return f"unhealthy: {row.cause} {percent(row.confidence)}" if stands_out else "unhealthy: cause unclear"
     return row.verdict
 
 
