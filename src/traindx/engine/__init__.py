@@ -311,7 +311,8 @@ def judged_by(signals: Signals) -> list[str]:
     if main is None or plain or signals.kind == "gan":
         return []
     better = f"Judged by {main.name}, {'higher' if main.sign < 0 else 'lower'} is better ({chosen_by(signals)})."
-    return [" ".join([better, *(trainer.normal if trainer is not None else ())])]
+    seeds = (_SEEDS,) if signals.kind == "rl" else ()  # of all notes this one is shortened last
+    return [" ".join([better, *seeds, *(trainer.normal if trainer is not None else ())])]
 
 
 def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
@@ -327,8 +328,6 @@ def _notes(signals: Signals) -> tuple[str, ...]:
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)
-    if signals.kind == "rl":
-        notes.append(_SEEDS)
     if signals.kind == "gan":
         notes.append(_GAN_NOTE)
     notes += [f"Resumed: the log {event.text}." for event in run.events if event.kind == "restart"]
