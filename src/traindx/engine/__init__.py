@@ -39,6 +39,9 @@ NEVER_WELL = (
     "loss-at-chance",
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
 HALF = 0.5
+# what shows that a training failed, whatever its cause
+FAILS = (*NEVER_WELL, "divergence", "prediction-collapse", "val-at-chance", "reward-falls", "reward-flat")
+NAMED = 0.35  # of the likeliest cause: with less, a recording without any of these has a finding and no diagnosis
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 DIED = "run-died"  # nobody can tell how it would have ended
@@ -64,10 +67,7 @@ def diagnose(
     signals = unmasked(Signals(run, settings))
     evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
-    verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
-    if verdict == "unhealthy":
-        _only_supported(ranked)
-        _agree(ranked)
+    verdict = decide(observations, ranked) if run.format != ANSWERS else "inconclusive"
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
     if verdict != "healthy":
@@ -107,6 +107,15 @@ def diagnose(
     )  # fmt: skip
 
 
+def decide(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
+    """The verdict, with the ranking brought in line with it."""
+    verdict = judge(observations, ranked)
+    if verdict == "unhealthy":
+        _only_supported(ranked)
+        _agree(ranked)
+    return verdict
+
+
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
     """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless NaN or a fact seen directly
     settles it. No log is called healthy beside a problem on the same page, however unlikely every cause of it is: a
@@ -131,6 +140,9 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
             problems = problems if stuck or healthy < TWO_TO_ONE else []
         return "inconclusive" if problems or DIED in present else "healthy"
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    failed = any(i in present and present[i].clarity >= STRONG for i in FAILS)
+    if level_of(observations) == INSIDE and likeliest < NAMED and not failed:
+        return "inconclusive"
     plain = any(problem.clarity >= STRONG and problem.id not in ALSO_WELL for problem in problems)
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
