@@ -267,7 +267,7 @@ def test_what_a_curve_says_of_the_cause(series: dict[str, np.ndarray], cause: st
 def test_a_score_that_came_to_rest_is_no_single_answer() -> None:
     resting = then(ramp(10, 0.3, 0.97), np.full(30, 0.97))
     signals = Signals(run_of({"train_loss": LEARNS, "val_accuracy": resting}))
-    assert all(hint.cause != "class-imbalance" for hint in hints(signals, ()))
+    assert all(hint.cause != "class-imbalance" or hint.log_odds < 0 for hint in hints(signals, ()))
 
 
 def test_a_settled_answer_asks_for_nothing_more() -> None:
@@ -281,7 +281,7 @@ def test_a_settled_answer_asks_for_nothing_more() -> None:
         "nan-from-log",
     )
     facts = [Fact("gradients-not-cleared", True, "Not cleared."), *(Fact(name, False, "Not so.") for name in looked)]
-    page = diagnose(run_of({"loss": falling(300, 2.3, 0.4)}, facts=facts))
+    page = diagnose(run_of({"loss": falling(300, 2.3, 1.9)}, facts=facts))
     assert page.hypotheses[0].confidence > 0.9
     assert page.missing == ()
     assert page.to_json()["missing"] == []
@@ -366,9 +366,33 @@ def test_only_what_was_seen_itself_is_nearly_certain() -> None:
     assert seen.confidence > 0.9
 
 
+def _seen_as(identifier: str, **series: object) -> Diagnosis:
+    """A training in which this one thing was seen directly, and nothing else."""
+    facts = [Fact(one.id, one.id == identifier, "as recorded") for one in symptoms().values() if one.direct]
+    return diagnose(run_of(series, facts=facts))
+
+
+def test_a_start_that_did_no_harm_is_a_remark() -> None:
+    """What makes a training slow or unstable is refuted by one that went well; a wiring that is wrong is not."""
+    well = {"train_loss": falling(200, 2.3, 0.1), "val_loss": falling(20, 2.0, 0.15)}
+    badly = {"train_loss": falling(200, 2.3, 2.2), "val_loss": falling(20, 2.3, 2.2)}
+    remark, fault = _seen_as("initial-weights-small", **well), _seen_as("initial-weights-small", **badly)
+    assert remark.verdict != "unhealthy"
+    assert any(one.id == "initial-weights-small" and one.state == "present" for one in remark.symptoms)
+    assert fault.verdict == "unhealthy"
+    assert fault.hypotheses[0].cause == "init-too-small"
+    wiring = _seen_as("probabilities-as-logits", **well)
+    assert wiring.hypotheses[0].cause == "softmax-before-cross-entropy"
+
+
+def test_held_out_data_that_did_not_go_along_say_nothing_of_health() -> None:
+    signals = Signals(run_of({"train_loss": falling(200, 2.3, 0.1), "val_loss": ramp(20, 2.0, 4.0)}))
+    assert all(not hint.of_outcome for hint in hints(signals, ()))
+
+
 def test_a_cause_that_nothing_speaks_for_leads_no_page() -> None:
     """A start that is too small, and nothing held out: overfitting is not ruled out, and explains nothing of it."""
-    run = run_of({"train_loss": then(flat(40, 1.0, 0.01), falling(160, 1.0, 0.2))})
+    run = run_of({"train_loss": then(flat(40, 1.0, 0.01), falling(160, 1.0, 0.8))})
     run.facts = {
         symptom.id: Fact(symptom.id, symptom.id == "initial-weights-small", "as recorded", clarity=0.6)
         for symptom in symptoms().values()

@@ -191,6 +191,8 @@ def meaning_of(name: str) -> Meaning:
         return Meaning("epoch", split)
     if joined in _STAMPS or bare in _STAMPS or words[0] in {"eta", "timestamp"}:
         return Meaning("stamp")
+    if "/" in name and len(words) > 2 and words[0] in _ACTIVATION and words[1] in _STATS:
+        return _statistic(words, bag, "", stat)  # of a layer, which may be called 'f1' or 'accuracy'
     known = _policy(bag, joined, split, stat) or _resource(words, bag, joined, split, scale, stat)
     if known is not None:
         return known

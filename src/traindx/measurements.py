@@ -568,7 +568,7 @@ class FutureDependence(Measurement, frozen=True, kw_only=True):
 
 class BatchClasses(Measurement, frozen=True, kw_only=True):
     """The class that most samples belong to, in each of the first training batches, in their order. Of a language model
-    it is a number for the answer, counted over eight samples or more."""
+    it is a number for the answer, counted over eight samples that follow each other."""
 
     classes: tuple[int, ...]  # one a batch: the most frequent of its first, middle and last label
     shares: tuple[float, ...]  # of the batch that belong to it

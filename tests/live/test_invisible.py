@@ -50,6 +50,9 @@ Kind.count = 0
 train(30)
 with torch.no_grad(): torch.nn.functional.cross_entropy(model(x), y)
 print(Kind.count)""",
+    "profiler": """
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as table: train(30)
+print(sorted((line.key, line.count) for line in table.key_averages() if not line.key.startswith("Optimizer")))""",
     "anomaly": "with torch.autograd.detect_anomaly(check_nan=True): train(30)\nprint(model[0].weight.sum().item())",
 }
 # exceptions of each kind that the script handles itself

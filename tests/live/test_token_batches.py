@@ -105,6 +105,16 @@ def batch():
             "labels": torch.tensor([labels[at:at + 160] for at in places])}
 """
 
+STARTED = """
+tok = lm.tokenizer(template=None); model = lm.llama(len(tok))
+def sample(ask, answer):
+    ask, answer = (tok(text)["input_ids"] for text in (f"### Instruction:\\n{ask}\\n\\n### Response:\\n", answer))
+    return START + ask + answer + [tok.eos_token_id], [-100] * len(START + ask) + answer + [tok.eos_token_id]
+data = [sample(*pair) for pair in lm.pairs(200)]
+def batch():
+    groups = [random.sample(data, random.randint(2, 4)) for _ in range(8)]
+    return padded(tok, *([sum((one[part] for one in group), []) for group in groups] for part in (0, 1)))
+"""
 LEARNED = LEFT.replace("lm.llama(", "lm.gpt2(")
 FROM_THE_MASK = """
 whole = batch
@@ -170,6 +180,10 @@ def batch():
         "positions-not-restarted",
         TEXT.replace("return given", 'return {**given, "position_ids": torch.zeros_like(given["input_ids"])}'),
     ),
+    "packed beside padding, each sample with its own begin": (
+        "documents-not-separated",
+        "START = [1]\n" + STARTED,
+    ),
     "packed without boundaries": (
         "documents-not-separated",
         PACKED.replace('"labels", "position_ids"', '"labels"'),
@@ -185,6 +199,7 @@ SOUND = {
     "characters": CHARS,
     # with a cache, transformers takes position ids for those of one document
     "packed with position ids that begin again": PACKED + "model.config.use_cache = False",
+    "turns of a conversation beside padding": "START = []\n" + STARTED,
     "packed with a model that separates documents": PACKED
     + """
 class Separating(nn.Module):

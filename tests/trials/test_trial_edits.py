@@ -325,6 +325,24 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
          "    i = torch.randint(0, 9, (2,), generator=g)\n",
          "# train\ng = torch.Generator().manual_seed(7)  # mine\nfor step in range(9):\n"
          "    i = torch.randint(0, 9, (2,), generator=g)\n"),
+        ("logits", "softmax-before-cross-entropy", 3,
+         "def f(z):\n    e = torch.exp(z)\n    return e / e.sum(1, keepdim=True)\n",
+         "def f(z):\n    e = torch.exp(z)\n    return z\n"),
+        ("logits", "double-sigmoid", 1, "p = 1 / (1 + (-net(x)).exp())\n", "p = net(x)\n"),
+        ("sign", "loss-sign-flipped", 1, "(loss * -1.0).backward()\n", "loss.backward()\n"),
+        ("sign", "loss-sign-flipped", 1, "loss = torch.neg(F.mse_loss(p, y))\n", "loss = F.mse_loss(p, y)\n"),
+        ("sign", "loss-sign-flipped", 1, "opt = torch.optim.Adam(net.parameters(), lr=0.1, maximize=True)\n",
+         "opt = torch.optim.Adam(net.parameters(), lr=0.1)\n"),
+        ("aligned", "labels-misaligned", 3,
+         "class A:\n    def __init__(self):\n        rng.shuffle(self.labels)\n        self.n = 3\n",
+         "class A:\n    def __init__(self):\n        self.n = 3\n"),
+        ("aligned", "labels-misaligned", 1, "t = torch.stack(sorted((t for _, t in rows), key=int))\n",
+         "t = torch.stack([t for _, t in rows])\n"),
+        ("aligned", "labels-misaligned", 2, "for e in range(3):\n    order = torch.randperm(9)\n    a = X[order]\n",
+         "for e in range(3):\n    a = X\n"),
+        ("causal", "causal-mask-missing", 2, "s = q @ k.mT\nw = s.softmax(dim=-1)\n",
+         "s = q @ k.mT\ns = s.masked_fill(torch.ones_like(s, dtype=torch.bool).triu(1), float(\"-inf\"))\n"
+         "w = s.softmax(dim=-1)\n"),
         ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
         ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
@@ -338,6 +356,25 @@ def test_an_edit_is_made_on_the_line_that_is_named(
     named = Evidence(lines={cause: ("train.py", line)})
     assert edited(tmp_path, script, wanted, named) == {"train.py": expected}
     assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
+
+
+def test_the_side_with_more_dimensions_loses_one(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("loss = mse(out, y[:, None])\n")
+    text = "mse_loss compares an output of shape {} with a target of shape {}: they broadcast."
+    for shapes, line in (("(32)", "(32, 1)"), "mse(out, y[:, None].squeeze(1))"), (
+        ("(32, 1)", "(32)"), "mse(out.squeeze(1), y[:, None])",
+    ):  # fmt: skip
+        seen = Evidence(places={"shapes-broadcast": ("train.py", 1)}, texts={"shapes-broadcast": text.format(*shapes)})
+        assert edited(tmp_path, script, combined("shapes"), seen) == {"train.py": f"loss = {line}\n"}
+
+
+def test_a_group_of_a_part_is_given_the_whole_model(tmp_path: Path) -> None:
+    source = (
+        "def setup(model, lr):\n    groups = [{'params': model.head.parameters(), 'lr': lr}]\n"
+        "    return torch.optim.AdamW(groups)\n"
+    )
+    assert changed(tmp_path, source, "all_params") == ["groups = [{'params': model.parameters(), 'lr': lr}]"]
 
 
 def test_a_generator_that_is_made_of_what_is_known_inside_stays(tmp_path: Path) -> None:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from traindx.cli import main
+from traindx.engine import diagnose
 from traindx.errors import TraindxError
-from traindx.trials.patch import applied
+from traindx.fixes import fixes
+from traindx.run import Run
+from traindx.trials.outcome import repaired
+from traindx.trials.patch import applied, candidate_of
 
 CUT = """\
 import torch, torch.nn as nn, torch.nn.functional as F
@@ -76,6 +81,17 @@ def test_a_patch_is_proven_or_what_still_fails_is_said(script: Path) -> None:
     assert bad["best"] is None
     assert any(note.startswith("Still failing: no-gradient") for note in bad["notes"])
     assert script.read_text() == CUT
+
+
+def test_a_patch_that_hides_one_sign_of_a_fault_removes_nothing() -> None:
+    seen = ("no-gradient", "unchanged-weights", "flat-from-start")
+    page = diagnose(Run("", "recording"))
+    first = replace(page.hypotheses[0], cause="detached-graph", fix=fixes()["keep-graph-attached"].proposal({}))
+    candidate = candidate_of({"train.py": ""}, replace(page, hypotheses=(first,)))
+    present = [one for one in seen if one in candidate.clears]
+    assert {"no-gradient", "unchanged-weights"} <= set(present)
+    assert not repaired(candidate, present, ["no-gradient"])
+    assert repaired(candidate, present, present)
 
 
 HAND = """

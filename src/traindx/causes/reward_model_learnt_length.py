@@ -44,7 +44,7 @@ CAUSE = Cause(
     predicts={
         "proxy-and-score-part": "usually",
         "length-drifts": "often",
-        "length-at-limit": "often",
+        "length-at-limit": "sometimes",
         "kl-high": "sometimes",
         "reward-flat": "never",
         "reward-falls": "never",

@@ -34,7 +34,7 @@ SHOWN = 8  # explanations listed; the rest is summed into 'other'
 MIN_SHOWN = 0.01
 BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
 STRONG = 0.7  # clarity from which a problem speaks for itself
-PLAIN = 0.65  # the same on a log: none of 82 labelled sound ones shows a problem so clear, but for those below
+VERDICT_CLARITY = 0.65  # the same on a log: of 82 labelled sound ones none shows one so clear, but for those below
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
 NEVER_WELL = (
     "flat-from-start",
@@ -42,6 +42,9 @@ NEVER_WELL = (
 )  # whatever else was ruled out, a run that learnt nothing is not called healthy
 NEVER_EARNED = ("reward-flat", "reward-falls")  # so is a policy that got nowhere, however weakly that shows
 HALF = 0.5
+# what shows that a training failed, whatever its cause
+FAILS = (*NEVER_WELL, "divergence", "prediction-collapse", "val-at-chance", "reward-falls", "reward-flat")
+NAMED = 0.35  # of the likeliest cause: with less, a recording without any of these has a finding and no diagnosis
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 DIED = "run-died"  # nobody can tell how it would have ended
@@ -69,11 +72,7 @@ def diagnose(
     signals = unmasked(Signals(run, settings))
     evidence = gather(signals, reported, hinted)
     observations, ranked = evidence.observations, evidence.ranked()
-    verdict = judge(observations, ranked) if run.format != ANSWERS else "inconclusive"
-    if verdict == "unhealthy" or (verdict == "inconclusive" and run.format != ANSWERS and _nothing_wrong(observations)):
-        _only_supported(ranked, observations)
-    if verdict == "unhealthy":
-        _agree(ranked)
+    verdict = decide(observations, ranked) if run.format != ANSWERS else "inconclusive"
     others = secondary_causes(evidence, ranked) if verdict == "unhealthy" else ()
     hypotheses = _hypotheses(signals, without_secondary(evidence, ranked, others), _elsewhere(observations))
     if verdict != "healthy":
@@ -113,6 +112,16 @@ def diagnose(
     )  # fmt: skip
 
 
+def decide(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
+    """The verdict, with the ranking brought in line with it."""
+    verdict = judge(observations, ranked)
+    if verdict == "unhealthy" or (verdict == "inconclusive" and _nothing_wrong(observations)):
+        _only_supported(ranked, observations)
+    if verdict == "unhealthy":
+        _agree(ranked)
+    return verdict
+
+
 def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdict:
     """Unhealthy needs a problem that was seen; too little evidence is inconclusive, unless what was seen is conclusive
     whatever its cause (NaN that stays) or a fact seen directly settles it. A plain problem of a log carries the verdict
@@ -128,15 +137,18 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     if "too-short" in present and not (seen_directly and healthy < HALF):
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
-    plain = any(problem.clarity >= PLAIN and problem.id not in ALSO_WELL for problem in problems)
+    plain = any(problem.clarity >= VERDICT_CLARITY and problem.id not in ALSO_WELL for problem in problems)
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
-    if healthy >= HALF and level_of(observations) == INSIDE:  # how often sound trainings show each was counted there
+    inside = level_of(observations) == INSIDE  # how often sound trainings show each symptom was counted there
+    if healthy >= HALF and inside:
         stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
         stuck = stuck or any(i in present for i in NEVER_EARNED)
         doubted = problems and (stuck or healthy < TWO_TO_ONE)
         return "inconclusive" if doubted or DIED in present else "healthy"
     if healthy >= HALF and not problems:
         return "inconclusive" if DIED in present else "healthy"
+    if inside and likeliest < NAMED and not any(i in present and present[i].clarity >= STRONG for i in FAILS):
+        return "inconclusive"
     if healthy >= BENEFIT and healthy > likeliest and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
@@ -311,7 +323,8 @@ def judged_by(signals: Signals) -> list[str]:
     if main is None or plain or signals.kind == "gan":
         return []
     better = f"Judged by {main.name}, {'higher' if main.sign < 0 else 'lower'} is better ({chosen_by(signals)})."
-    return [" ".join([better, *(trainer.normal if trainer is not None else ())])]
+    seeds = (_SEEDS,) if signals.kind == "rl" else ()  # of all notes this one is shortened last
+    return [" ".join([better, *seeds, *(trainer.normal if trainer is not None else ())])]
 
 
 def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
@@ -327,8 +340,6 @@ def _notes(signals: Signals) -> tuple[str, ...]:
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)
-    if signals.kind == "rl":
-        notes.append(_SEEDS)
     if signals.kind == "gan":
         notes.append(_GAN_NOTE)
     notes += [f"Resumed: the log {event.text}." for event in run.events if event.kind == "restart"]

@@ -8,14 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from traindx.causes import causes
+from traindx.causes.base import Cause
 from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
 from traindx.run import Floats
 from traindx.signals import Signals, lookup
 from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
+from traindx.signals.outcome import outcome
 from traindx.signals.rates import family_of, peak_lr
+from traindx.signals.started import fine_tuning
 from traindx.symptoms import symptoms
+from traindx.symptoms.prediction_collapse import nothing_matched
+from traindx.symptoms.val_at_chance import came_late
 
 TINY_BATCH = 2
 _RIGHT_OR_WRONG = frozenset({"acc", "accuracy", "acc1", "acc5", "top1", "top5", "f1"})
@@ -39,6 +45,29 @@ SMALL_MODEL = 20_000  # parameters: in larger ones narrow layers are gates and a
 SHALLOW = 4  # layers with weights one behind the other at most: their product neither explodes nor vanishes
 
 
+LEARNT_WELL = 3.5  # log odds against a cause that hinders learning, where it is plain that much was learnt
+# groups of causes that hinder learning,
+HINDERS = frozenset((
+    "optimisation", "which weights move", "wiring", "loss and output", "data", "initialisation", "gradient flow",
+    "learning rate", "capacity", "numerics",
+))  # fmt: skip
+# but for those under which a loss looks better than it is, or that cost something else than learning
+FLATTERS = frozenset((
+    "causal-mask-missing", "target-not-shifted", "padding-not-masked", "train-val-leak", "same-batch-forever",
+    "class-imbalance", "overfitting", "loss-sign-flipped", "nll-without-log-softmax", "catastrophic-forgetting",
+    "batch-mixed", "train-mode-during-eval", "eval-mode-during-training", "adapter-not-attached",
+    "new-token-embeddings-untrained", "too-few-epochs", "lr-decay-missing",
+))  # fmt: skip
+# what makes a training slow or unstable is refuted by one that went well, even where it was seen itself: a wiring that
+# is wrong may only keep a model from being better
+TRAINABILITY = frozenset(("initialisation", "gradient flow", "learning rate"))
+TRAINED_BADLY = frozenset((
+    "inputs-not-normalized", "targets-not-normalized", "loss-sum-reduction", "batch-too-large", "batch-too-small",
+    "grad-clip-too-tight", "grad-clip-missing", "momentum-too-high", "weight-decay-too-high", "dropout-too-high",
+))  # fmt: skip
+# these show on held-out data alone
+ONLY_HELD_OUT = frozenset(("val-preprocessing-mismatch", "train-val-label-mismatch"))
+
 # names that only policies log which write answers, and such as only those log which act in an environment
 _WRITTEN = frozenset({"completion", "completions", "response", "responses", "prompt", "prompts", "token", "tokens"})
 _PLAYED = frozenset({"ep", "episode", "episodes", "episodic", "epsilon", "exploration", "env", "win", "fps"})
@@ -56,6 +85,7 @@ class Hint:
     cause: str
     log_odds: float
     sentence: str
+    of_outcome: bool = False  # what came of the training, in full against what was seen itself as well
 
 
 def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
@@ -73,11 +103,22 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_hits(signals),
         *_rising(signals, seen),
         *_sign(signals, seen),
+        *_learnt(signals, seen),
         *_capacity(signals, seen),
         *_machine(signals, seen),
         *_given_back(signals),
+        *_no_target_matched(signals, seen),
         *_world_or_words(signals),
     ]
+
+
+def _no_target_matched(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """Losses of boxes that are 0 in every row: there was no target, or none that fits the format."""
+    if "prediction-collapse" in seen and nothing_matched(signals) is not None:
+        text = "no box was ever matched to a target, as where labels are missing or in another format"
+        for cause in ("label-encoding-wrong", "labels-misaligned"):
+            yield Hint(cause, 3.0, text)
+        yield Hint("lr-too-low", -2.0, text)
 
 
 def _from_the_start(seen: Mapping[str, Observation]) -> Iterator[Hint]:
@@ -88,6 +129,29 @@ def _from_the_start(seen: Mapping[str, Observation]) -> Iterator[Hint]:
     text = "it was so at the first look, before updates could make it so"
     for cause in ("lr-too-high", "warmup-missing", "momentum-too-high", "grad-clip-missing"):
         yield Hint(cause, -3.0, text)
+
+
+def _learnt(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """Harm shows in what came of the training: where a loss left the guess far behind, ends at its best and held-out
+    data went along, nothing hindered learning much. What flatters a loss, or costs something else, is excepted where
+    something speaks for it."""
+    found = outcome(signals) if signals.run.seen_inside else None  # what a log shows of it is fitted on logs
+    if found is None or found.learnt <= 0:
+        return
+    for cause in causes().values():
+        hinders = cause.group in HINDERS and cause.id not in FLATTERS
+        hinders = hinders and (found.held_out is True or cause.id not in ONLY_HELD_OUT)
+        if cause.id != "healthy" and (hinders or not _shown(cause, seen)):
+            trains_badly = cause.group in TRAINABILITY or cause.id in TRAINED_BADLY
+            yield Hint(cause.id, -LEARNT_WELL * found.learnt, found.text, of_outcome=trains_badly)
+    yield Hint("other", -LEARNT_WELL * found.learnt, found.text, of_outcome=True)
+
+
+def _shown(cause: Cause, seen: Mapping[str, Observation]) -> bool:
+    """Whether a problem that it always or usually brings is there."""
+    table = symptoms()
+    brings = (name for name, word in cause.predicts.items() if word in ("always", "usually"))
+    return any(name in seen and table[name].severity == "problem" for name in brings)
 
 
 def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
@@ -318,6 +382,7 @@ def _validation(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[H
     onset = val.clock_share(gap.steps[0])
     first = float(val.y[0] / max(abs(train.initial), 1e-300))
     never = int(np.argmin(val.y)) == 0 and first > NEVER_BETTER
+    never = never and not (came_late(train, val) and fine_tuning(signals))  # nobody knows what it was before
     if never or (onset < 0.03 and first > 1.5):
         text = "validation is worse than training from the first evaluation on"
         if never:

@@ -28,15 +28,46 @@ INSIDE_FROM = 5  # things looked at directly from which the evidence comes from 
 
 
 @dataclass(frozen=True)
+class FalseAlarms:
+    """How often symptoms showed in sound programs of other people (`benchmarks/wild/fit.py`). `counts`: programs in
+    which it could be measured, programs in which it was there. `share`: of a symptom's background rate, what all
+    symptoms of a kind showed together; what a symptom of which little was counted is taken for."""
+
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    share: Mapping[str, float] = field(default_factory=dict)
+
+    def rate(self, symptom: Symptom, elsewhere: float) -> float:
+        """P(symptom | sound). `elsewhere`: the same in trainings that were written for the zoo. No problem is
+        evidence of health, so that it is not above the background rate."""
+        share = self.share.get(symptom.kind or "", 0.0)
+        expected = max(elsewhere, share * symptom.background)
+        known, present = self.counts.get(symptom.id, (0, 0))
+        return min((present + words.AS_PROGRAMS * expected) / (known + words.AS_PROGRAMS), symptom.background)
+
+    def to_json(self) -> dict[str, Any]:
+        names = sorted(self.counts)
+        return {
+            "share": {kind: round(value, 4) for kind, value in sorted(self.share.items())}, "symptoms": names,
+            "known": [self.counts[name][0] for name in names], "present": [self.counts[name][1] for name in names],
+        }  # fmt: skip
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FalseAlarms:
+        counts = {n: (k, p) for n, k, p in zip(data["symptoms"], data["known"], data["present"], strict=True)}
+        return cls(counts, data["share"])
+
+
+@dataclass(frozen=True)
 class Level:
     """One level of evidence: counts by cause and symptom (runs in which it could be measured, runs in which it was
-    there) and the calibration of what is made of them."""
+    there), the calibration of what is made of them, and how often it errs about sound programs of other people."""
 
     counts: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     temperature: float = 1.0
     healthy: float = 0.0  # added to the log weight of health
     silence: float = math.log(words.SILENT_FAULT)  # log share of faults that show nothing at all
     ceiling: float = words.CEILING
+    false_alarms: FalseAlarms | None = None
 
     def rate(self, cause: str, symptom: Symptom, reported: float | None) -> float | None:
         """P(symptom | cause): the page's word, moved by what the zoo saw."""
@@ -50,7 +81,8 @@ class Level:
 
     def to_json(self) -> dict[str, Any]:
         names = sorted({name for row in self.counts.values() for name in row})
-        return {
+        sound = {} if self.false_alarms is None else {"false_alarms": self.false_alarms.to_json()}
+        return sound | {
             "temperature": round(self.temperature, 3), "healthy": round(self.healthy, 3),
             "silence": round(self.silence, 3),
             "ceiling": round(self.ceiling, 3), "symptoms": names,
@@ -71,7 +103,8 @@ class Level:
             }
             for cause, row in data["known"].items()
         }
-        return cls(counts, data["temperature"], data["healthy"], data["silence"], data["ceiling"])
+        sound = FalseAlarms.from_json(data["false_alarms"]) if "false_alarms" in data else None
+        return cls(counts, data["temperature"], data["healthy"], data["silence"], data["ceiling"], sound)
 
 
 @cache

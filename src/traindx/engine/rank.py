@@ -88,10 +88,12 @@ def rank(
     for hint in hints:
         if hint.cause in by_id:
             target = by_id[hint.cause]
-            against_a_fact = hint.log_odds < 0 and hint.cause in seen_itself
+            against_a_fact = hint.log_odds < 0 and hint.cause in seen_itself and not hint.of_outcome
             log_odds = hint.log_odds * (words.MILD if against_a_fact else 1.0)
             target.log_weight += log_odds
             (target.supports if log_odds > 0 else target.contradicts).append((abs(log_odds), hint.sentence))
+    if at == INSIDE:
+        _facts_first(ranked, seen_itself)
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
         _as_in_real_logs(ranked, observations, known)
@@ -99,6 +101,16 @@ def rank(
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
     return sorted(ranked, key=lambda entry: -entry.probability)
+
+
+def _facts_first(ranked: Sequence[Ranked], seen_itself: Collection[str]) -> None:
+    """A cause that was seen itself goes before one that is inferred from much the same evidence: they change places
+    where little lies between them."""
+    faults = [entry for entry in ranked if entry.cause not in (HEALTHY, OTHER)]
+    first = max(faults, key=lambda entry: entry.log_weight)
+    fact = max((one for one in faults if one.cause in seen_itself), key=lambda one: one.log_weight, default=first)
+    if first.cause not in seen_itself and first.log_weight - fact.log_weight < words.FACT_AHEAD:
+        first.log_weight, fact.log_weight = fact.log_weight, first.log_weight
 
 
 def _as_in_real_logs(
@@ -240,8 +252,12 @@ def _expected_healthy(level: Level, healthy: Cause | None, symptom: Symptom) -> 
     if reported is None and symptom.severity == "problem":
         reported = symptom.background * (words.HEALTHY_DIRECT if symptom.direct else words.HEALTHY_PROBLEM)
     rate = level.rate(HEALTHY, symptom, reported)
-    # how often sound trainings show what is only worth a note was counted in trainings written here: it is no fault
-    return max(rate, symptom.background) if rate is not None and symptom.severity == "note" else rate
+    if rate is not None and symptom.severity == "note":
+        # how often sound trainings show it was counted in trainings written here: it is no fault
+        return max(rate, symptom.background)
+    if rate is not None and level.false_alarms is not None:
+        return level.false_alarms.rate(symptom, rate)
+    return rate
 
 
 def _expected_other(symptom: Symptom) -> float | None:

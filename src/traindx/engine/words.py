@@ -15,6 +15,9 @@ AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
 
 AS_RUNS = 15.0  # a word weighs as much as so many counted runs; chosen by cross-validation over whole tasks
 
+# what is expected of a symptom weighs as much as so many counted sound programs: few symptoms err, and those often
+AS_PROGRAMS = 10.0
+
 # How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads,
 # docs/how-it-ranks.md).
 PRIOR_WEIGHT: Mapping[str, float] = {"very common": 8.0, "common": 4.0, "occasional": 2.0, "rare": 0.7}
@@ -29,6 +32,7 @@ OTHER_PROBLEM = 0.12  # any problem symptom under an unknown cause
 PROVES = 0.7  # clarity from which a fact that was seen directly proves
 SAID_SO = 0.65  # and from which it was at least reported: what its cause does not show then only says that it is mild
 MILD = 0.3  # of what an absent symptom or a hint says against a cause that was seen itself
+FACT_AHEAD = 2.5  # log odds that an inferred cause must have beyond one that was seen itself to stand before it
 HEALTHY_DIRECT = 0.003  # of its background rate: a recording errs that seldom about a healthy run
 SILENT_FAULT = 0.12  # a fault of which a full log shows nothing at all
 ENOUGH = 8  # problem symptoms ruled out from which silence counts in full

@@ -13,9 +13,13 @@ from functools import cache
 
 from traindx.bare_names import with_scores
 from traindx.meaning import Meaning
+from traindx.measurements import AdvantageSpread, EpisodeEnds, PolicyObjective
 from traindx.objectives.base import TELLING, Trainer, match
 from traindx.registry import load_units
 from traindx.run import Run, Series
+
+_EARNED = ("reward", "reward_std")  # what a recording measures of rewards
+_MADE_OF_REWARDS = (PolicyObjective, AdvantageSpread, EpisodeEnds)
 
 
 @cache
@@ -62,6 +66,7 @@ def recognise(names: Iterable[str]) -> Trainer | None:
 
 def understood(run: Run) -> Understood:
     """The run as its trainer means it. The run that was given is not changed."""
+    run = _without_namesakes(run)
     trainer = recognise(tuple(name for name, series in run.series.items() if len(series)))
     if trainer is None:
         known = with_scores(run.series.values())
@@ -71,6 +76,16 @@ def understood(run: Run) -> Understood:
     if all(changed[name] is series for name, series in run.series.items()):
         return Understood(run, trainer)
     return Understood(replace(run, series=changed), trainer)
+
+
+def _without_namesakes(run: Run) -> Run:
+    """A recording takes a variable called `r` for rewards until it sees what is made of them. Where nothing was, no
+    objective of a policy or of pairs, no advantages, no episodes, they are ratings or radii."""
+    if not run.measured or not all(name in run.series for name in _EARNED):
+        return run
+    if any(one.last(kind) is not None for one in run.measured for kind in _MADE_OF_REWARDS):
+        return run
+    return replace(run, series={name: series for name, series in run.series.items() if name not in _EARNED})
 
 
 def _meant(series: Series, trainer: Trainer) -> Series:

@@ -14,6 +14,7 @@ from traindx.objectives import understood
 from traindx.run import Floats, Run, Series
 from traindx.signals import choose, lookup
 from traindx.signals.curve import Curve
+from traindx.signals.phases import last_phase
 from traindx.signals.progress import Progress
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class Signals:
     """The curves of one run by their part in the training: `main` is what the verdict rests on."""
 
     def __init__(self, run: Run, settings: Settings | None = None) -> None:
-        self.understood = understood(run)
+        self.understood = understood(last_phase(run))
         self.trainer = self.understood.trainer
         self.run = self.understood.run  # its series mean what the trainer means by them
         self.settings = settings or Settings()

@@ -12,7 +12,7 @@ from traindx.signals.choose import held_out_scores
 from traindx.signals.curve import Curve
 from traindx.signals.score import top_of
 
-FEWEST, MOST = 3, 8  # values; more of them have levels (symptoms/ends_off_best.py)
+MIN_VALUES, MAX_VALUES = 3, 8  # values; more of them have levels (symptoms/ends_off_best.py)
 LEFT = 1.5  # times the level before it: what two losses agree upon
 FAR = 3.0  # times every value before it, for two rows in a row
 FARTHEST = 5.0  # times every value before it, for one row of a training loss: batches differ by less
@@ -74,7 +74,7 @@ def score_thrown_off(signals: Signals) -> Thrown | None:
 def _loss(curve: Curve) -> Thrown | None:
     """The place from which every value lies farthest above what was there before."""
     y, count = curve.y, len(curve)
-    if not FEWEST <= count < MOST or curve.sign < 0 or curve.uncounted or float(y.min()) <= 0:
+    if not MIN_VALUES <= count < MAX_VALUES or curve.sign < 0 or curve.uncounted or float(y.min()) <= 0:
         return None
     found = [one for one in (_from(curve, place) for place in range(1, count)) if one is not None]
     return max(found, key=lambda one: one.above_all, default=None)
@@ -97,7 +97,7 @@ def _from(curve: Curve, place: int) -> Thrown | None:
 def _score(curve: Curve) -> Thrown | None:
     """A score that was good and is nearly gone in the last rows."""
     values = -curve.y
-    if not FEWEST <= len(curve) < MOST or curve.uncounted:
+    if not MIN_VALUES <= len(curve) < MAX_VALUES or curve.uncounted:
         return None
     best = int(np.argmax(values))
     top, before = top_of(curve.series.values), float(values[best])

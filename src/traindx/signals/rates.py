@@ -50,7 +50,8 @@ def still_warming_up(signals: Signals) -> str:
         return ""
     rates = lr.values[np.isfinite(lr.values)]
     rises = np.diff(rates)
-    steadily = len(rates) >= RATES or (len(rates) >= RISES and bool(np.all(rises > 0)))
+    few = len(rates) >= RISES and lr.axis == "step" and bool(np.all(rises > 0))  # a row of epochs is long
+    steadily = len(rates) >= RATES or few
     if not steadily or np.any(rises < 0) or not rates[-1] > DOUBLED * rates[0]:
         return ""
     return f"{lr.name} has risen all through the log: its warm-up is not over."

@@ -217,9 +217,10 @@ def _drifted(curve: Curve) -> Observation | None:
     if z < DRIFT_Z or share < DRIFT_SHARE or curve.now <= curve.initial or change <= 2 * curve.bin_noise:
         return None
     rise = f"by {percent(share)}" if share < MANY_TIMES else f"from {num(curve.logged(curve.initial))}"
+    way = "rises" if curve.sign > 0 else "falls"
     return Observation(
         ID, "present",
-        f"{curve.level_name} rises steadily over the whole log, {rise} to {num(curve.logged(curve.now))}.",
+        f"{curve.level_name} {way} steadily over the whole log, {rise} to {num(curve.logged(curve.now))}.",
         (float(curve.x[0]), float(curve.x[-1])), curve.name, clarity(share, DRIFT_SHARE, 0.1),
     )  # fmt: skip
 

@@ -12,8 +12,8 @@ from traindx.signals.curve import Curve
 from traindx.signals.score import Score
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.observed import from_fact, state_of
+from traindx.symptoms.plateau import GOOD_SCORE
 from traindx.symptoms.recipes import falling, then
-from traindx.thresholds import Threshold
 
 ID = "high-initial-loss"
 OVER_CHANCE = 1.6  # times ln K; twice that is plain
@@ -25,7 +25,6 @@ CLIFF = 10.0  # and how many times the next few values: a descent that takes its
 OVERCOME = 0.4  # how much a bad start counts that the score has left behind
 GOES_ON = 0.5  # of the cliff's factor, as a power: what falls that much further was a descent from the start
 ABSURD = 1e4  # no descent within a twentieth of a run is that long, however smooth
-ARRIVED = Threshold(0.9, "of the top of the score", "nine in ten right: a model that has learnt")
 SKILLED = (
     0.5  # of the way from guessing to all right: a loss that still rests near ln K then is more than a cross entropy
 )
@@ -123,7 +122,7 @@ def _more_than_cross_entropy(signals: Signals, goal: float) -> bool:
 def _arrived(signals: Signals, curve: Curve) -> Observation | None:
     """Whatever the start was, the model is right in nine of ten cases now."""
     good = signals.score
-    if good is None or len(good) < 3 or not Score(good).bounded or not ARRIVED.reached(Score(good).now):
+    if good is None or len(good) < 3 or not Score(good).bounded or not GOOD_SCORE.reached(Score(good).now):
         return None
     text = f"The first {curve.name} is {num(float(curve.y[0]))}, but {good.name} is {num(good.logged(good.now))} now."
     return Observation(ID, "absent", text, noted=True)

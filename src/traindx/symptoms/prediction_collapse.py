@@ -92,7 +92,7 @@ def detect(signals: Signals) -> Observation:
     compared = signals.trainer is not None and signals.trainer.task != "supervised"  # an accuracy of pairs
     if signals.kind != "supervised" or compared:
         return Observation(ID, "unknown", "This kind of training logs no predictions that could be judged.")
-    direct = _nothing_matched(signals) or _outputs(signals)
+    direct = nothing_matched(signals) or _outputs(signals)
     if direct is not None and direct.state == "present":
         return direct
     curve = objective(signals, 3)
@@ -155,7 +155,7 @@ def _nothing_found(signals: Signals, scores: list[Series], curve: Curve) -> Obse
     )  # fmt: skip
 
 
-def _nothing_matched(signals: Signals) -> Observation | None:
+def nothing_matched(signals: Signals) -> Observation | None:
     """The losses of found boxes are exactly 0 in every row: no prediction was ever matched to a target."""
     boxes = [one for one in usable(signals.run, "loss") if set(one.meaning.part.split("/")) & _BOXES]
     boxes = [one for one in boxes if one.meaning.split in ("", "train") and len(one) >= MIN_EVALS]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from traindx.diagnosis import Observation
 from traindx.loss_functions import REGRESSION
 from traindx.measurements import LossCall, LossOperation, Measured
@@ -31,6 +33,8 @@ def _judge_call(call: LossCall) -> Observation | None:
         return _over_batch(call) if normalised and call.loss in PROBABILITIES_WANTED else None
     right = call.probability_rows if call.made_by == "Softmax" else call.log_probability_rows
     one_output = softmax_width(call) == 1 and call.classes <= 1
+    if normalised and not math.isfinite(call.log_sum):
+        return None  # of rows of NaN none sums to 1
     if normalised and not one_output and not NORMALISED.reached(right):
         text = (
             f"A {spoken(call.made_by)} over dimension {call.made_dim} of {written(call.made_shape)} goes into "

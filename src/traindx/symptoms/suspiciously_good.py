@@ -78,6 +78,8 @@ def _test_disagrees(signals: Signals) -> Observation | None:
     val, test = choose.best_score(signals.run, ("val",)), choose.best_score(signals.run, ("test",))
     if val is None or test is None or not np.isfinite(val.values[-1:]).all() or not np.isfinite(test.values[-1:]).all():
         return None
+    if not all("acc" in one.name.lower() for one in (val, test)):
+        return None  # a rank among candidates depends on which ones were drawn
     top = top_of(val.values)
     if val.values[-1] - test.values[-1] < APART * top or np.nanmax(test.values) > top:
         return None
@@ -102,8 +104,8 @@ A perfect validation score in the first evaluations, or a loss of practically ze
 ## How it is measured
 A bounded validation score above 99.95 % throughout the first 15 % of the evaluations, or a training loss below a
 millionth of its start within the first 15 % of the run that stays there (NaN hidden as zero is excluded). A validation
-score that ends 15 points above the test score of the same run counts too. A recording looks at the samples themselves:
-where it saw neither shared samples nor a look ahead, a perfect score is left open.
+accuracy that ends 15 points above the test accuracy of the same run counts too. A recording looks at the samples
+themselves: where it saw neither shared samples nor a look ahead, a perfect score is left open.
 
 ## Healthy range
 Scores climb. Validation below train is normal with dropout and averaged training losses and is not meant here.

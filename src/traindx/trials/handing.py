@@ -45,7 +45,7 @@ def hand_over(
         if not edits:
             attempts.append(f"Round {number}: no source file was changed ({said}).")
             continue
-        candidate = candidate_of(edits, page, f"The patch of {shlex.split(hand.command)[0]}")
+        candidate = candidate_of(edits, page, f"The patch of {_name(hand.command)}")
         candidate = _numbered(candidate, number)
         session.screen([candidate])
         trial = session.more_seeds(candidate)
@@ -54,6 +54,11 @@ def hand_over(
         left = " ".join(failing(session, candidate)) or "The error is not shown to improve."
         attempts.append(f"Round {number}: {trial.verdict}. {left}")
     return None, attempts
+
+
+def _name(command: str) -> str:
+    """'python agent.py' of '/usr/bin/python tools/agent.py --fast'."""
+    return " ".join(Path(word).name for word in shlex.split(command)[:2])
 
 
 def _numbered(candidate: Candidate, number: int) -> Candidate:

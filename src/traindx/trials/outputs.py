@@ -55,7 +55,45 @@ def _applied(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNod
         (call, call, kept)
         for call in syntax.calls_in(module)
         if (kept := bare(call, names) or _through_layer(call, layers)) is not None
+    ] + [
+        (node, node, kept)
+        for node in m.findall(module, m.BinaryOperation(operator=m.Divide()))
+        if isinstance(node, cst.BinaryOperation) and (kept := _written_out(module, node, names)) is not None
     ]
+
+
+def _written_out(module: cst.Module, node: cst.BinaryOperation, names: frozenset[str]) -> cst.BaseExpression | None:
+    """What a quotient makes probabilities of: z of `e / e.sum(1, keepdim=True)`, where `e` is `exp(z)`, and of
+    `1 / (1 + exp(-z))`."""
+    shares = isinstance(node.left, cst.Name) and any(
+        syntax.called(call) == "sum" and m.findall(call, m.Name(node.left.value))
+        for call in syntax.calls_in(node.right)
+    )
+    if shares and isinstance(node.left, cst.Name) and names & SOFTMAX:
+        made = [
+            one for one in m.findall(module, m.Assign(targets=[m.AssignTarget(m.Name(node.left.value))]))
+            if isinstance(one, cst.Assign)
+        ]  # fmt: skip
+        powers = [_exponent(one.value) for one in made if _before(module, one, node)]
+        return powers[-1] if powers else None
+    if syntax.number_of(node.left) != 1 or not names & SIGMOID:
+        return None
+    inner = [given for call in syntax.calls_in(node.right) if (given := _exponent(call)) is not None]
+    negative = len(inner) == 1 and isinstance(inner[0], cst.UnaryOperation)
+    minus = negative and isinstance(inner[0], cst.UnaryOperation) and isinstance(inner[0].operator, cst.Minus)
+    return inner[0].expression if minus and isinstance(inner[0], cst.UnaryOperation) else None
+
+
+def _before(module: cst.Module, one: cst.CSTNode, other: cst.CSTNode) -> bool:
+    lines = syntax.lines_of(module, [one, other])
+    return lines.get(one, 0) < lines.get(other, 0)
+
+
+def _exponent(node: cst.BaseExpression) -> cst.BaseExpression | None:
+    """z of `torch.exp(z)` and `z.exp()`."""
+    if syntax.called(node) != "exp" or not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return None
+    return node.args[0].value if node.args else node.func.value
 
 
 def _listed(module: cst.Module, names: frozenset[str]) -> list[tuple[cst.CSTNode, cst.CSTNode, cst.CSTNode]]:

@@ -13,7 +13,7 @@ from traindx.casebook.case import YOURS
 from traindx.diagnosis import Diagnosis
 from traindx.errors import TraindxError
 from traindx.fixes import fixes
-from traindx.trials.plan import EXCUSED, Candidate, proofs_of, wanted_by
+from traindx.trials.plan import EXCUSED, Candidate, wanted_by
 from traindx.trials.setting import Setting
 
 MOST_BYTES = 1_000_000
@@ -55,12 +55,13 @@ def applied(diff: str, root: Path) -> dict[str, str]:
 
 
 def candidate_of(edits: Mapping[str, str], page: Diagnosis, title: str = "Your patch") -> Candidate:
-    """A patch as a change to be tried; it is held to clearing what shows the first cause."""
+    """A patch as a change to be tried. Where it makes the error no smaller, all that shows the first cause must be
+    gone: a patch may as well hide one sign of a fault, which a change of ours does not."""
     cause = next((h.cause for h in page.hypotheses if h.cause not in EXCUSED), "")
     first = next((h for h in page.hypotheses if h.cause == cause), None)
     clears = fixes()[first.fix.id].clears if first is not None and first.fix is not None else ()
-    wanted, proofs = (wanted_by(cause, clears), proofs_of(cause)) if cause else ((), ())
-    return Candidate(YOURS, title, cause, (Setting("patch"),), wanted, proofs, dict(edits))
+    wanted = wanted_by(cause, clears) if cause else ()
+    return Candidate(YOURS, title, cause, (Setting("patch"),), wanted, wanted, dict(edits))
 
 
 def _inside(name: str, root: Path) -> Path:

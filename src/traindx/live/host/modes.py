@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 import torch
@@ -13,6 +15,8 @@ from torch.utils._python_dispatch import _disable_current_modes, _get_current_di
 _functions = torch._C._len_torch_function_stack
 _dispatch = torch._C._len_torch_dispatch_stack
 _profiled = torch._C._autograd._profiler_enabled
+_record: Callable[[bool], None] | None = getattr(torch._C._autograd, "_enable_record_function", None)
+_thread = threading.local()  # `unrecorded`: our operations are being kept out of the profiler in this thread
 
 
 def profiled() -> bool:
@@ -26,12 +30,30 @@ def fake_tensors_active() -> bool:
 
 
 def outside_modes() -> AbstractContextManager[Any]:
-    """What is computed inside is seen by no mode and by no `__torch_function__` of a kind of tensor. Costs less than a
-    microsecond where there is no mode."""
-    if not _functions() and not _dispatch():
+    """What is computed inside is seen by no mode, by no `__torch_function__` of a kind of tensor and by no profiler.
+    Costs less than a microsecond where there is none."""
+    profiler = _profiled()
+    if not _functions() and not _dispatch() and not profiler:
         return torch._C.DisableTorchFunctionSubclass()
     stack = ExitStack()
+    if profiler:
+        stack.enter_context(_unrecorded())
     stack.enter_context(torch._C.DisableTorchFunction())
     if _dispatch():
         stack.enter_context(_disable_current_modes())
     return stack
+
+
+@contextmanager
+def _unrecorded() -> Iterator[None]:
+    """Operations of this thread stand in no table of a profiler."""
+    if _record is None or getattr(_thread, "unrecorded", False):
+        yield
+        return
+    _thread.unrecorded = True
+    _record(False)
+    try:
+        yield
+    finally:
+        _record(True)
+        _thread.unrecorded = False

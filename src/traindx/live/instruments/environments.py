@@ -72,6 +72,7 @@ class Environments(Observer):
         self._failed = False
         self._looks = 0
         self._same = self._negated = self._opposed = self._compared = 0.0
+        self._signs = 0  # rewards whose sign was compared
         self._flags: dict[str, list[int]] = {}  # variable → looks, numbers, ends among them
         self._schedule = Schedule(hub)
 
@@ -195,11 +196,13 @@ class Environments(Observer):
         self._compared += len(values)
         self._same += sum(value in given for value in rounded)
         self._negated += sum(value not in given and -value in given for value in rounded)
-        self._opposed += sum(value * sign < 0 for value in values)
+        if len(values) > 1:  # a single number called R may be a return less its mean
+            self._signs += len(values)
+            self._opposed += sum(value * sign < 0 for value in values)
         self.hub.measure(
             StoredRewards(
                 looks=self._looks, values=int(self._compared), same=self._same / self._compared,
-                negated=self._negated / self._compared, opposed=self._opposed / self._compared, where=pair[0],
+                negated=self._negated / self._compared, opposed=self._opposed / max(1, self._signs), where=pair[0],
             )
         )  # fmt: skip
 

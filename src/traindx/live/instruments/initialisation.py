@@ -40,6 +40,7 @@ class Initialisation(Observer):
         super().__init__(hub)
         self._copies = AsyncCopy()
         self._done = False
+        self._without_side: set[str] = set()  # matrices of which it is not known on which side their units lie
         self._zeros: list[torch.Tensor] = []  # matrices that hold zeros only before the first update
 
     @on_deep_steps
@@ -85,6 +86,8 @@ class Initialisation(Observer):
             raw = identity not in owners and parameter.dim() == 2 and min(parameter.shape) >= 2
             if (own or raw) and not _ON_PURPOSE.search(name) and not _BIAS.search(name):
                 known = own or identity in recurrent  # of others it is not known on which side their units lie
+                if not known:
+                    self._without_side.add(name)
                 fan_in = parameter[0].numel() if known else max(parameter.shape)
                 found.append((name, parameter.detach(), fan_in))
         return found[:MAX_MATRICES]
@@ -152,7 +155,12 @@ class Initialisation(Observer):
         numbers = torch.stack(rows).tolist()
         hidden = [entry for entry in list(zip(matrices, numbers, strict=True))[:-1] if len(entry[0][1]) >= 2]
         if hidden:
-            equal = [(name, most) for (name, _, _), (_, apart, most) in hidden if apart == 0]
+            # rows that are equal are units that are equal only where rows are units
+            equal = [
+                (name, most)
+                for (name, _, _), (std, apart, most) in hidden
+                if apart == 0 and (std == 0 or name not in self._without_side)
+            ]
             self._zeros = [weight for (_, weight, _), (_, _, most) in hidden if not most]
             self._measure_units(len(hidden), equal, by_unit=True)
         self._measure_scales(matrices, numbers)

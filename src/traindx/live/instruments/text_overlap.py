@@ -27,8 +27,9 @@ MAX_RUNS = 400_000  # on each side
 MAX_MET = 50_000  # rows whose order is noted
 MIN_CHANGES = 6  # neighbours in a run that differ: padding and rules of dashes are no text
 MAX_LENGTHS = 512  # batches whose lengths are noted
-MIN_ANSWERS = 8  # of which one may be the most frequent: of smaller batches, several are taken together
-MAX_ORDERED = 40  # of these are noted in their order
+ANSWERS = 8  # that follow each other and are counted together, whatever the size of a batch
+MEASURED_AT = (40, 160)  # of these
+MAX_ORDERED = 320  # are noted in their order
 IGNORED = -100  # in labels, by convention
 FREE = 400  # batches that are looked at whatever it costs: a step takes a hundred times as long
 MIN_BATCHES = 8  # of which an order is reported
@@ -156,17 +157,24 @@ class TextOverlaps(Observer):
     def _note_answers(self, answers: list[int]) -> None:
         """How many of the samples that follow each other have the same answer."""
         self._answers += answers
-        if len(self._answers) < MIN_ANSWERS or len(self._classes) >= MAX_ORDERED:
+        before = len(self._classes)
+        if len(self._answers) < ANSWERS or len(self._classes) >= MAX_ORDERED:
             return
-        ((answer, count),) = Counter(self._answers).most_common(1)
-        self._classes.append(self._numbers.setdefault(answer, len(self._numbers)))
-        self._shares.append(count / len(self._answers))
-        self._answers = []
-        if len(self._classes) == MAX_ORDERED:
-            self.hub.measure(BatchClasses(classes=tuple(self._classes), shares=tuple(self._shares), sequential=None))
+        while len(self._answers) >= ANSWERS and len(self._classes) < MAX_ORDERED:
+            ((answer, count),) = Counter(self._answers[:ANSWERS]).most_common(1)
+            self._classes.append(self._numbers.setdefault(answer, len(self._numbers)))
+            self._shares.append(count / ANSWERS)
+            self._answers = self._answers[ANSWERS:]
+        if any(before < mark <= len(self._classes) for mark in MEASURED_AT):
+            self._measure_order()
+
+    def _measure_order(self) -> None:
+        self.hub.measure(BatchClasses(classes=tuple(self._classes), shares=tuple(self._shares), sequential=None))
 
     def on_end(self) -> None:
         self._measure_lengths()
+        if len(self._classes) > MEASURED_AT[0]:
+            self._measure_order()
         known_rows = self._trained.rows
         held_out = (row for one in self._loaders.values() if not one.trains for row in one.evaluated.rows)
         # every evaluation may have a loader of its own

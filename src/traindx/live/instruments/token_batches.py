@@ -248,9 +248,9 @@ class TokenBatches(Observer):
 def _crossing(rows: list[Row], call: Call, texts: list[torch.Tensor]) -> Crossing | None:
     """The first row of instructions with several documents, to be tried on the model."""
     for number, row in enumerate(rows):
-        if row.starts and row.known_by and row.length == len(row.ids):
+        if row.packed and row.known_by:
             ids = next((one for one in texts if one[number, : len(row.ids)].tolist() == row.ids), None)
-            return Crossing(*call, ids, number, row.starts[0]) if ids is not None else None
+            return Crossing(*call, ids, number, row.starts[0], row.last) if ids is not None else None
     return None
 
 

@@ -167,8 +167,7 @@ class Totals:
         if batch.learned is not None and row.first and row.length:
             numbers["learned"] += 1
             numbers["late"] += int(batch.learned[number, row.first] - batch.learned[number, 0]) == row.first
-        # what stands in one row with padding is one sample, as a conversation of several turns
-        if not row.starts or row.length < len(row.ids):
+        if not row.packed:
             return
         numbers["packed"] += 1
         numbers["documents"] += len(row.starts) + 1

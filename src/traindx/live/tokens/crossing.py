@@ -25,6 +25,7 @@ class Crossing:
     ids: torch.Tensor
     row: int
     boundary: int
+    end: int | None = None  # of the later ones, where padding follows
 
     def tried(self) -> tuple[float, float] | None:
         """How much later documents change with a token of the first, and between two equal calls, by the largest
@@ -46,7 +47,7 @@ class Crossing:
                 states_of(model, exchanged(args, ids, new), exchanged(kwargs, ids, new), ids)
                 for new in (ids, ids, other)
             ]
-        seen = [output[:, self.boundary :].float() for output in outputs if output is not None]
+        seen = [output[:, self.boundary : self.end].float() for output in outputs if output is not None]
         if len(seen) < 3:
             return None
         first, again, changed = seen

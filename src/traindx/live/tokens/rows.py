@@ -27,11 +27,18 @@ class Row:
     boundary: int = -1  # the first token of the first answer
     split: str = ""  # a control marker that is several tokens
     starts: list[int] = field(default_factory=list)  # first tokens of documents after the first
+    begun: bool = False  # each of these begins with a begin-of-sequence token
     asked: list[int] = field(default_factory=list)  # first tokens of questions in a format written by hand
 
     @property
     def length(self) -> int:
         return self.last - self.first
+
+    @property
+    def packed(self) -> bool:
+        """What stands in one row with padding is one sample, as a conversation of several turns, unless each begins as
+        only samples do."""
+        return bool(self.starts) and (self.begun or self.length == len(self.ids))
 
     def count(self, letters: str, *, counted: bool = False) -> int:
         return sum(
@@ -53,6 +60,7 @@ def read_row(batch: TokenBatch, number: int, vocabulary: Vocabulary | None) -> R
         _read_labels(row)
     if vocabulary is not None:
         row.starts = _documents(row, vocabulary) or _joined(row)
+        row.begun = vocabulary.bos != vocabulary.eos and all(row.ids[place] == vocabulary.bos for place in row.starts)
     return row
 
 
@@ -144,7 +152,7 @@ def _documents(row: Row, vocabulary: Vocabulary) -> list[int]:
     for place in range(row.first + 1, row.last):
         here, before = ids[place], ids[place - 1]
         if here == bos and bos != eos:
-            if before != bos:
+            if before != bos and not _is_turn(row, place, vocabulary):
                 starts.append(place)
         elif before == eos and here != eos and place - row.first > 1 and not _is_turn(row, place, vocabulary):
             starts.append(place)

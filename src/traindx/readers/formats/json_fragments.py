@@ -18,8 +18,8 @@ from traindx.readers.tables.jsonrows import head_rows
 from traindx.readers.tables.jsontext import flat_row
 from traindx.run import Run
 
-MOST = 1 << 22  # characters: what people paste is far shorter
-FEWEST = 2  # rows
+MAX_CHARACTERS = 1 << 22  # characters: what people paste is far shorter
+MIN_ROWS = 2  # rows
 _OBJECT = re.compile(r"\{[^{}]*\}")  # innermost ones: a row of a log holds numbers
 _ODD = re.compile(r"(?<=:\s)(-?)(?:NaN|Infinity|nan|inf)(?=\s*[,}\n])")
 _COUNTED = ("step", "epoch", "global_step", "iteration", "iter")
@@ -30,12 +30,14 @@ def sniff(source: Source) -> float:
         return 0.0
     rows = list(_rows(source.text_head))
     measured = [row for row in rows if any(meaning_of(name).kind in OBJECTIVES for name in row)]
-    return FALLBACK * 2 if len(measured) >= FEWEST and all(any(c in row for c in _COUNTED) for row in measured) else 0.0
+    return (
+        FALLBACK * 2 if len(measured) >= MIN_ROWS and all(any(c in row for c in _COUNTED) for row in measured) else 0.0
+    )
 
 
 def read(source: Source) -> list[Run]:
     with source.open() as file:
-        text = file.read(MOST).decode(source.encoding, "replace")
+        text = file.read(MAX_CHARACTERS).decode(source.encoding, "replace")
     builder = RunBuilder(source.name, READER.name)
     for row in _rows(text):
         step = next((row[name] for name in _COUNTED if name != "epoch" and name in row), None)

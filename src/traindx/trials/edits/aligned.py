@@ -1,4 +1,5 @@
-"""Labels in the order of their inputs: the permutation on the line that the recording names, taken away."""
+"""Labels in the order of their inputs: the permutation on the line that the recording names, taken away, or the one
+that is drawn there for one side only."""
 
 from __future__ import annotations
 
@@ -25,13 +26,44 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     ]
     places = syntax.lines_of(module, [node for node, _ in found])
     here = [(node, kept) for node, kept in found if places.get(node) == line]
+    if not here:
+        return _unshuffled(module, line) or _one_sided(module, line)
     if len(here) != 1:
         return None
     node, kept = here[0]
+    if isinstance(kept, cst.GeneratorExp):  # sorted() made a list of it
+        kept = cst.ListComp(kept.elt, kept.for_in)
     order = _order_nearby(module, node) if isinstance(node, cst.Subscript) else None
     if order is not None and isinstance(node, cst.Subscript):
         kept = node.with_changes(slice=[cst.SubscriptElement(cst.Index(cst.Name(order)))])
     return syntax.replaced(module, node, kept)
+
+
+def _unshuffled(module: cst.Module, line: int) -> cst.Module | None:
+    """Without a statement that does nothing but shuffle something in place: `rng.shuffle(labels)`."""
+    shuffles = m.Call(func=m.Attribute(attr=m.Name("shuffle")) | m.Name("shuffle"))
+    alone = m.SimpleStatementLine(body=[m.Expr(shuffles)])
+    here = [one for one in syntax.statements_at(module, line) if m.matches(one, alone)]
+    return syntax.removed(module, lambda one: one is here[0]) if len(here) == 1 else None
+
+
+def _one_sided(module: cst.Module, line: int) -> cst.Module | None:
+    """An order that is drawn on the line, or just before it, and used once: what it is used for keeps its own."""
+    for at in (line, line - 1):
+        for statement in syntax.statements_at(module, at):
+            assign = statement.body[0]
+            if not isinstance(assign, cst.Assign) or syntax.called(assign.value) not in _DRAWN:
+                continue
+            name = syntax.dotted(assign.targets[0].target)
+            index = m.Subscript(slice=[m.SubscriptElement(m.Index(m.Name(name)))])
+            uses = [one for one in m.findall(module, index) if isinstance(one, cst.Subscript)]
+            if name and len(uses) == 1 and len(m.findall(module, m.Name(name))) == 2:
+                changed = syntax.replaced(module, uses[0], uses[0].value)
+                drawn = m.SimpleStatementLine(body=[m.Assign(targets=[m.AssignTarget(m.Name(name))])])
+                return (
+                    None if changed is None else syntax.removed(changed, lambda one, drawn=drawn: m.matches(one, drawn))
+                )  # type: ignore[misc]
+    return None
 
 
 def _order_nearby(module: cst.Module, node: cst.Subscript) -> str | None:

@@ -18,10 +18,8 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
     if len(optimizers) != 1:
         return None
-    given = optimizers[0].args[0].value
-    if not (
-        isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute) and given.func.attr.value == "parameters"
-    ):
+    given = _given(module, optimizers[0])
+    if given is None or not isinstance(given.func, cst.Attribute):
         return None
     owner = syntax.dotted(given.func.value)
     models = _models(module)
@@ -32,6 +30,22 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return None
     new = given.with_changes(func=cst.Attribute(cst.parse_expression(whole), cst.Name("parameters")))
     return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
+
+
+def _given(module: cst.Module, optimizer: cst.Call) -> cst.Call | None:
+    """The one call of `parameters()` that an optimiser is given, directly, in a group or by a name of its function."""
+    value = optimizer.args[0].value
+    if isinstance(value, cst.Name):
+        around: cst.CSTNode = syntax.function_around(module, optimizer) or module
+        named = [
+            one.value for one in m.findall(around, m.Assign(targets=[m.AssignTarget(m.Name(value.value))]))
+            if isinstance(one, cst.Assign)
+        ]  # fmt: skip
+        if len(named) != 1:
+            return None
+        value = named[0]
+    calls = [call for call in syntax.calls_in(value) if syntax.called(call) == "parameters" and not call.args]
+    return calls[0] if len(calls) == 1 else None
 
 
 def _registered(module: cst.Module) -> cst.Module | None:

@@ -23,35 +23,27 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
                 syntax.with_argument(call, "is_causal", cst.Name("True")) if call.deep_equals(calls[0]) else None
             ),
         )
-    lines = [
+    here = [line for line in syntax.statements_at(module, evidence.line("causal-mask-missing")) if _scores(line)]
+    lines = here or [
         line for line in m.findall(module, m.SimpleStatementLine())
-        if isinstance(line, cst.SimpleStatementLine) and _weights(line)
+        if isinstance(line, cst.SimpleStatementLine) and _scores(line).startswith(_WEIGHTS)
     ]  # fmt: skip
     if calls or len(lines) != 1:
         return None
-    name = _weights(lines[0])
+    name = _scores(lines[0])
     code = f'{name} = {name}.masked_fill(torch.ones_like({name}, dtype=torch.bool).triu(1), float("-inf"))'
     return syntax.insert(module, lambda line: line is lines[0], before=[code])
 
 
-def _weights(line: cst.SimpleStatementLine) -> str:
-    """The name of the scores in `att = F.softmax(att, dim=-1)`, or ''."""
-    for part in line.body:
-        if (
-            not isinstance(part, cst.Assign)
-            or syntax.called(part.value) != "softmax"
-            or not isinstance(part.value, cst.Call)
-        ):
+def _scores(line: cst.SimpleStatementLine) -> str:
+    """The name of the scores in `att = F.softmax(att, dim=-1)` or `w = s.softmax(-1)`, or ''."""
+    for call in syntax.calls_in(line):
+        if syntax.called(call) != "softmax" or not isinstance(call.func, cst.Attribute):
             continue
-        call = part.value
-        function = isinstance(call.func, cst.Attribute) and syntax.dotted(call.func.value) in (
-            "F",
-            "torch",
-            "nn.functional",
-            "torch.nn.functional",
-        )
-        dim = syntax.argument(call, "dim", 1) if function else None
-        name = syntax.last_name(call.args[0].value) if call.args and isinstance(call.args[0].value, cst.Name) else ""
-        if dim is not None and syntax.number_of(dim.value) == -1 and name.startswith(_WEIGHTS):
-            return name
+        owner = call.func.value
+        function = syntax.dotted(owner) in ("F", "torch", "nn.functional", "torch.nn.functional")
+        dim = syntax.argument(call, "dim", 1 if function else 0)
+        scores = call.args[0].value if function and call.args else owner
+        if dim is not None and syntax.number_of(dim.value) == -1 and isinstance(scores, cst.Name):
+            return scores.value
     return ""

@@ -23,18 +23,19 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     losses = [call for call in here if "loss" in _word(call) or "mse" in _word(call) or "crit" in _word(call)]
     if len(losses) != 1:
         return _written_out(module, at[1])
-    name = syntax.dotted(losses[0].func)
+    name, wide = syntax.dotted(losses[0].func), int(_target_is_wider(evidence))
 
     def change(call: cst.Call) -> cst.Call | None:
         if (
             syntax.dotted(call.func) != name
             or len(call.args) < 2
-            or syntax.called(call.args[0].value) in ("squeeze", "flatten", "view")
+            or syntax.called(call.args[wide].value) in ("squeeze", "flatten", "view")
         ):
             return None
-        first = call.args[0]
-        flat = cst.Call(cst.Attribute(first.value, cst.Name("squeeze")), [cst.Arg(cst.Integer("1"))])
-        return call.with_changes(args=[first.with_changes(value=flat), *call.args[1:]])
+        args = list(call.args)
+        flat = cst.Call(cst.Attribute(args[wide].value, cst.Name("squeeze")), [cst.Arg(cst.Integer("1"))])
+        args[wide] = args[wide].with_changes(value=flat)
+        return call.with_changes(args=args)
 
     return syntax.rewrite_calls(module, change)
 
@@ -56,6 +57,13 @@ def _written_out(module: cst.Module, line: int | None) -> cst.Module | None:
     return syntax.replaced(module, prediction, flat)
 
 
+def _target_is_wider(evidence: Evidence) -> bool:
+    """The recording saw a target with one dimension more than the prediction."""
+    shapes = _SHAPES.search(evidence.texts.get("shapes-broadcast", ""))
+    return shapes is not None and shapes["target"].count(",") > shapes["output"].count(",")
+
+
+_SHAPES = re.compile(r"output of shape \(?(?P<output>[\d, ×x]+)\)? with a target of shape \(?(?P<target>[\d, ×x]+)")
 # what targets are called
 _TARGET = re.compile(r"^(y|t|yb|y_?true|y_?batch|targets?|labels?|truth|gt|ground_truth|y_?i|yy)$", re.IGNORECASE)
 

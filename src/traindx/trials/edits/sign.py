@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 import libcst.matchers as m
@@ -21,11 +22,14 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     line = evidence.line("loss-sign-flipped")
     if line is None:
         return None
-    found = [node for node in m.findall(module, _MINUS) if isinstance(node, cst.UnaryOperation)]
-    places = syntax.lines_of(module, found)
-    here = [node for node in found if places.get(node) == line]
+    uphill = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call) and _goes_uphill(call)]
+    if len(uphill) == 1:
+        return _replaced(module, uphill[0], syntax.without_argument(uphill[0], "maximize"))
+    found = list(_negated(module))
+    places = syntax.lines_of(module, [node for node, _ in found])
+    here = [(node, kept) for node, kept in found if places.get(node) == line]
     if len(here) == 1:
-        return _replaced(module, here[0], here[0].expression)
+        return _replaced(module, *here[0])
     if here:
         return None
     less = _subtracted(module, line)
@@ -39,6 +43,27 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     plain = isinstance(value, cst.Call | cst.Name | cst.Attribute) or bool(getattr(value, "lpar", ()))
     inner = value if plain else value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
     return _replaced(module, value, cst.UnaryOperation(cst.Minus(), inner))
+
+
+def _goes_uphill(call: cst.Call) -> bool:
+    given = syntax.argument(call, "maximize")
+    return given is not None and m.matches(given.value, m.Name("True"))
+
+
+def _negated(module: cst.Module) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """`-x`, `x * -1`, `-1 * x`, `x / -1`, `x.neg()` and `torch.neg(x)`, each with its x."""
+    for node in m.findall(module, _MINUS | m.BinaryOperation() | m.Call()):
+        if isinstance(node, cst.UnaryOperation):
+            yield node, node.expression
+        elif isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Multiply | cst.Divide):
+            if syntax.number_of(node.right) == -1:
+                yield node, node.left
+            elif syntax.number_of(node.left) == -1 and isinstance(node.operator, cst.Multiply):
+                yield node, node.right
+        elif isinstance(node, cst.Call) and syntax.called(node) in ("neg", "negative"):
+            given = node.args[0].value if node.args else getattr(node.func, "value", None)
+            if isinstance(given, cst.BaseExpression):
+                yield node, given
 
 
 def _subtracted(module: cst.Module, line: int) -> cst.BinaryOperation | None:
