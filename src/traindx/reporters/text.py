@@ -189,8 +189,8 @@ class _Pages:
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
         lines += hanging("", results_of(diagnosis), 2, self.width)
-        shown_figures = [text for text in diagnosis.figures if self.full or not text.startswith(RATE) or USUALLY in text]
-        return lines + hanging("", [clean(text) for text in shown_figures[: self.most["figures"]]], 2, self.width)
+        facts = [text for text in diagnosis.figures if self.full or not text.startswith(RATE) or USUALLY in text]
+        return lines + hanging("", [clean(text) for text in facts[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
         """The words beside the picture where there is room, else below it."""
