@@ -247,7 +247,7 @@ def _stretches(shape: tuple[int, ...], given: list[torch.Tensor]) -> bool:
     if shape in (one, other) or not one or not other:
         return False
     try:
-        return tuple(torch.broadcast_shapes(one, other)) == shape
+        return tuple(torch.broadcast_shapes(one, other)) == shape  # type: ignore[no-untyped-call]
     except RuntimeError:  # another kind of operation: a matrix product
         return False
 

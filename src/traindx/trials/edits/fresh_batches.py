@@ -66,7 +66,7 @@ def _given_in(place: cst.CSTNode, line: cst.SimpleStatementLine) -> set[str]:
     names: set[str] = set()
     for one in targets:
         if id(one) not in inside:
-            target = getattr(one, "target", None) or getattr(one, "name", one)
+            target: cst.CSTNode = getattr(one, "target", None) or getattr(one, "name", None) or place
             names |= {name.value for name in m.findall(target, m.Name()) if isinstance(name, cst.Name)}
     return names
 
@@ -82,7 +82,7 @@ class _Moved(cst.CSTTransformer):
         return cst.RemoveFromParent() if original_node is self.line else updated_node
 
     def on_leave(self, original_node: cst.CSTNode, updated_node: cst.CSTNode) -> object:  # type: ignore[override]
-        changed = super().on_leave(original_node, updated_node)  # type: ignore[type-var]
+        changed = super().on_leave(original_node, updated_node)
         if original_node is not self.place or not isinstance(changed, cst.BaseStatement):
             return changed
         lead = getattr(changed, "leading_lines", ())
