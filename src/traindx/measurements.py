@@ -1598,6 +1598,7 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     long: int = 0  # evaluated samples with about forty tokens or more beside what many training samples share
     copied: int = 0  # of these, those of which nine tenths stand in one and the same training sample,
     overlapping: int = 0  # and those of which half does, all of it moved by as many tokens: windows over one text
+    trained: int = 0  # different training samples that were looked at
 
 
 class BatchLengths(Measurement, frozen=True, kw_only=True):
