@@ -23,6 +23,7 @@ PHRASES = re.compile(
     r"\b(dealt out|evenly spread|thawed|bred with|bred on|bred a|settles most for its cost|for want of a|"
     r"to see whether to believe|not plain enough|of what it had gained|turned \d+ times between|"
     r"unless told|somebody told|nobody told|merely told|told briefly|is told on stderr|(classes|labels) are told|"
+    r"not counted as (a |an )?[a-z-]+:|the trainer is not in the table|points to what is below|"
     r"glances?|nursery|hushed|thaw(s|ed)?)\b"
     r"|\bNot measured: (\S+ ){1,4}initial loss",
     re.IGNORECASE,

@@ -53,7 +53,7 @@ CAUSE = Cause(
     id="overfitting",
     title="overfitting: memorised training data",
     group="capacity",
-    check="compare validation at its best epoch with the end: use the best checkpoint",
+    check="score the checkpoint of the best epoch on data that nobody has tuned on: it beats the last one if so",
     prior="very common",
     predicts={
         "straight-path": "never",

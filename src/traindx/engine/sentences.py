@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from traindx import commands
 from traindx.causes import causes
-from traindx.diagnosis import ANSWERS, STANDS_OUT, UNSURE, Hypothesis, Observation, Verdict
+from traindx.diagnosis import ANSWERS, STANDS_OUT, UNSURE, WORTH_A_LINE, WORTH_NAMING, Hypothesis, Observation, Verdict
 from traindx.engine.advise import command, settle
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER
@@ -24,7 +24,6 @@ ANOTHER = 5.0  # times: a suggested rate that is closer to the own one says noth
 CUT = "truncated"
 DIED = "run-died"
 IMPROVING = "still-improving"
-NAMED = 0.05  # probability from which a page names a cause
 CANDIDATES, WITH_A_LEADER = 3, 2  # how many, and how many where one leads
 
 SCOPE: Mapping[str, str] = {
@@ -114,9 +113,9 @@ def next_step(
     return f"{top.fix.title}; then compare a short run with this one. Details: `{details}`"
 
 
-def _candidates(hypotheses: Sequence[Hypothesis]) -> tuple[str, ...]:
+def _candidates(hypotheses: Sequence[Hypothesis], least: float = WORTH_A_LINE) -> tuple[str, ...]:
     """The causes that the page names: no other one is of use in its last line."""
-    named = [h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER) and h.confidence >= NAMED]
+    named = [h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER) and h.confidence >= least]
     leads = next((h.confidence >= STANDS_OUT for h in hypotheses if h.cause in named), False)
     return tuple(named[: WITH_A_LEADER if leads else CANDIDATES])
 
@@ -169,8 +168,8 @@ def _what_would_help(
     """Of a log that is long enough and ended by itself."""
     if _still_improving(observations, signals) and signals.main is not None:
         return f"Let it train on: {signals.main.name} was still improving when the log ended."
-    among = _candidates(hypotheses)
-    top = next((h for h in hypotheses if h.cause in among), None)
+    among = _candidates(hypotheses, WORTH_NAMING)
+    top = next((h for h in hypotheses if h.cause in _candidates(hypotheses)), None)
     spoken_for = top is not None and any(o.state == "present" and o.evidence in top.supports for o in observations)
     harmless = _harmless(top, found) if top is not None and spoken_for else ""
     if harmless or found:

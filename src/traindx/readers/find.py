@@ -182,7 +182,7 @@ def _in_directory(folder: Path, progress: Progress | None, tell: Callable[[str],
     if not runs:
         detail = f" ({(damaged or named)[0].rstrip('.')})" if damaged or named else ""
         raise TraindxError(
-            f"{folder} holds no training log: looked through {len(files)} files for {_LOOKED_FOR}{detail}.",
+            f"{folder} holds no training log: files looked through: {len(files)}, for {_LOOKED_FOR}{detail}.",
             "Point traindx at the directory the run wrote to.",
         )
     return runs

@@ -14,7 +14,7 @@ from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
-from traindx.reporters.unclear import checks, context, heading
+from traindx.reporters.unclear import RATE, checks, context, heading
 from traindx.reporters.wording import (
     ENDS,
     HEALTHY,
@@ -52,6 +52,7 @@ _STYLES: dict[Verdict, Style] = {"healthy": "green", "unhealthy": "red", "inconc
 _CURVE_COLUMNS = 44
 _CAPTION_ROOM = 24  # narrower than this a caption is a ladder of single words
 _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o report.md` writes every page."
+USUALLY = "usually"  # in the figure of a rate that lies outside of what is usual
 _RIVAL = 0.1  # an explanation this likely beside the first gets a line on what speaks against it
 _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
 _RIGHT = frozenset({"length", ""})  # columns of the overview that align to the right
@@ -188,7 +189,8 @@ class _Pages:
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
         lines += hanging("", results_of(diagnosis), 2, self.width)
-        return lines + hanging("", [clean(text) for text in diagnosis.figures[: self.most["figures"]]], 2, self.width)
+        facts = [text for text in diagnosis.figures if self.full or not text.startswith(RATE) or USUALLY in text]
+        return lines + hanging("", [clean(text) for text in facts[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
         """The words beside the picture where there is room, else below it."""

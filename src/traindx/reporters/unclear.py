@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.causes import causes
-from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis
+from traindx.diagnosis import ANSWERS, WORTH_NAMING, Diagnosis, Hypothesis
 from traindx.reporters.wording import ENDS, HEALTHY, OTHER, SMALL, clean, leading, unmeasured
 
 CHECKS = 3  # candidates
@@ -24,7 +24,8 @@ def checks(diagnosis: Diagnosis) -> list[tuple[Hypothesis, str]]:
     if not _problem_seen(diagnosis):
         return []
     named = [h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)]
-    listed = [h for h in named if h.confidence >= SMALL][:CHECKS]
+    least = SMALL if diagnosis.verdict == "unhealthy" else WORTH_NAMING
+    listed = [h for h in named if h.confidence >= least][:CHECKS]
     listed = listed or named[: diagnosis.verdict == "unhealthy"]
     known = causes()
     # a page's look-alikes say by what the other is recognised

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from traindx.diagnosis import (
     ANSWERS,
     STANDS_OUT,
+    WORTH_A_LINE,
     Diagnosis,
     Hypothesis,
     KnownIssueNote,
@@ -25,7 +26,7 @@ HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
 SAFETY: dict[Safety, str] = {"safe": "safe to try", "caution": "changes the training", "disruptive": "a large change"}
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
 _ANSI = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x9b[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?|\x1b[@-Z\\-_]?")
-SMALL = 0.05  # an explanation less likely than this is not worth a line
+SMALL = WORTH_A_LINE  # an explanation less likely than this is not worth a line
 COST_FROM = 1000  # steps: in a shorter run the looks at its first steps are most of the cost
 _MOST_DIGITS = 7
 _LOWER, _UPPER = 1e-3, 1e6  # outside of this range scientific notation is the shorter to read

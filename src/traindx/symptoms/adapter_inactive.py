@@ -23,7 +23,7 @@ def judge(measured: Measured) -> Observation | None:
         return _unused(measured.last(UnusedAdapter))
     last = looks[-1]
     if all_frozen(last):
-        return None  # what is frozen is told with the other weights that are
+        return None  # what is frozen is said with the other weights that are
     reason = _reason(last)
     if reason:
         return seen(ID, True, reason, at=last)

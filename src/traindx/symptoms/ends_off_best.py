@@ -66,11 +66,15 @@ def _off(signals: Signals, curve: Curve) -> Observation | None:
         clear = max(clear, STEPPED_CLEAR)
     if curve.sign > 0 and curve.best > 0 and now > TIMES * curve.best:
         clear = max(clear, TIMES_CLEAR)
-    off = (now - curve.best) / max(abs(curve.best), 1e-300)
+    best, best_at, end = curve.best, curve.best_at, now
+    if curve.level_name == curve.name:  # the levels are what the log shows: said as the log has them
+        lowest = int(np.argmin(curve.y))
+        best, best_at, end = float(curve.y[lowest]), float(curve.x[lowest]), last
+    off = (end - best) / max(abs(best), 1e-300)
     return Observation(
         ID, "present",
-        f"{curve.level_name} was {num(curve.logged(curve.best))} at best ({curve.at(curve.best_at)}) and ends at "
-        f"{num(curve.logged(now))}, {_far(off)}.", (curve.best_at, float(curve.x[-1])), curve.name, clear,
+        f"{curve.level_name} was {num(curve.logged(best))} at best ({curve.at(best_at)}) and ends at "
+        f"{num(curve.logged(end))}, {_far(off)}.", (best_at, float(curve.x[-1])), curve.name, clear,
     )  # fmt: skip
 
 

@@ -153,7 +153,7 @@ class Pieces:
                 self.clear()
             return None
         few, losses = _few(ids), self._losses
-        values, beside = max(
+        values, aligned = max(
             self._in_order(whole, rows, width), key=lambda one: max(_offsets(few, one[0], one[0] != ignored))
         )
         counted = values != ignored
@@ -161,7 +161,7 @@ class Pieces:
         if max(_offsets(few, values, counted)) < FOUND * int(counted.sum()):
             return None
         return Targets(
-            values, counted, _together(losses, width) if beside else None, few, classes, ignored, call.where, rows=rows
+            values, counted, _together(losses, width) if aligned else None, few, classes, ignored, call.where, rows=rows
         )
 
     def _in_order(self, whole: torch.Tensor, rows: int, width: int) -> list[tuple[torch.Tensor, bool]]:
@@ -169,7 +169,7 @@ class Pieces:
         orders = [(whole.reshape(rows, width), False)]
         if all(len(one) % rows == 0 for one in self._values):
             orders.append((torch.cat([one.reshape(rows, -1) for one in self._values], 1), True))
-        return [(one[:MAX_ROWS, :MAX_LENGTH], beside) for one, beside in orders]
+        return [(one[:MAX_ROWS, :MAX_LENGTH], aligned) for one, aligned in orders]
 
 
 def _together(losses: Sequence[torch.Tensor | None], width: int) -> torch.Tensor | None:
