@@ -103,7 +103,7 @@ class Environments(Observer):
             kind = type(env)
             if kind not in met and not self._failed and not hub.ended:
                 met.add(kind)
-                if "step" in vars(kind) and not issubclass(kind, wrapper):
+                if "step" in vars(kind) and not issubclass(kind, wrapper) and not _pickled_whole(kind):
                     hub.patch(kind, "step", self._around_step)
             return original(env, *args, **kwargs)
 
@@ -272,6 +272,12 @@ class Environments(Observer):
                 newest=len(seen.newest), where=seen.name,
             )
         )  # fmt: skip
+
+
+def _pickled_whole(kind: type) -> bool:
+    """Whether cloudpickle takes the class itself to other processes, with what stands in the place of its methods,
+    instead of its name."""
+    return kind.__module__ in ("__main__", "__mp_main__") or "<locals>" in kind.__qualname__
 
 
 def _five(result: Any) -> tuple[Any, Any, Any, Any]:
