@@ -1338,8 +1338,8 @@ class ActionBounds(Measurement, frozen=True, kw_only=True):
     width: float  # half the width of the range
     repeated: float = 0.0  # share of the looked-at steps whose discrete action is that of the step before
     reach: float = 0.0  # the farthest of the newest numbers from the middle, by half the width of the range
-    at_reach: float = 0.0  # share of the newest numbers within 5 % of that
-    newest: int = 0  # numbers looked at last
+    at_reach: float = 0.0  # share of the newest numbers within 5 % of that: twice that of the rarer side
+    newest: int = 0  # numbers looked at last; none where not all numbers of an action have the same range
 
 
 class Exploration(Measurement, frozen=True, kw_only=True):
