@@ -44,7 +44,8 @@ NEVER_EARNED = ("reward-flat", "reward-falls")  # so is a policy that got nowher
 HALF = 0.5
 # what shows that a training failed, whatever its cause
 FAILS = (*NEVER_WELL, "divergence", "prediction-collapse", "val-at-chance", "reward-falls", "reward-flat")
-NAMED = 0.35  # of the likeliest cause: with less, a recording without any of these has a finding and no diagnosis
+# of the likeliest cause: of five open pages with less, of recordings that show no failure, two had it right
+NAMED = 0.35
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 DIED = "run-died"  # nobody can tell how it would have ended
