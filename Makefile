@@ -46,7 +46,7 @@ demo: setup
 
 # one file of tests a core at a time; small trainings gain nothing from more threads
 test: dev
-	@OMP_NUM_THREADS=1 $(PYTHON_IN) -m pytest -n logical --maxprocesses 4 --dist loadfile
+	@OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(PYTHON_IN) -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 test-frameworks: dev
 	@$(PIP) install --group frameworks

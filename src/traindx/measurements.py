@@ -1338,8 +1338,8 @@ class ActionBounds(Measurement, frozen=True, kw_only=True):
     width: float  # half the width of the range
     repeated: float = 0.0  # share of the looked-at steps whose discrete action is that of the step before
     reach: float = 0.0  # the farthest of the newest numbers from the middle, by half the width of the range
-    at_reach: float = 0.0  # share of the newest numbers within 5 % of that
-    newest: int = 0  # numbers looked at last
+    at_reach: float = 0.0  # share of the newest numbers within 5 % of that: twice that of the rarer side
+    newest: int = 0  # numbers looked at last; none where not all numbers of an action have the same range
 
 
 class Exploration(Measurement, frozen=True, kw_only=True):
@@ -1598,6 +1598,7 @@ class TextOverlap(Measurement, frozen=True, kw_only=True):
     long: int = 0  # evaluated samples with about forty tokens or more beside what many training samples share
     copied: int = 0  # of these, those of which nine tenths stand in one and the same training sample,
     overlapping: int = 0  # and those of which half does, all of it moved by as many tokens: windows over one text
+    trained: int = 0  # different training samples that were looked at
 
 
 class BatchLengths(Measurement, frozen=True, kw_only=True):

@@ -205,6 +205,7 @@ class Line(gymnasium.Env):
     def step(self, action):
         self.t += 1
         return numpy.full(3, float(self.t)), 1.0, self.t == 5, False, {}
+Line.__module__ = "MODULE"
 env, critic, gamma = Line(), nn.Linear(3, 1), 0.9
 opt = torch.optim.Adam(critic.parameters(), lr=1e-3)
 for update in range(30):
@@ -257,7 +258,7 @@ NAMED = {
 def filled(script: str, **parts: str) -> str:
     sound = {
         "FAULT": "pass", "OLD": "pass", "REFERENCE": "copy.deepcopy(net)", "PAIRS": "pass", "SIGN": "",
-        "TARGET": "copy.deepcopy(q_net)", "DISCOUNT": "gamma", "MASK": "(1 - dones)",
+        "MODULE": "line", "TARGET": "copy.deepcopy(q_net)", "DISCOUNT": "gamma", "MASK": "(1 - dones)",
     }  # fmt: skip
     for name, text in {**sound, **parts}.items():
         script = script.replace(name, text)
@@ -356,6 +357,15 @@ def test_an_environment_without_wrappers_is_watched(
     found = facts_of(filled(BARE, **{"REACH": "3.0", "FLAG": "one", "EARNED": "1.0", **parts}), tmp_path)
     assert find_runs([tmp_path / "run.traindx"])[0].measured[0].latest(EpisodeEnds)[0].episodes == 60
     assert present(found) & (NAMED | {"actions-out-of-range"}) == ({symptom} if symptom else set())
+
+
+def test_a_class_that_travels_to_other_processes_whole_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _environments(tmp_path / "packages", "gymnasium")
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    facts_of(filled(BARE, REACH="3.0", FLAG="one", EARNED="1.0", MODULE="__main__"), tmp_path)
+    assert not find_runs([tmp_path / "run.traindx"])[0].measured[0].latest(EpisodeEnds)
 
 
 @pytest.mark.parametrize(("order", "mixed"), [("pass", False), ("random.shuffle(earned)", True)])

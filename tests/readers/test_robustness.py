@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.readers import readers
 from traindx.readers.base import Reader
+from traindx.readers.binary.sqlite_store import rows_of
 from traindx.readers.find import find_runs
 from traindx.readers.source import Source
 from traindx.readers.units import runs_of, units_in
@@ -190,3 +192,21 @@ def test_a_ruined_log_in_a_directory_is_named_and_takes_no_other_along(tmp_path:
         (tmp_path / f"run{number}.log").unlink()
     with pytest.raises(TraindxError, match="damaged"):
         find_runs([tmp_path])
+
+
+def test_a_page_that_asks_for_all_memory_is_stepped_over() -> None:
+    class Damaged(sqlite3.Connection):
+        refused = 2
+
+        def execute(self, query: str, values: tuple[int, ...] = ()) -> sqlite3.Cursor:  # type: ignore[override]
+            self.refused -= 1
+            if self.refused >= 0:
+                raise MemoryError  # what sqlite says of a length beyond reason
+            return super().execute(query, values)
+
+    with sqlite3.connect(":memory:", factory=Damaged) as database:
+        database.executescript("CREATE TABLE t (v REAL); INSERT INTO t VALUES (1), (2), (3), (4), (5);")
+        lost: list[str] = []
+        assert [row[0] for row in rows_of(database, "t", ["v"], {"v"}, lost)] == [3, 4, 5]
+    database.close()
+    assert len(lost) == 1

@@ -44,7 +44,8 @@ NEVER_EARNED = ("reward-flat", "reward-falls")  # so is a policy that got nowher
 HALF = 0.5
 # what shows that a training failed, whatever its cause
 FAILS = (*NEVER_WELL, "divergence", "prediction-collapse", "val-at-chance", "reward-falls", "reward-flat")
-NAMED = 0.35  # of the likeliest cause: with less, a recording without any of these has a finding and no diagnosis
+# of the likeliest cause: of five open pages with less, of recordings that show no failure, two had it right
+NAMED = 0.35
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
 TWO_TO_ONE = 2 / 3  # for health, where a look inside the training found a problem
 DIED = "run-died"  # nobody can tell how it would have ended
@@ -56,7 +57,6 @@ ALSO_WELL = {
     "high-initial-loss",
 }  # what healthy runs show too
 _HOW_LONG = frozenset({"too-short", "truncated", "still-improving"})
-_MORE = "too-few-epochs"
 PICTURE_POINTS = 120
 
 _SEEDS = "Returns differ much between seeds: three to five of them settle what one run cannot (Henderson et al. 2018)."
@@ -172,13 +172,12 @@ def _nothing_wrong(observations: Sequence[Observation]) -> bool:
 def _only_supported(ranked: list[Ranked], observations: Sequence[Observation]) -> None:
     """What was seen has a cause: one that nothing speaks for and that is only not ruled out (overfitting, where nothing
     was held out) explains none of it, and its share belongs to something else. So does one for which only the length of
-    the log speaks, and more of a training that has failed is no remedy."""
+    the log speaks."""
     how_long = {o.evidence for o in observations if o.id in _HOW_LONG}
-    failed = any(o.conclusive for o in observations)
     by_id = {entry.cause: entry for entry in ranked}
     for entry in ranked:
         unsupported = all(text in how_long for _, text in entry.supports)
-        if entry.cause not in (HEALTHY, OTHER) and (unsupported or (failed and entry.cause == _MORE)):
+        if entry.cause not in (HEALTHY, OTHER) and unsupported:
             by_id[OTHER].probability += entry.probability
             entry.probability = 0.0
     ranked.sort(key=lambda entry: -entry.probability)

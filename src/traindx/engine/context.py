@@ -11,6 +11,7 @@ import numpy as np
 from traindx.causes import causes
 from traindx.causes.base import Cause
 from traindx.diagnosis import Observation
+from traindx.engine.priors import LANGUAGE, kind_of
 from traindx.meaning import tokens_of
 from traindx.run import Floats
 from traindx.signals import Signals, lookup
@@ -20,6 +21,7 @@ from traindx.signals.outcome import outcome
 from traindx.signals.rates import family_of, peak_lr
 from traindx.signals.started import fine_tuning
 from traindx.symptoms import symptoms
+from traindx.symptoms.flat_from_start import NOTHING
 from traindx.symptoms.prediction_collapse import nothing_matched
 from traindx.symptoms.val_at_chance import came_late
 
@@ -108,6 +110,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
         *_machine(signals, seen),
         *_given_back(signals),
         *_no_target_matched(signals, seen),
+        *_failed(signals, seen),
         *_world_or_words(signals),
     ]
 
@@ -119,6 +122,21 @@ def _no_target_matched(signals: Signals, seen: Mapping[str, Observation]) -> Ite
         for cause in ("label-encoding-wrong", "labels-misaligned"):
             yield Hint(cause, 3.0, text)
         yield Hint("lr-too-low", -2.0, text)
+
+
+def _failed(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """More of a training that has failed is no remedy; and a loss that was never anything but 0 counted nothing."""
+    if not any(observation.conclusive for observation in seen.values()):
+        return
+    yield Hint("too-few-epochs", -6.0, "no further row would change what was seen")
+    train = signals.train
+    if train is not None and len(train) and train.constant and abs(float(train.y[0])) < NOTHING:
+        text = f"{train.name} is 0 from the first row on, as where no target is counted"
+        words = kind_of(signals) == LANGUAGE
+        for cause in ("no-target-tokens",) if words else ("label-encoding-wrong", "labels-misaligned"):
+            yield Hint(cause, 2.5, text)
+        for cause in ("lr-too-high", "vanishing-gradients", "dead-relu", "loss-shape-broadcast"):
+            yield Hint(cause, -2.0, text)
 
 
 def _from_the_start(seen: Mapping[str, Observation]) -> Iterator[Hint]:

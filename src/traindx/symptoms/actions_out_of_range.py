@@ -79,7 +79,8 @@ anything of its range.
 ## How it is measured
 Every action of the first 2000 steps, and one in 13 later, beside the bounds of a Box space, as the environment itself
 gets it: after wrappers that scale or cut. Of the newest 500 numbers the farthest from the middle, and how many lie
-there: a policy that presses against a limit inside the range is scaled to less than the range.
+there, on either side: a policy that presses against a limit inside the range in both directions is scaled to less than
+the range. Not looked at where the numbers of an action have ranges of their own.
 
 ## Healthy range
 A Gaussian policy of standard deviation 1 has 5 to 30 % of its first actions outside the bounds, and fewer later.

@@ -9,7 +9,15 @@ from dataclasses import replace
 import msgspec
 
 from traindx.diagnosis import Observation
-from traindx.measurements import CallsAlike, EvaluatedRows, FirstBatches, Measured, SameData, TextOverlap
+from traindx.measurements import (
+    CallsAlike,
+    EvaluatedRows,
+    FirstBatches,
+    Measured,
+    PassesOverData,
+    SameData,
+    TextOverlap,
+)
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -42,6 +50,9 @@ TEXT = Threshold(
     "of the runs that training samples do not share",
     "GPT-3 calls a sample dirty by a single run (Brown et al. 2020)",
 )
+MOSTLY_KNOWN = Threshold(
+    0.4, "of the training samples looked at", "a share that is found is divided by it: by no more than 2.5"
+)
 DRAWN = Threshold(
     0.15,
     "of the training rows repeat one before them until half of the different ones were met",
@@ -64,11 +75,11 @@ def judge(measured: Measured) -> Observation | None:
         if found is not None and found.state == "present":
             return found
         clean = clean or found
-    overlap = _by_text(measured.last(TextOverlap))
+    overlap = _by_text(measured.last(TextOverlap), measured.last(PassesOverData))
     return overlap if overlap is not None and (clean is None or overlap.state == "present") else clean
 
 
-def _by_text(look: TextOverlap | None) -> Observation | None:
+def _by_text(look: TextOverlap | None, data: PassesOverData | None) -> Observation | None:
     """Runs of tokens, against how much later training samples repeat earlier ones: templates make all samples alike."""
     if look is None or not EVALUATED.reached(look.samples) or not RUNS.reached(min(look.evaluated, look.fresh)):
         return None
@@ -93,6 +104,10 @@ def _by_text(look: TextOverlap | None) -> Observation | None:
         f"{percent(seen_share)} of the runs of {look.length} tokens in evaluated samples occur in training samples; "
         f"training samples repeat {percent(usual)} of each other's."
     )
+    known = min(1.0, look.trained / data.samples) if look.trained and data is not None and data.samples else 1.0
+    if known < 1 and MOSTLY_KNOWN.reached(known):  # of the rest it is not known what it shares
+        beyond /= known
+        said += f" {percent(known)} of the training samples were looked at."
     if not TEXT.reached(beyond):
         return seen(ID, False, said, at=look)
     return seen(ID, True, said, at=look, clarity=SURE)
@@ -247,11 +262,17 @@ def _repeating() -> EvaluatedRows:
     return msgspec.structs.replace(look, table_distinct=3600)
 
 
-def _texts(seen: int, fresh_seen: int, copied: int = 0, repeated: float = 0.0, overlapping: int = 0) -> TextOverlap:
+def _passes(samples: int) -> PassesOverData:
+    return PassesOverData(batches=88, samples=samples, updates=264, first_loss=5.0, last_loss=0.2)
+
+
+def _texts(
+    seen: int, fresh_seen: int, copied: int = 0, repeated: float = 0.0, overlapping: int = 0, trained: int = 0
+) -> TextOverlap:
     return TextOverlap(
         length=13, training=5000, evaluated=1000, seen=seen, fresh=1000, fresh_seen=fresh_seen, samples=60,
         samples_seen=50, long=60, copied=copied, repeated=repeated,
-        overlapping=overlapping,
+        overlapping=overlapping, trained=trained,
     )  # fmt: skip
 
 
@@ -274,8 +295,8 @@ Validation rows may stand in the same table, so that those found in it count onl
 at least half as often as its other rows. At least 25 evaluated rows are needed, and 10 that were trained on. It is
 ruled out where a leak would have shown five training rows and none is there, or twenty and at most a quarter of them
 is. Tokens are also compared by runs of 13: at least half of those that training samples do not share among themselves
-are found in training samples; or a fifth of the samples stand by half in one training sample, moved
-by some tokens, as windows over the same text do.
+are found in training samples (by the share of these that was looked at, from 40 % on); or a fifth of the samples stand
+by half in one training sample, moved by some tokens, as windows over the same text do.
 
 What is named after an evaluation where one runs (`val_loader`, `X_test`, `self.valid_data`, `data["val"]`) is compared
 with what is trained on and with what is named after the training: the same object, or equal numbers from all over it
@@ -342,6 +363,21 @@ anew at every start. """,
             measured=(_look((1, 143, 0, 0, 0)), _look((1, 200, 96, 0, 0), first=(450, 40))),
         ),
         Case("texts of the training set", "present", measured=(_texts(900, 100),)),
+        Case(
+            "texts of a training set of which half was looked at",
+            "present",
+            measured=(_texts(510, 150, trained=750), _passes(1400)),
+        ),
+        Case(
+            "as many in common, all of it looked at",
+            "absent",
+            measured=(_texts(510, 150, trained=1400), _passes(1400)),
+        ),
+        Case(
+            "of most training samples nothing is known",
+            "absent",
+            measured=(_texts(310, 150, trained=300), _passes(1400)),
+        ),
         Case("texts from one template", "absent", measured=(_texts(900, 880),)),
         Case("copies in a set that repeats itself", "present", measured=(_texts(900, 880, copied=40),)),
         Case("windows that overlap, split at random", "present", measured=(_texts(500, 350, overlapping=20),)),

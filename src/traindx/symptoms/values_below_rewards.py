@@ -15,8 +15,8 @@ from traindx.thresholds import Threshold
 
 ID = "values-below-rewards"
 MIN_LOOKS = Threshold(12, "looks", "a critic begins near 0 and needs a while to reach its targets")
-LARGE = Threshold(50.0, "largest absolute reward", "critics and coefficients are made for rewards of about one "
-                  "(Engstrom et al. 2020)", strong=500.0)  # fmt: skip
+LARGE = Threshold(200.0, "largest absolute reward", "critics and coefficients are made for rewards of about one "
+                  "(Engstrom et al. 2020); the rare rewards of usual tasks go to 100", strong=1000.0)  # fmt: skip
 BELOW = Threshold(0.2, "times the largest reward", "with a discount near 1 values are sums of many rewards",
                   side="below")  # fmt: skip
 EXPLAINED = Threshold(0.05, "of the variance of the returns", "a critic that learns explains a part of them")
@@ -68,7 +68,7 @@ SYMPTOM = Symptom(
 Single rewards are large, the values of the critic stay far below even one of them, and explain nothing of the returns.
 
 ## How it is measured
-The mean absolute value at the last looks beside the largest absolute reward, where that is 50 or more: present below a
+The mean absolute value at the last looks beside the largest absolute reward, where that is 200 or more: present below a
 fifth of it. Not present where the values explain 5 % of the variance of the returns or where that is not known:
 rewards that are large and rare have small values.
 

@@ -103,7 +103,7 @@ class Environments(Observer):
             kind = type(env)
             if kind not in met and not self._failed and not hub.ended:
                 met.add(kind)
-                if "step" in vars(kind) and not issubclass(kind, wrapper):
+                if "step" in vars(kind) and not issubclass(kind, wrapper) and not _pickled_whole(kind):
                     hub.patch(kind, "step", self._around_step)
             return original(env, *args, **kwargs)
 
@@ -214,8 +214,10 @@ class Environments(Observer):
 
     def _look_at_flags(self, found: Variables) -> None:
         """How many steps the script takes for the last of an episode."""
+        moves = sum(one.moves for one in self._watched.values())
         for name, flags in found.all("done"):
-            if flags.numel() < 2 or flags.requires_grad:
+            # a buffer with more room than there were steps holds zeros that say nothing
+            if flags.requires_grad or not 2 <= flags.numel() <= moves:
                 continue
             sums = self._flags.setdefault(name, [0, 0, 0])
             ends = int((here(flags) > HALF).sum())
@@ -224,11 +226,10 @@ class Environments(Observer):
         if not self._flags:
             return
         name, (looks, numbers, ends) = max(self._flags.items(), key=lambda pair: pair[1][2] / pair[1][1])
-        watched = self._watched.values()
         self.hub.measure(
             StoredEnds(
-                looks=looks, values=numbers, ends=ends, steps=sum(one.moves for one in watched),
-                terminated=sum(one.terminated for one in watched), where=name,
+                looks=looks, values=numbers, ends=ends, steps=moves,
+                terminated=sum(one.terminated for one in self._watched.values()), where=name,
             )
         )  # fmt: skip
 
@@ -258,7 +259,8 @@ class Environments(Observer):
         counts = Counter(early)
         repeated = sum(a == b for a, b in zip(seen.actions, seen.actions[1:], strict=False))
         variance = max(0.0, seen.squares / max(1, seen.numbers) - (seen.sum / max(1, seen.numbers)) ** 2)
-        reach = max(seen.newest, default=0.0)
+        reach = max(map(abs, seen.newest), default=0.0)
+        sides = [sum(one * side >= reach * (1 - NEAR) for one in seen.newest) for side in (1, -1)]
         self.hub.measure(
             ActionBounds(
                 looked=seen.looked, kinds=seen.kinds,
@@ -266,10 +268,16 @@ class Environments(Observer):
                 outside=seen.outside / max(1, seen.numbers), at_bound=seen.at_bound / max(1, seen.numbers),
                 std=variance**0.5 / seen.width if seen.width else 0.0, width=seen.width,
                 repeated=repeated / max(1, len(seen.actions) - 1), reach=reach,
-                at_reach=sum(one >= reach * (1 - NEAR) for one in seen.newest) / max(1, len(seen.newest)),
+                at_reach=2 * min(sides) / max(1, len(seen.newest)),
                 newest=len(seen.newest), where=seen.name,
             )
         )  # fmt: skip
+
+
+def _pickled_whole(kind: type) -> bool:
+    """Whether cloudpickle takes the class itself to other processes, with what stands in the place of its methods,
+    instead of its name."""
+    return kind.__module__ in ("__main__", "__mp_main__") or "<locals>" in kind.__qualname__
 
 
 def _five(result: Any) -> tuple[Any, Any, Any, Any]:
@@ -315,6 +323,7 @@ def _look_at_numbers(seen: _Watched, space: Any, action: Any) -> None:
     if not (abs(low) < 1e6 and abs(high) < 1e6 and high > low):
         return
     middle, seen.width = (low + high) / 2, (high - low) / 2
+    alike = float(space.low.max()) == low and float(space.high.min()) == high
     given = action.detach().cpu().numpy() if hasattr(action, "detach") else action
     for value in (given.reshape(-1)[:MOST_ACTIONS] - middle).tolist():
         seen.numbers += 1
@@ -322,7 +331,8 @@ def _look_at_numbers(seen: _Watched, space: Any, action: Any) -> None:
         seen.at_bound += abs(value) >= seen.width * (1 - EDGE)
         seen.sum += value
         seen.squares += value * value
-        seen.newest.append(abs(value) / seen.width)
+        if alike:
+            seen.newest.append(value / seen.width)
 
 
 OBSERVER = Environments

@@ -202,6 +202,7 @@ class TextOverlaps(Observer):
                 long=len(in_one),
                 copied=sum(share >= MOST_OF for share, _ in in_one),
                 overlapping=sum(share >= HALF_OF for _, share in in_one),
+                trained=len(known_rows),
             )
         )
 

@@ -59,7 +59,8 @@ class SameTexts:
         return compute
 
     def _look(self, inputs: Any, prompts: Any, completions: Any, rewards: torch.Tensor, weights: torch.Tensor) -> None:
-        if not 2 < len(prompts) == len(rewards) <= MOST_ROWS:  # of several processes only the rewards are gathered
+        counts = {len(inputs), len(prompts), len(completions), len(rewards)}  # rewards of all processes are gathered
+        if len(counts) > 1 or not 2 < len(prompts) <= MOST_ROWS:
             return
         earned = (rewards.detach().cpu() * weights.detach().cpu()).nansum(1).tolist()
         rows = zip(inputs, prompts, completions, strict=True)

@@ -14,7 +14,8 @@ from traindx.readers.reach import may_read
 from traindx.readers.source import Source
 
 _MAGIC = b"SQLite format 3\0"
-UNREADABLE = (sqlite3.Error, UnicodeDecodeError)  # the latter when sqlite's own message quotes damaged text
+# UnicodeDecodeError when sqlite's own message quotes damaged text, MemoryError when a damaged page gives a length
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError, MemoryError)
 _SMALLEST_LIMIT = 1_000_000  # bytes of a cell or a query that sqlite always accepts
 _MAX_FAILURES = 500  # damaged places in one table after which the rest of it is given up
 

@@ -3,6 +3,8 @@ that is drawn there for one side only."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import libcst as cst
 import libcst.matchers as m
 
@@ -59,11 +61,12 @@ def _one_sided(module: cst.Module, line: int) -> cst.Module | None:
             uses = [one for one in m.findall(module, index) if isinstance(one, cst.Subscript)]
             if name and len(uses) == 1 and len(m.findall(module, m.Name(name))) == 2:
                 changed = syntax.replaced(module, uses[0], uses[0].value)
-                drawn = m.SimpleStatementLine(body=[m.Assign(targets=[m.AssignTarget(m.Name(name))])])
-                return (
-                    None if changed is None else syntax.removed(changed, lambda one, drawn=drawn: m.matches(one, drawn))
-                )  # type: ignore[misc]
+                return None if changed is None else syntax.removed(changed, partial(_assigns, name))
     return None
+
+
+def _assigns(name: str, line: cst.SimpleStatementLine) -> bool:
+    return m.matches(line, m.SimpleStatementLine(body=[m.Assign(targets=[m.AssignTarget(m.Name(name))])]))
 
 
 def _order_nearby(module: cst.Module, node: cst.Subscript) -> str | None:

@@ -66,7 +66,7 @@ def _given_in(place: cst.CSTNode, line: cst.SimpleStatementLine) -> set[str]:
     names: set[str] = set()
     for one in targets:
         if id(one) not in inside:
-            target: cst.CSTNode = getattr(one, "target", None) or getattr(one, "name", None) or one
+            target: cst.CSTNode = getattr(one, "target", None) or getattr(one, "name", None) or place
             names |= {name.value for name in m.findall(target, m.Name()) if isinstance(name, cst.Name)}
     return names
 
