@@ -259,3 +259,10 @@ def test_below_a_quarter_or_below_health_the_cause_is_unclear() -> None:
     healthy = Hypothesis("healthy", "healthy", 0.5)
     text = page(replace(sick, hypotheses=(healthy, replace(guess, confidence=0.4))))
     assert "Most likely" not in text
+
+
+def test_a_candidate_is_checked_by_hand_and_beside_the_rate_it_had() -> None:
+    high = Hypothesis("lr-too-high", "learning rate too high", 0.2, fix=samples.replaced(samples.LR, change="lr=x0.1"))
+    sick = samples.unhealthy(hypotheses=(high,), figures=("Learning rate: 0.4 at its highest.",))
+    text = " ".join(page(sick).split())
+    assert "learning rate: 0.4 at its highest. check: train 200 steps at a tenth of the learning rate" in text
