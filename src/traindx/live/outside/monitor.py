@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from traindx.diagnosis import Diagnosis
 
 SURE = 0.8  # clarity of a fact from which an alert is worth a line,
-SURE_OF_CAUSE = 0.75  # and probability of a cause: what was inferred is never said with more
+SURE_OF_CAUSE = 0.65  # and probability of a cause: what was inferred is never said with more than 0.75
 LIKELY = 0.45  # of a cause that stays first, ENOUGH looks in a row, while health is out of the question
-HARDLY = 0.02
+HARDLY = 0.05
 LEAST_STEPS = 20  # before a whole diagnosis is worth its time
 EVERY_SECONDS = 2.0  # between whole diagnoses, at least
 SHARE = 0.02  # of one core that those may take in the long run; in the first minute they are denser
