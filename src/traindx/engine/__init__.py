@@ -141,7 +141,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
     likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
     inside = level_of(observations) == INSIDE  # how often sound trainings show each symptom was counted there
     if healthy >= HALF and inside:
-        stuck = any(present[i].clarity >= HALF for i in NEVER_WELL if i in present)
+        stuck = any(present[i].clarity >= HALF for i in FAILS if i in present)
         stuck = stuck or any(i in present for i in NEVER_EARNED)
         doubted = problems and (stuck or healthy < TWO_TO_ONE)
         return "inconclusive" if doubted or DIED in present else "healthy"

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from traindx import commands
 from traindx.causes import causes
-from traindx.diagnosis import ANSWERS, STANDS_OUT, UNSURE, WORTH_A_LINE, WORTH_NAMING, Hypothesis, Observation, Verdict
+from traindx.diagnosis import (
+    ANSWERS,
+    RATHER_WELL,
+    STANDS_OUT,
+    UNSURE,
+    WORTH_A_LINE,
+    WORTH_NAMING,
+    Hypothesis,
+    Observation,
+    Verdict,
+)
 from traindx.engine.advise import command, settle
 from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER
@@ -168,7 +178,8 @@ def _what_would_help(
     """Of a log that is long enough and ended by itself."""
     if _still_improving(observations, signals) and signals.main is not None:
         return f"Let it train on: {signals.main.name} was still improving when the log ended."
-    among = _candidates(hypotheses, WORTH_NAMING)
+    well = sum(h.confidence for h in hypotheses if h.cause == HEALTHY) >= RATHER_WELL
+    among = _candidates(hypotheses, WORTH_NAMING if well else WORTH_A_LINE)
     top = next((h for h in hypotheses if h.cause in _candidates(hypotheses)), None)
     spoken_for = top is not None and any(o.state == "present" and o.evidence in top.supports for o in observations)
     harmless = _harmless(top, found) if top is not None and spoken_for else ""

@@ -62,7 +62,7 @@ def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Seco
         if any(_brings(cause, fact) for cause in found):
             continue
         alone = [o for o in left if o is fact or o not in facts]
-        other = _explaining(alone, unexplained, hints, evidence.unfamiliar, first.cause)
+        other = _explaining(alone, unexplained, hints, evidence.unfamiliar, first.cause, seen=True)
         if other is not None and fact in other.shown:
             found.setdefault(other.cause, other)
     if not found:
@@ -88,17 +88,24 @@ def without_secondary(evidence: Evidence, ranked: list[Ranked], others: Sequence
 
 
 def _explaining(
-    left: Sequence[Observation], unexplained: Sequence[Observation], hints: Sequence[Hint], unfamiliar: bool, first: str
+    left: Sequence[Observation],
+    unexplained: Sequence[Observation],
+    hints: Sequence[Hint],
+    unfamiliar: bool,
+    first: str,
+    *,
+    seen: bool = False,
 ) -> SecondaryCause | None:
     """The cause that explains what is left, if it explains any of what the first does not and is likelier than
-    health."""
+    health; of what was `seen` directly, than health and anything unknown together."""
     if not unexplained:
         return None
     again = rank([o for o in left if o.state != "unknown"], hints, unfamiliar=unfamiliar)
     candidate = next(entry for entry in again if entry.cause not in (HEALTHY, OTHER, first))
-    healthy = next(entry.probability for entry in again if entry.cause == HEALTHY)
+    chance = {entry.cause: entry.probability for entry in again}
+    least = min(SURE, chance[HEALTHY] + chance[OTHER]) if seen else SURE
     explains = tuple(o for o in unexplained if o in left and expectation(candidate.cause, symptoms()[o.id]) >= BRINGS)
-    if not explains or candidate.probability < SURE or candidate.probability <= healthy:
+    if not explains or candidate.probability < least or candidate.probability <= chance[HEALTHY]:
         return None
     return SecondaryCause(candidate.cause, candidate.probability, explains)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.causes import causes
-from traindx.diagnosis import ANSWERS, WORTH_NAMING, Diagnosis, Hypothesis
+from traindx.diagnosis import ANSWERS, RATHER_WELL, WORTH_NAMING, Diagnosis, Hypothesis
 from traindx.reporters.wording import ENDS, HEALTHY, OTHER, SMALL, clean, leading, unmeasured
 
 CHECKS = 3  # candidates
@@ -24,7 +24,8 @@ def checks(diagnosis: Diagnosis) -> list[tuple[Hypothesis, str]]:
     if not _problem_seen(diagnosis):
         return []
     named = [h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)]
-    least = SMALL if diagnosis.verdict == "unhealthy" else WORTH_NAMING
+    well = sum(h.confidence for h in diagnosis.hypotheses if h.cause == HEALTHY) >= RATHER_WELL
+    least = WORTH_NAMING if well and diagnosis.verdict != "unhealthy" else SMALL
     listed = [h for h in named if h.confidence >= least][:CHECKS]
     listed = listed or named[: diagnosis.verdict == "unhealthy"]
     known = causes()

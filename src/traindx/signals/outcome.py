@@ -83,5 +83,6 @@ def _went_along(signals: Signals, train: Curve, level: float | None) -> bool | N
         seen = Score(score)
         if seen.bounded:
             classes = signals.classes[0] if signals.classes is not None else 2
-            return True if GAINED.reached(seen.above_chance(classes)) and seen.at_its_best else None
+            gained = seen.above_chance(classes)
+            return False if gained <= 0 else True if GAINED.reached(gained) and seen.at_its_best else None
     return None

@@ -12,6 +12,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from types import FrameType
 from typing import Any
 
@@ -246,10 +247,9 @@ def _stretches(shape: tuple[int, ...], given: list[torch.Tensor]) -> bool:
     one, other = (tuple(tensor.shape) for tensor in given)
     if shape in (one, other) or not one or not other:
         return False
-    try:
-        return tuple(torch.broadcast_shapes(one, other)) == shape  # type: ignore[no-untyped-call]
-    except RuntimeError:  # another kind of operation: a matrix product
-        return False
+    sides = list(zip_longest(reversed(one), reversed(other), fillvalue=1))
+    # torch.broadcast_shapes would load the symbolic shapes of its compiler first, half a second of work
+    return all(a == b or 1 in (a, b) for a, b in sides) and shape == tuple(max(pair) for pair in reversed(sides))
 
 
 def _has_shape(tensor: torch.Tensor) -> bool:
