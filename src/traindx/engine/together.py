@@ -20,7 +20,7 @@ from traindx.symptoms import symptoms
 
 BRINGS = 0.15  # a cause that shows a symptom this often explains it
 BEYOND = 5.0  # or this many times more often than usual
-SURE = 0.5  # another cause is named from here on
+SURE = 0.5  # another cause is named from here on, or where it is likelier than health and anything unknown
 CLEAR = 0.6  # of what is left unexplained
 RIVAL = 0.05  # a cause at work beside the first that takes more than this from it
 
@@ -62,7 +62,7 @@ def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Seco
         if any(_brings(cause, fact) for cause in found):
             continue
         alone = [o for o in left if o is fact or o not in facts]
-        other = _explaining(alone, unexplained, hints, evidence.unfamiliar, first.cause, seen=True)
+        other = _explaining(alone, unexplained, hints, evidence.unfamiliar, first.cause)
         if other is not None and fact in other.shown:
             found.setdefault(other.cause, other)
     if not found:
@@ -88,22 +88,16 @@ def without_secondary(evidence: Evidence, ranked: list[Ranked], others: Sequence
 
 
 def _explaining(
-    left: Sequence[Observation],
-    unexplained: Sequence[Observation],
-    hints: Sequence[Hint],
-    unfamiliar: bool,
-    first: str,
-    *,
-    seen: bool = False,
+    left: Sequence[Observation], unexplained: Sequence[Observation], hints: Sequence[Hint], unfamiliar: bool, first: str
 ) -> SecondaryCause | None:
     """The cause that explains what is left, if it explains any of what the first does not and is likelier than
-    health; of what was `seen` directly, than health and anything unknown together."""
+    health and anything unknown together."""
     if not unexplained:
         return None
     again = rank([o for o in left if o.state != "unknown"], hints, unfamiliar=unfamiliar)
     candidate = next(entry for entry in again if entry.cause not in (HEALTHY, OTHER, first))
     chance = {entry.cause: entry.probability for entry in again}
-    least = min(SURE, chance[HEALTHY] + chance[OTHER]) if seen else SURE
+    least = min(SURE, chance[HEALTHY] + chance[OTHER])
     explains = tuple(o for o in unexplained if o in left and expectation(candidate.cause, symptoms()[o.id]) >= BRINGS)
     if not explains or candidate.probability < least or candidate.probability <= chance[HEALTHY]:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,6 +31,8 @@ DRIFT_SHARE = 0.012  # of the level, for runs that only ever get worse
 MANY_TIMES = 10.0  # its best: more is recognised by the values, since nobody reads such a percentage
 KNEW = 0.75  # of what a guess costs: a first loss below belongs to a model that was trained before
 NEVER_BACK = 1.2  # times the first loss, where the lowest level since is: batches differ by less
+FIRST = 3  # values, the largest of which is compared with the last quarter,
+EXPLODED = 100.0  # times as large: of 105 runs in labelled sound logs none ends above them (0.98 at most)
 DRIFT_Z = 3.5  # Mann-Kendall score of such a drift
 NOISE_FACTOR = 5.0
 
@@ -65,7 +68,8 @@ def detect(signals: Signals) -> Observation:
         text = f"{found.evidence} No training loss was logged beside it: memorised data look the same."
         return Observation(ID, "present", text, found.steps, found.where, min(found.clarity, VALIDATION_ALONE))
     if found is not None:
-        return found
+        gone = signals.kind == "supervised" and signals.ordinary and _exploded(curve)
+        return replace(found, clarity=1.0, conclusive=True) if gone else found
     apart = _both_left(signals, curve) or _both_rose(signals) or _never_back(signals, curve)
     if apart is not None:
         return apart
@@ -74,6 +78,13 @@ def detect(signals: Signals) -> Observation:
         "absent",
         f"{curve.name} is at {num(curve.logged(curve.now))}, its best level was {num(curve.logged(curve.best))}.",
     )
+
+
+def _exploded(curve: Curve) -> bool:
+    """All of the last quarter lies so far above the first values that no noise of batches and no further step brings it
+    back."""
+    first = float(np.max(curve.y[:FIRST]))
+    return curve.sign > 0 and first > 0 and float(np.min(curve.y[-max(2, len(curve) // 4) :])) > EXPLODED * first
 
 
 def _at_once(signals: Signals) -> Observation | None:
@@ -246,7 +257,9 @@ The level over the last tenth of the run is compared with the best level held ov
 of the progress made is lost again (or the run only ever rose, by more than 1.2 % of its level with a Mann-Kendall score
 above 3.5), the rise is more than five times the uncertainty of a level, and no bin of the last tenth comes near the
 best again; a return that had gained nothing must lose 30 % of its level, and none is judged beside that of another
-agent that rises. The step given is where the curve last stood near its best. What a resume replaced is looked at too.
+agent that rises. A training loss whose last quarter lies a hundred times above its first values is conclusive, however
+few steps there are. The step given is where the curve last stood near its best. What a resume replaced is looked at
+too.
 Where fewer than ten training losses stand beside many evaluations: present when nine in ten evaluations since the best
 are a tenth above it and the training loss rose by a tenth as well. Beside more of them: validation half above its best
 and never back, and training half above what it had reached by then. Where only evaluations are logged, memorised data
@@ -264,6 +277,8 @@ the gradient is not the gradient of the loss (accumulated gradients, a flipped s
 """,
     detect=detect,
     cases=(
+        Case("a loss that explodes within thirty steps", "present",
+             lambda: {"train_loss": np.geomspace(14.0, 8e31, 30)}),
         Case("few evaluations, far above the first, training up as well", "present",
              lambda: {"train_loss": (range(25, 1525, 25), then(falling(10, 0.8, 0.13), ramp(50, 0.13, 0.3, 0.02))),
                       "eval_loss": (range(250, 1750, 250), [0.219, 0.416, 0.423, 0.41, 0.438, 0.402])}),
