@@ -5,8 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import torch
 from live_scripts import facts_of, present, run
 
+from traindx.live.tokens.batch import TokenBatch
+from traindx.live.tokens.rows import read_row
 from traindx.live.tokens.template import answers_in
 from traindx.live.tokens.vocabulary import vocabulary_of
 from traindx.measurements import Measured, SpecialTokens, TokenCounts, TokenSamples
@@ -338,6 +341,29 @@ def test_words_that_carry_no_space_are_written_apart() -> None:
     vocabulary = vocabulary_of(PreTrainedTokenizerFast(tokenizer_object=core, bos_token="<s>"))
     assert vocabulary is not None
     assert "".join(vocabulary.pieces(range(5))) == "<s> where is lamp ?"
+
+
+def test_the_space_before_a_word_belongs_to_the_word() -> None:
+    """A template that ends its prompts with a space, and words that are written with one before them: the first word
+    of an answer is no part of the prompt."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast
+
+    words = ["<pad>", "<|end|>", "<unk>", "<|user|>", "<|assistant|>", "where", "is", "lamp", "?", "it", "stands"]
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>"))
+    core.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token="<pad>", eos_token="<|end|>", unk_token="<unk>",
+        additional_special_tokens=["<|user|>", "<|assistant|>"],
+    )  # fmt: skip
+    tokenizer.chat_template = (
+        "{% for m in messages %}<|{{ m['role'] }}|> {{ m['content'] }} <|end|> {% endfor %}"
+        "{% if add_generation_prompt %}<|assistant|> {% endif %}"
+    )
+    ids = torch.tensor([[3, 5, 6, 7, 8, 1, 4, 9, 10, 1]])
+    every = torch.ones_like(ids, dtype=torch.bool)
+    row = read_row(TokenBatch(ids, ids, every, every, None, 1, (0, 9, 0), 11, -100, ""), 0, vocabulary_of(tokenizer))
+    assert (row.known_by, row.boundary) == ("template", 7)
 
 
 def test_the_answer_to_a_long_prompt_is_shown(tmp_path: Path) -> None:

@@ -107,8 +107,8 @@ def _read_text(row: Row, vocabulary: Vocabulary) -> None:
     answer = [False] * len(row.ids)
     for begin, end in found.spans:
         start = token_at(begin) if begin < length else row.first + len(pieces)
-        if begin < length and begins[start - row.first] < begin:
-            start += 1  # the marker ends inside of this token
+        if begin < length and text[begins[start - row.first] : begin].strip():
+            start += 1  # the marker ends inside of this token, and not in the space before a word
         stop = token_at(end) if end < length else row.first + len(pieces)
         while stop < row.last and vocabulary.ends(row.ids[stop]) and stop - start >= 0:
             stop += 1
