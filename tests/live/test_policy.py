@@ -376,7 +376,9 @@ def test_equal_answers_that_earn_differently_are_seen(
     for name, text in (("__init__", ""), ("trainer/__init__", ""), ("trainer/grpo_trainer", TRAINER)):
         (tmp_path / "packages" / "trl" / f"{name}.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path / "packages"))
-    for name in [name for name in sys.modules if name.partition(".")[0] == "trl"]:
+    made = ("trl", "trl.trainer", "trl.trainer.grpo_trainer")
+    for name in {*made, *(name for name in sys.modules if name.partition(".")[0] == "trl")}:
+        monkeypatch.setitem(sys.modules, name, sys)  # so that what the script loads is gone afterwards
         monkeypatch.delitem(sys.modules, name)
     found = facts_of(REWARDED.replace("ORDER", order), tmp_path)
     assert ("advantages-off-rewards" in present(found)) == mixed
