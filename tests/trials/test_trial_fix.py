@@ -151,9 +151,7 @@ def test_confirmed_cases_shift_the_diagnosis_inside_fix_as_they_do_in_diagnose(
     assert (first.made_by, bool(first.trials)) == ("fix", True)
     causes = [cause for cause, share in first.hypotheses if cause not in ("healthy", "other") and share < 0.9]
     for number in range(3):
-        old = replace(
-            case_of(diagnose(Run(f"other{number}", "recording")), "run"), status="confirmed", cause=causes[1]
-        )
+        old = replace(case_of(diagnose(Run(f"other{number}", "recording")), "run"), status="confirmed", cause=causes[1])
         book.remember(old)
     main(["fix", "-q", "--steps", "30", "--budget", "1", "--json", "out.json", "train.py"])  # the diagnosis is enough
     page = " ".join(capsys.readouterr().out.split())
