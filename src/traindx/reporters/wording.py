@@ -91,11 +91,15 @@ def amount(value: int, noun: str) -> str:
     return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
 
 
-def length_of(diagnosis: Diagnosis) -> str:
-    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any. Epochs 0 to 9 are
-    ten, and so are rows."""
+def counted_of(diagnosis: Diagnosis) -> str:
+    """'412 steps', '9 epochs', or '' for a run without any. Epochs 0 to 9 are ten, and so are rows."""
     from_zero = diagnosis.run.axis in ("epoch", "row") and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
-    length = amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
+    return amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
+
+
+def length_of(diagnosis: Diagnosis) -> str:
+    """The same with what a recording cost: '4120 steps, recorded at 0.6 % cost'."""
+    length = counted_of(diagnosis)
     cost = diagnosis.run.config.get("recording.cost")
     return (
         f"{length}, recorded at {cost * 100:.1f} % cost"
