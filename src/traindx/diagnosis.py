@@ -104,6 +104,11 @@ class Hypothesis:
             "reference": self.reference,
         }
 
+    def __repr__(self) -> str:
+        """One line: its fix may be many."""
+        fix = "" if self.fix is None else f", fix: {self.fix.id}"
+        return f"<Hypothesis {self.cause} {self.confidence:.0%}{fix}>"
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hypothesis:
         fix = data.get("fix")
@@ -250,7 +255,13 @@ class Diagnosis:
         named = f": {first.cause}" if first is not None and self.verdict != "healthy" else ""
         cause = f"{named} {first.confidence:.0%}" if first is not None and sure else ""
         where = f"{self.run.source} ({self.run.name})" if self.run.name else self.run.source
-        return f"<Diagnosis {self.verdict}{cause}, {where}, {self.run.steps} {self.run.axis}s>"
+        return f"<Diagnosis {self.verdict}{cause}, {where}, {self.length} {self.run.axis}s>"
+
+    @property
+    def length(self) -> int:
+        """How many steps, epochs or rows there were: epochs 0 to 9 are ten, and so are rows."""
+        from_zero = self.run.axis in ("epoch", "row") and any(curve.steps[0] == 0 for curve in self.curves[:1])
+        return self.run.steps + from_zero if self.run.steps else 0
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""
