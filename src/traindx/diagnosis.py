@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -118,6 +118,13 @@ class Hypothesis:
             tuple(FixProposal(**alternative) for alternative in data["alternatives"]), tuple(data["do_not"]),
             data["reference"], data.get("where"), data.get("category", ""),
         )  # fmt: skip
+
+
+def worth_naming(hypothesis: Hypothesis, seen: Collection[str]) -> bool:
+    """Whether a page that decides nothing names it: likely enough, or less so where one of the sentences `seen` speaks
+    for it."""
+    spoken_for = any(text in seen for text in hypothesis.supports)
+    return hypothesis.confidence >= (WORTH_A_LINE if spoken_for else WORTH_NAMING)
 
 
 @dataclass(frozen=True, slots=True)
