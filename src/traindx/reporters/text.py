@@ -54,7 +54,6 @@ PAIR, ANSWER = 2, 120  # texts of a policy that are shown, and the characters of
 ALL_PAGES = 3  # up to this many runs every page is shown in full; beyond, the table and the worst pages
 _STYLES: dict[Verdict, Style] = {"healthy": "green", "unhealthy": "red", "inconclusive": "yellow"}
 _CURVE_COLUMNS = 44
-BY_LAYER = "Gradient norms by layer"  # how that figure begins (engine/figures.py)
 _CAPTION_ROOM = 24  # narrower than this a caption is a ladder of single words
 _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o report.md` writes every page."
 _RIVAL = 0.1  # an explanation this likely beside the first gets a line on what speaks against it
@@ -197,7 +196,7 @@ class _Pages:
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
         lines += hanging("", results_of(diagnosis), 2, self.width)
-        facts = [text for text in diagnosis.figures if self.full or _worth_a_line(text, diagnosis.verdict == "healthy")]
+        facts = [text for text in diagnosis.figures if self.full or not text.startswith(RATE) or USUALLY in text]
         return lines + hanging("", [clean(text) for text in facts[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
@@ -477,12 +476,6 @@ def _tail(text: str) -> str:
     """The end of a text, which is the answer: the prompt stands before it."""
     text = " ".join(text.split())
     return text if len(text) <= ANSWER else f"…{text[-ANSWER:]}"
-
-
-def _worth_a_line(figure: str, healthy: bool) -> bool:
-    """Of a healthy run the norms of single layers only raise questions, and a rate is worth a line where it is unusual:
-    the long page has both."""
-    return USUALLY in figure if figure.startswith(RATE) else not (healthy and figure.startswith(BY_LAYER))
 
 
 def _stacked(rows: list[list[str]], width: int) -> list[list[str]]:
