@@ -702,13 +702,13 @@ def _prepared_alone(look: Look) -> str | None:
         stores = line.statement.stores
         if len(stores) != 1 or is_held_out(stores[0]) or stores[0] not in line.statement.loads:
             continue
-        beside = any(
+        paired = any(
             other.file == line.file
             and other.statement.scope == line.statement.scope
             and about(name) == about(stores[0])
             for other, name in held
         )
-        if changing & set(line.calls) and beside and not look.in_training(line):
+        if changing & set(line.calls) and paired and not look.in_training(line):
             return line.place
     return None
 

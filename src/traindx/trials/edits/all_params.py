@@ -21,9 +21,9 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
     if len(optimizers) != 1:
         return None
-    beside = _beside(module, optimizers[0], evidence.texts.get("parameters-not-optimized", ""))
-    if beside is not None:
-        return beside
+    wider = _with_further_models(module, optimizers[0], evidence.texts.get("parameters-not-optimized", ""))
+    if wider is not None:
+        return wider
     given = _given(module, optimizers[0])
     if given is None or not isinstance(given.func, cst.Attribute):
         return None
@@ -38,7 +38,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
 
 
-def _beside(module: cst.Module, optimizer: cst.Call, said: str) -> cst.Module | None:
+def _with_further_models(module: cst.Module, optimizer: cst.Call, said: str) -> cst.Module | None:
     """Models that stand beside those the optimiser is given: they are given to it as well. `said` names the parameters
     that are left out, by the class of their model."""
     around: cst.CSTNode = syntax.function_around(module, optimizer) or module
