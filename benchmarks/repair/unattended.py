@@ -9,7 +9,7 @@ is there is not made again. `--share` takes that part of the cases, drawn by the
 diff changes are laid beside those that differ from the sound twin (one more or less): *at the fault* is a diff that
 changes one of them, *elsewhere* one that changes others; whether it removes the fault is for a reader of the diff to
 say, which is kept. Seconds are processor time of everything that ran. With `--fresh`, what is written is judged again
-as a patch (`traindx trial --patch`) on so many seeds that the repair has not seen."""
+on so many seeds that the repair has not seen."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lines"))
 from score import NEAR, changed, truth_of
 
+from traindx.trials.fixing import Asked
+from traindx.trials.outcome import judged
+from traindx.trials.patch import candidate_of, read_patch
+
+FRESH = 100  # the first of the seeds that no session uses
+BAD = ("worse", "failed", "no-effect")
 EVERY = 0.2  # seconds between two looks at the processor time
 PATIENCE = 90.0  # seconds beyond the budget, after which a session is ended
 IGNORED = ("_out", "__pycache__", ".traindx", "*.traindx", "recording")
@@ -160,22 +166,30 @@ def repaired(label: dict[str, Any], given: argparse.Namespace) -> dict[str, Any]
             file, _, line = (row["where"] or "").rpartition(":")
             row["line_right"] = line.isdigit() and meets({os.path.basename(file): {int(line)}}, truth)
         if diff and given.fresh:
-            row["fresh"] = on_fresh_seeds(own, diff, command, Path(place), given)
+            row["fresh"] = on_fresh_seeds(own, diff, command, given)
         row["said"] = ended.said[-6000:]
     return row
 
 
-def on_fresh_seeds(
-    own: Path, diff: str, script: list[str], place: Path, given: argparse.Namespace
-) -> dict[str, Any] | None:
-    """The verdict of the written patch on seeds that the session has not used."""
-    patch, page = place / "patch.diff", place / "fresh.json"
+def on_fresh_seeds(own: Path, diff: str, command: list[str], given: argparse.Namespace) -> dict[str, Any]:
+    """The verdict of what was written, by pairs of seeds that the session has not used."""
+    patch = own.parent / "patch.diff"
     patch.write_text(diff)
-    run([given.traindx, "trial", "--patch", str(patch), "--seeds", str(given.fresh), "--first-seed", "100", "--jobs",
-         "1", "--json", str(page), *script], own, 3 * given.budget)  # fmt: skip
-    report = json.loads(page.read_text()) if page.exists() else {}
-    trials = report.get("trials") or []
-    return {key: trials[0].get(key) for key in ("verdict", "effect", "cleared")} if trials else None
+    before = Path.cwd()
+    os.chdir(own)
+    try:
+        session = Asked(command, jobs=1, budget=3 * given.budget).session(lambda said: None)
+        page = session.baseline().page
+        if page is None:
+            return {"verdict": "failed"}
+        candidate = candidate_of(read_patch(patch, session.project.root), page)
+        seeds = range(FRESH, FRESH + given.fresh)
+        trial = judged(candidate, [(session.arm(None, seed), session.arm(candidate, seed)) for seed in seeds])
+    finally:
+        os.chdir(before)
+    effect = trial.effect
+    numbers = None if effect is None else [effect.before, effect.after, effect.size]
+    return {"verdict": trial.verdict, "effect": numbers, "cleared": list(trial.cleared)}
 
 
 def meets(lines: dict[str, set[int]], truth: dict[str, set[int]]) -> bool:
@@ -226,6 +240,9 @@ def table(rows: list[dict[str, Any]]) -> None:
           f"{sum(bool(row['diff']) for row in faulty) - len(at)}, none {sum(not row['diff'] for row in faulty)}; line "
           f"right {sum(bool(row['line_right']) for row in faulty)}; sound {len(sound)}, changed "
           f"{sum(bool(row['diff']) for row in sound)}")  # fmt: skip
+    again = [row["fresh"] for row in faulty if row.get("fresh")]
+    if again:
+        print(f"on fresh seeds: {len(again)}, of these not worse {sum(one['verdict'] not in BAD for one in again)}")
     written = [row for row in faulty if row["diff"]]
     if written:
         seconds, lines = [row["cpu"] for row in written], [row["lines"] for row in written]
