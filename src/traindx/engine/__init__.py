@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ from traindx.engine.evidence import gather
 from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
-from traindx.engine.sentences import DEATHS, REST, SCOPE, headline, next_step
+from traindx.engine.sentences import REST, SCOPE, headline, next_step, of_death
 from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
@@ -333,9 +332,8 @@ def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
 
 def _notes(signals: Signals) -> tuple[str, ...]:
     run = signals.run
-    notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
-    if run.died is not None:
-        notes += [advice for words, advice in DEATHS if re.search(words, run.died.text, re.IGNORECASE)][:1]
+    notes = [what for event in run.events if event.kind in SCOPE for what in SCOPE[event.kind]]
+    notes += list(of_death(run))[:1]
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)
