@@ -19,7 +19,7 @@ from traindx.signals import Signals
 from traindx.signals.started import fine_tuning
 
 DATA = "priors.json"
-ANY = ""
+ANY, OTHER = "", "other"
 LANGUAGE, REINFORCEMENT, OTHER_KINDS = "language models", "reinforcement learning", "vision and other"
 AS_THREADS = 20.0  # what all kinds together say weighs like so many threads of one kind
 # groups of causes that people tell apart no further in a thread
@@ -31,8 +31,12 @@ _FAMILIES = {
 _TOKENS = re.compile(r"token|perplexity|\bppl\b|lm.loss|vocab", re.IGNORECASE)
 
 # kinds of problems, the more telling ones first: a log is counted under the first that it shows
+NOT_FINITE = "not finite"
 PROBLEMS: Mapping[str, frozenset[str]] = {
-    "not finite": frozenset({"nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "loss-scale-collapse"}),
+    "layers": frozenset({
+        "dead-units", "saturated-units", "tiny-updates", "huge-updates", "unchanged-weights", "vanishing-gradients",
+    }),
+    NOT_FINITE: frozenset({"nonfinite-loss", "nonfinite-gradient", "nonfinite-weight", "loss-scale-collapse"}),
     "held-out gap": frozenset({"overfitting-gap", "val-left-behind"}),
     "rising": frozenset({"divergence", "ends-off-best", "loss-spike", "exploding-gradients", "oscillation"}),
     "standing still": frozenset({
@@ -40,13 +44,14 @@ PROBLEMS: Mapping[str, frozenset[str]] = {
     }),
 }  # fmt: skip
 ANOTHER = "another"  # a problem of none of these kinds
+HALF = "half-precision"  # half precision is no suspect of numbers that are not finite unless there is a sign of it
 
 
 @dataclass(frozen=True)
 class Logs:
-    """What labelled logs turned out to be. `factors`: by the kind of problem, how much more often a cause was right than
-    the ranking alone says. `other`: the same of what the catalogue does not know. `ceiling`: how often a cause was right
-    that stood above it, with the repository left out; `brief`: the same of logs that were too short."""
+    """What labelled logs turned out to be. `factors`: by the kind of problem, how much more often a cause was right
+    than the ranking alone says. `other`: the same of what the catalogue does not know. `ceiling`: how often a cause
+    was right that stood above it, with the repository left out; `brief`: the same of logs that were too short."""
 
     factors: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     other: float = 1.0
@@ -54,8 +59,15 @@ class Logs:
     brief: float = 1.0
     source: str = ""
 
-    def factor(self, problem: str | None, cause: str) -> float:
-        return self.factors.get(problem or "", {}).get(cause, 1.0)
+    def factor(self, problem: str, cause: str) -> float:
+        if cause == OTHER:
+            return self.other_of(problem)
+        return self.factors.get(problem, {}).get(cause, 1.0)
+
+    def other_of(self, problem: str) -> float:
+        """NaN without half precision is often the doing of a kernel or a version (settled threads), which is no cause
+        of the catalogue; of kinds that no labelled log had nothing is known."""
+        return 1.0 if problem == NOT_FINITE or problem not in self.factors else self.other
 
 
 def _data() -> Mapping[str, Any]:
@@ -77,10 +89,15 @@ def of_labelled_logs() -> Logs:
     return Logs(**_data()["logs"])
 
 
-def problem_of(observations: Sequence[Observation], problems: Collection[str]) -> str | None:
-    """The kind of problem a log shows; None where it shows none. `problems`: ids of symptoms that are one."""
-    present = {observation.id for observation in observations if observation.state == "present"}.intersection(problems)
-    return next((kind for kind, ids in PROBLEMS.items() if ids & present), ANOTHER if present else None)
+def problem_of(observations: Sequence[Observation], problems: Collection[str], training: str) -> str | None:
+    """The kind of problem a log shows; None where it shows none. `problems`: ids of symptoms that are one. A policy
+    has reasons of its own for all of them."""
+    seen = {observation.id for observation in observations if observation.state == "present"}
+    present = seen.intersection(problems)
+    if present and training == REINFORCEMENT:
+        return REINFORCEMENT
+    kind = next((kind for kind, ids in PROBLEMS.items() if ids & present), ANOTHER if present else None)
+    return f"{kind}, {HALF}" if kind == NOT_FINITE and HALF in seen else kind
 
 
 def family_of(group: str) -> str:

@@ -25,7 +25,7 @@ from traindx.symptoms.base import Symptom
 
 HEALTHY = "healthy"
 OTHER = "other"
-BRIEF = "too-short"
+BRIEF, IMPROVING = "too-short", "still-improving"
 Expectation = Callable[[Symptom], float | None]  # P(present) under an explanation; None: it says nothing about it
 SEEN_BY = ("always", "usually")
 TELLING = 0.25  # log odds below which a symptom is not worth a line
@@ -97,7 +97,7 @@ def rank(
         _facts_first(ranked, seen_itself)
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
-        _as_in_real_logs(ranked, observations, known)
+        _as_in_real_logs(ranked, observations, known, training)
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
@@ -115,7 +115,7 @@ def _facts_first(ranked: Sequence[Ranked], seen_itself: Collection[str]) -> None
 
 
 def _as_in_real_logs(
-    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom]
+    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom], training: str
 ) -> None:
     """Health as calibrated on labelled logs, where enough was looked at; causes lean to what such logs turned out to
     be."""
@@ -124,10 +124,12 @@ def _as_in_real_logs(
         return
     failed = any(o.conclusive for o in observations if o.state == "present")
     reported = of_logs().probability(healthy.probability, plainest(observations, known), failed)
-    if _looked(observations, known) < 1:  # silence is no health where hardly anything could be looked at
+    improves = any(o.id == IMPROVING and o.state == "present" for o in observations)
+    # silence is no health where hardly anything could be looked at, unless that which could gets better to the end
+    if _looked(observations, known) < 1 and not improves:
         reported = min(reported, healthy.probability)
     rest = [entry for entry in ranked if entry is not healthy]
-    _lean(rest, observations, known)
+    _lean(rest, observations, known, training)
     total = sum(entry.probability for entry in rest)
     for entry in rest:
         entry.probability *= (1 - reported) / total
@@ -136,13 +138,18 @@ def _as_in_real_logs(
     _cap(ranked, of_labelled_logs().brief if brief else of_labelled_logs().ceiling)
 
 
-def _lean(rest: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom]) -> None:
+def _lean(
+    rest: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom], training: str
+) -> None:
+    """Labelled logs were judged by their curves alone: what was seen directly says more."""
+    if any(o.state == "present" and o.id in known and known[o.id].direct for o in observations):
+        return
     logs = of_labelled_logs()
-    problem = problem_of(observations, {i for i, symptom in known.items() if symptom.severity == "problem"})
+    problem = problem_of(observations, {i for i, symptom in known.items() if symptom.severity == "problem"}, training)
     if problem is None:
         return
     for entry in rest:
-        entry.probability *= logs.other if entry.cause == OTHER else logs.factor(problem, entry.cause)
+        entry.probability *= logs.factor(problem, entry.cause)
 
 
 def expectation(explanation: str, symptom: Symptom) -> float:
