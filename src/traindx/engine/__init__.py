@@ -145,12 +145,20 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         doubted = problems and (stuck or healthy < TWO_TO_ONE)
         return "inconclusive" if doubted or DIED in present else "healthy"
     if healthy >= HALF and not problems:
-        return "inconclusive" if DIED in present else "healthy"
+        return "inconclusive" if DIED in present or not _seen_to_move(observations) else "healthy"
     if inside and likeliest < NAMED and not any(i in present and present[i].clarity >= STRONG for i in FAILS):
         return "inconclusive"
-    if healthy >= BENEFIT and healthy > likeliest and not plain:
+    curves_alone = not any(known[i].direct for i in present if i in known)
+    ahead = healthy > likeliest or (likeliest < NAMED and curves_alone)
+    if healthy >= BENEFIT and ahead and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
+
+
+def _seen_to_move(observations: Sequence[Observation]) -> bool:
+    """Whether anything was seen to get better: silence of a piece of a log that stands still is no health."""
+    states = {observation.id: observation.state for observation in observations}
+    return states.get("flat-from-start") != "unknown" or states.get("still-improving") == "present"
 
 
 def _failed(present: Mapping[str, Observation]) -> bool:
