@@ -640,10 +640,11 @@ class CallsAlike(NamedTuple):
 
 class SameData(Measurement, frozen=True, kw_only=True):
     """Data that are named after an evaluation, when one runs, and hold the same samples as those that are trained on.
-    `where` is the name."""
+    `where` is the name, or the line of a result that is computed from them."""
 
     trained: str  # the name of the training data, or the training loader
     held: str
+    computed: bool = False  # `held` names what an evaluation of the training data gives
 
 
 class EvaluatedRows(Measurement, frozen=True, kw_only=True):
