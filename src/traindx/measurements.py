@@ -886,6 +886,8 @@ class SilentParameters(Measurement, frozen=True, kw_only=True):
     matrices: int  # of these, those with two dimensions or more
     silent: tuple[int, int, int] = (0, 0, 0)  # parameters, elements and matrices in layers that run with gradients on
     names: tuple[str, ...] = ()  # of these, the first four
+    used: tuple[int, int, int] = (0, 0, 0)  # of these, those that an output depends on whose graph leads elsewhere
+    used_names: tuple[str, ...] = ()
     muted: tuple[int, int, int] = (0, 0, 0)  # the same in layers that run in training with gradients off only
     muted_names: tuple[str, ...] = ()
     first_matrix: str = ""  # 'silent' or 'muted' where the first matrix of the model is one of them

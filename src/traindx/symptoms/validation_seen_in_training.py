@@ -302,8 +302,8 @@ by half in one training sample, moved by some tokens, as windows over the same t
 What is named after an evaluation where one runs (`val_loader`, `X_test`, `self.valid_data`, `data["val"]`) is compared
 with what is trained on and with what is named after the training: the same object, or equal numbers from all over it
 with the same shape. A result that is named so and whose evaluation is given what is named after the training, and
-nothing else (`val_loss = evaluate(model, train_loader)`), is found by its statement. Short and ordered numbers, such as grids and sorted labels, are left alone, as are loaders with a
-sampler of their own.
+nothing else (`val_loss = evaluate(model, train_loader)`), is found by its statement. Short and ordered numbers, such as
+grids and sorted labels, are left alone, as are loaders with a sampler of their own.
 
 At the end the last evaluation that was seen is compared with what was trained on after it, too; rows that are trained
 on only after their evaluation, as those of folds and streams, do not count. Samples of at most four different numbers

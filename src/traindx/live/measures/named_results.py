@@ -63,19 +63,17 @@ def _training_data(call: ast.Call, frame: FrameType) -> str:
     """The argument that is named after the training; '' where there is none, or one that is named after something
     else."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
-    words = [one.value.lower() for part in given for one in ast.walk(part) if _is_text(one)]
+    plain = [one.value for part in given for one in ast.walk(part) if isinstance(one, ast.Constant)]
     names = [_last(one) for part in given for one in ast.walk(part) if isinstance(one, ast.Name | ast.Attribute)]
-    if HELD_WORDS.intersection(words) or any(part_of_name(name) == "held" for name in names):
+    if any(type(one) is str and one.lower() in HELD_WORDS for one in plain) or any(
+        part_of_name(name) == "held" for name in names
+    ):
         return ""
     found = variables(frame)
     trained = [
         one for one in given if isinstance(one, ast.Name | ast.Attribute) and part_of_name(_last(one)) == "train"
     ]
     return next((_last(one) for one in trained if _is_data(_value(one, found))), "")
-
-
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) is str
 
 
 def _value(node: ast.expr, found: dict[str, Any]) -> Any:
