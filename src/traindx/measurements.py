@@ -1241,6 +1241,7 @@ class PreferencePairs(Measurement, frozen=True, kw_only=True):
     first_chosen: float = 0.0  # in the first three looks
     longer: float | None = None  # share of pairs whose chosen answer is longer; None where lengths are not known
     length: float | None = None  # correlation of a reward model's margin with the difference of lengths
+    likelier: float | None = None  # share of pairs whose chosen answer was the likelier one at the first three looks
 
 
 class BootstrapTargets(Measurement, frozen=True, kw_only=True):
@@ -1725,6 +1726,9 @@ class AdapterPairs(Measurement, frozen=True, kw_only=True):
     updates: int = 0  # made before this look
     rate: float | None = None  # the largest learning rate of the optimiser that holds them so far
     adaptive: bool = False  # that optimiser is Adam or one of its kin
+    learnt_off: int = 0  # pairs that an optimiser has held, and another adapter of their layer is switched on now
+    learnt_on: int = 0  # pairs that one has held and that are switched on
+    never_on: int = 0  # pairs that are switched on and no optimiser has held
 
 
 class EmbeddingRows(Measurement, frozen=True, kw_only=True):

@@ -44,6 +44,7 @@ CAUSE = Cause(
     group="which weights move",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "adapter-inactive": "always",
         "adapter-at-zero": "often",
         "flat-from-start": "sometimes",

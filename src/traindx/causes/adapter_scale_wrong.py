@@ -41,6 +41,7 @@ CAUSE = Cause(
     group="which weights move",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "adapter-scale-extreme": "always",
         "clipped-hard": "often",  # gradients of both factors grow with the scale
         "exploding-gradients": "often",

@@ -56,6 +56,7 @@ CAUSE = Cause(
     group="wiring",
     prior="rare",
     predicts={
+        "outcome-poor": "usually",
         "sees-the-future": "always",
         "suspiciously-good": "usually",
         "overfitting-gap": "never",

@@ -37,6 +37,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "special-tokens-doubled": "always",
         "high-initial-loss": "sometimes",

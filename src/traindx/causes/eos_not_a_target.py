@@ -45,6 +45,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "eos-never-counted": "always",
         "still-improving": "sometimes",

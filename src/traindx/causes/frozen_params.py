@@ -58,6 +58,7 @@ CAUSE = Cause(
     group="wiring",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "weights-at-start": "usually",
         "adapter-at-zero": "sometimes",
         "frozen-weights": "always",

@@ -37,6 +37,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "padding-on-the-wrong-side": "always",
         "val-noisy": "sometimes",

@@ -46,6 +46,7 @@ CAUSE = Cause(
     group="which weights move",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "embedding-rows-untrained": "always",
         "plateau": "often",
         "underfitting": "sometimes",

@@ -40,6 +40,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "documents-not-separated": "always",
         "val-left-behind": "sometimes",

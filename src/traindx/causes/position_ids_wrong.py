@@ -39,6 +39,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "positions-not-restarted": "always",
         "slow-convergence": "sometimes",

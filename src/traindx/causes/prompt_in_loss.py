@@ -40,6 +40,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "prompt-dominates-loss": "always",
         "still-improving": "sometimes",

@@ -43,6 +43,7 @@ CAUSE = Cause(
     group="reward",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "advantages-off-rewards": "often",
         "reward-reversed": "rarely",
         "reward-flat": "usually",

@@ -43,6 +43,7 @@ CAUSE = Cause(
     group="data",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "same-batch-repeated": "always",
         "overfitting-gap": "often",
         "val-at-chance": "often",

@@ -43,6 +43,7 @@ CAUSE = Cause(
     group="what the loss sees",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "template-differs": "always",
         "high-initial-loss": "sometimes",
