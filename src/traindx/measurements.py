@@ -575,6 +575,15 @@ class BatchClasses(Measurement, frozen=True, kw_only=True):
     sequential: bool | None  # the loader goes through the data in order; None: no loader, or it is not known
 
 
+class BatchTopics(Measurement, frozen=True, kw_only=True):
+    """Tokens that stand in at least half of the rows of one batch and in at most a tenth of all rows: a shuffled batch
+    hardly has one."""
+
+    batches: int  # of at least eight rows, the first ones
+    with_topic: int  # of these, those that have such a token
+    topics: int  # different ones
+
+
 class InputScale(Measurement, frozen=True, kw_only=True):
     """The scale of a training batch where data first meets weights. `where` is that layer."""
 
