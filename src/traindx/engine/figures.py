@@ -110,7 +110,7 @@ def _gap(signals: Signals) -> Iterator[str]:
 
 def _still_trained(val: Curve, train: Curve) -> bool:
     """Whether the last evaluation is of the model that the page speaks of: from the second half of the training."""
-    middle = float(train.x[0] + train.x[-1]) / 2
+    middle = float(train.x[0] / 2 + train.x[-1] / 2)
     return val.series.axis != train.series.axis or float(val.x[-1]) >= middle
 
 
