@@ -45,6 +45,7 @@ CAUSE = Cause(
     check="call model.print_trainable_parameters(): the adapters must be among them, and not zero",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "adapter-inactive": "always",
         "adapter-at-zero": "often",
         "flat-from-start": "sometimes",

@@ -42,6 +42,7 @@ CAUSE = Cause(
     prior="rare",
     doc=DOC,
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "padding-attended": "always",
         "high-initial-loss": "sometimes",

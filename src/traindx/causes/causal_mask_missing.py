@@ -57,6 +57,7 @@ CAUSE = Cause(
     check="change the last token of a prompt: no earlier output may change",
     prior="rare",
     predicts={
+        "outcome-poor": "usually",
         "sees-the-future": "always",
         "suspiciously-good": "usually",
         "overfitting-gap": "never",

@@ -38,6 +38,7 @@ CAUSE = Cause(
     check="print the first three token ids of one sample: the begin token must stand there once",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "special-tokens-doubled": "always",
         "high-initial-loss": "sometimes",

@@ -46,6 +46,7 @@ CAUSE = Cause(
     check="print the labels of the last tokens of one answer: the end token must be there, not -100",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "eos-never-counted": "always",
         "still-improving": "sometimes",

@@ -59,6 +59,7 @@ CAUSE = Cause(
     check="list the parameters with requires_grad=False: only those that should stay as they are",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "weights-at-start": "usually",
         "adapter-at-zero": "sometimes",
         "frozen-weights": "always",

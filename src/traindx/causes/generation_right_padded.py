@@ -38,6 +38,7 @@ CAUSE = Cause(
     check="generate for one prompt alone and in a batch: the answers must be equal",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "padding-on-the-wrong-side": "always",
         "val-noisy": "sometimes",

@@ -47,6 +47,7 @@ CAUSE = Cause(
     check="compare embed.weight[new_id] before and after training: equal if so",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "embedding-rows-untrained": "always",
         "plateau": "often",
         "underfitting": "sometimes",

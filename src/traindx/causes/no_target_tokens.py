@@ -46,6 +46,7 @@ CAUSE = Cause(
     check="print (labels != -100).sum(1) of one batch: there must be no zero",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "no-counted-tokens": "usually",
         "answers-cut-off": "often",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     check="change a token of the first packed sample: outputs of the second one must not change",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "documents-not-separated": "always",
         "val-left-behind": "sometimes",

@@ -40,6 +40,7 @@ CAUSE = Cause(
     check="print position_ids of one row: 0, 1, 2, … from the first token of every document",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "positions-not-restarted": "always",
         "slow-convergence": "sometimes",

@@ -60,6 +60,7 @@ CAUSE = Cause(
         "healthy": "some dimensions of the code are active there; a few unused ones are normal",
     },
     fixes=("anneal-kl", "match-loss-to-task"),
+    line=("loss",),
     do_not=(
         "judge it by the total loss: it is lower than that of many models that use their code",
         "make the decoder larger: it needs the code even less then",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     check="print the tokens of one sample whose label is not -100: the answer alone should count",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "prompt-dominates-loss": "always",
         "still-improving": "sometimes",

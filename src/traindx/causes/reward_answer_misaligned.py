@@ -44,6 +44,7 @@ CAUSE = Cause(
     check="print answer, reference and reward of ten rows right before the advantages",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "advantages-off-rewards": "often",
         "reward-reversed": "rarely",
         "reward-flat": "usually",

@@ -44,6 +44,7 @@ CAUSE = Cause(
     check="print the sample indices of three batches in a row: they must differ",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "same-batch-repeated": "always",
         "overfitting-gap": "often",
         "val-at-chance": "often",

@@ -44,6 +44,7 @@ CAUSE = Cause(
     check="print one training sample and one generation prompt as tokens: equal up to the answer",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "template-differs": "always",
         "high-initial-loss": "sometimes",
