@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from runs import run_of
+from traindx.cli.diagnose import with_patches
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.measurements import Measured, PassesOverData
+from traindx.readers.find import find_runs
 from traindx.reporters import reporters
 from traindx.symptoms.recipes import falling, flat
 
@@ -70,3 +74,11 @@ def test_every_format_shows_figures_and_answers() -> None:
         assert "5000 training samples, 79 steps per epoch" in shown
         assert "Why?" in shown or name == "text"  # a healthy page in the terminal stays short
     assert page.asked == (("Why?", "so"),)
+
+
+def test_without_libcst_the_page_says_how_to_get_the_diff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fix of a recorded script is a diff with the extra `fix`; without it one sentence says so."""
+    (run,) = find_runs([Path(__file__).parents[1] / "examples" / "mistake" / "train.traindx"])
+    assert "traindx[fix]" not in with_patches(run, diagnose(run)).next
+    monkeypatch.setattr("traindx.trials.editing.available", lambda: False)
+    assert "pip install 'traindx[fix]'" in with_patches(run, diagnose(run)).next
