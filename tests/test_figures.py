@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from runs import run_of
+from traindx.cli.diagnose import with_patches
 from traindx.diagnosis import Diagnosis
 from traindx.engine import diagnose
 from traindx.measurements import Measured, PassesOverData
+from traindx.readers.find import find_runs
 from traindx.reporters import reporters
 from traindx.symptoms.recipes import falling, flat
 
@@ -54,6 +58,14 @@ def test_the_spread_of_gradient_norms_and_those_above_100() -> None:
     assert "smallest 1, largest 250; 1 of 4 above 100." in " ".join(page.figures)
 
 
+def test_layers_are_compared_without_their_biases() -> None:
+    """In front of a normalisation the gradient of a bias cancels: 7e7 times as small, and nothing is wrong."""
+    norms = {"net.0.weight": 0.5, "net.0.bias": 1e-8, "net.3.weight": 5.0}
+    series = {f"grad_norm/{name}": flat(30, norm, 0.0) for name, norm in norms.items()}
+    shown = " ".join(diagnose(run_of({"train_loss": falling(30, 2.3, 0.3), **series})).figures)
+    assert "0.5 in net.0.weight to 5 in net.3.weight, 10 times as large." in shown
+
+
 def test_every_format_shows_figures_and_answers() -> None:
     page = diagnose(run_of({"train_loss": falling(200, 2.3, 0.3)}, {"num_train_samples": 5000, "batch_size": 64}))
     page = Diagnosis.from_json(page.to_json() | {"asked": [{"question": "Why?", "answer": "so"}]})
@@ -62,3 +74,11 @@ def test_every_format_shows_figures_and_answers() -> None:
         assert "5000 training samples, 79 steps per epoch" in shown
         assert "Why?" in shown or name == "text"  # a healthy page in the terminal stays short
     assert page.asked == (("Why?", "so"),)
+
+
+def test_without_libcst_the_page_says_how_to_get_the_diff(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The fix of a recorded script is a diff with the extra `fix`; without it one sentence says so."""
+    (run,) = find_runs([Path(__file__).parents[1] / "examples" / "mistake" / "train.traindx"])
+    assert "traindx[fix]" not in with_patches(run, diagnose(run)).next
+    monkeypatch.setattr("traindx.trials.editing.available", lambda: False)
+    assert "pip install 'traindx[fix]'" in with_patches(run, diagnose(run)).next

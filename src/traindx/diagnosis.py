@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -104,6 +104,11 @@ class Hypothesis:
             "reference": self.reference,
         }
 
+    def __repr__(self) -> str:
+        """One line: its fix may be many."""
+        fix = "" if self.fix is None else f", fix: {self.fix.id}"
+        return f"<Hypothesis {self.cause} {self.confidence:.0%}{fix}>"
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Hypothesis:
         fix = data.get("fix")
@@ -113,6 +118,13 @@ class Hypothesis:
             tuple(FixProposal(**alternative) for alternative in data["alternatives"]), tuple(data["do_not"]),
             data["reference"], data.get("where"), data.get("category", ""),
         )  # fmt: skip
+
+
+def worth_naming(hypothesis: Hypothesis, seen: Collection[str]) -> bool:
+    """Whether a page that decides nothing names it: likely enough, or less so where one of the sentences `seen` speaks
+    for it."""
+    spoken_for = any(text in seen for text in hypothesis.supports)
+    return hypothesis.confidence >= (WORTH_A_LINE if spoken_for else WORTH_NAMING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +262,13 @@ class Diagnosis:
         named = f": {first.cause}" if first is not None and self.verdict != "healthy" else ""
         cause = f"{named} {first.confidence:.0%}" if first is not None and sure else ""
         where = f"{self.run.source} ({self.run.name})" if self.run.name else self.run.source
-        return f"<Diagnosis {self.verdict}{cause}, {where}, {self.run.steps} {self.run.axis}s>"
+        return f"<Diagnosis {self.verdict}{cause}, {where}, {self.length} {self.run.axis}s>"
+
+    @property
+    def length(self) -> int:
+        """How many steps, epochs or rows there were: epochs 0 to 9 are ten, and so are rows."""
+        from_zero = self.run.axis in ("epoch", "row") and any(curve.steps[0] == 0 for curve in self.curves[:1])
+        return self.run.steps + from_zero if self.run.steps else 0
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""

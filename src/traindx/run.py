@@ -160,6 +160,13 @@ class Run:
         return int(max(lasts, default=0))
 
     @property
+    def length(self) -> int:
+        """How many steps, epochs or rows there are: epochs 0 to 9 are ten, and so are rows."""
+        axis = self.axis
+        firsts = [float(series.steps[0]) for series in self.series.values() if series.axis == axis and len(series)]
+        return self.steps + (axis != "step" and self.steps > 0 and min(firsts) == 0)
+
+    @property
     def axis(self) -> Axis:
         """The finest axis any series is logged on."""
         axes = {series.axis for series in self.series.values() if len(series)}
@@ -190,7 +197,7 @@ class Run:
     def __repr__(self) -> str:
         """One line: a run may hold millions of values."""
         where = f"{self.source} ({self.name})" if self.name else self.source
-        return f"<Run {where}, {self.format}, {self.steps} {self.axis}s, {len(self.series)} series>"
+        return f"<Run {where}, {self.format}, {self.length} {self.axis}s, {len(self.series)} series>"
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""

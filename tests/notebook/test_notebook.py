@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -113,3 +114,13 @@ def test_what_a_cell_shows_is_short(example: str) -> None:
         assert len(repr(one)) < 300
     assert page.verdict in repr(page)
     assert repr(page).count("%") <= 1
+    assert all(len(repr(one)) < 300 for one in page.hypotheses)
+
+
+def test_epochs_from_zero_are_counted_and_named_the_same_everywhere() -> None:
+    run = run_of({"loss": 0.1 + 2 * np.exp(-np.arange(50) / 9)})
+    run.series["loss"] = replace(run.series["loss"], axis="epoch")
+    page = diagnose(run)
+    for shown in (repr(run), repr(page), run._repr_html_(), page._repr_html_()):
+        assert "50 epochs" in shown
+    assert ">epoch</text>" in page._repr_html_()

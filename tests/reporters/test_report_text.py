@@ -10,6 +10,7 @@ import reporter_samples as samples
 from rich.cells import cell_len
 
 from traindx.diagnosis import Curve, Diagnosis, Hypothesis, Missing, Observation
+from traindx.measurements import RewardedAnswer, RewardedAnswers
 from traindx.reporters import reporters
 
 HOSTILE = "\x1b[31mred\x1b[0m\x07\x9b2J\u202eevil\nnext|`<b>[bold]\udc80"
@@ -293,3 +294,14 @@ def test_a_candidate_is_checked_by_hand_and_beside_the_rate_it_had() -> None:
         "learning rate: 0.4 at its highest (usually less). check: train 200 steps at a tenth of the learning rate"
         in text
     )
+
+
+def test_what_the_best_and_the_worst_answer_earned_is_shown() -> None:
+    kept = tuple(RewardedAnswer(f"{'prompt ' * 40}answer {n}", 60, n / 4) for n in range(4))
+    batch = RewardedAnswers(step=60, where="rewards", answers=kept, total=64)
+    text = " ".join(page(samples.healthy(answers=(batch,))).split())
+    assert "reward 0.75: …" in text
+    assert text.index("answer 3") < text.index("answer 0")
+    assert "answer 1" not in text
+    private = RewardedAnswers(answers=tuple(one._replace(text="") for one in kept), total=64, private=True)
+    assert "Answers" not in page(samples.healthy(answers=(private,)))

@@ -304,6 +304,12 @@ def _timing(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]
         yield Hint("init-too-large", -1.5, "it came long after the start")
 
 
+def _begins(steps: Floats) -> bool:
+    """Whether these are steps from the start of a training: an excerpt begins anywhere."""
+    apart = float(np.median(np.diff(steps))) if len(steps) > 1 else 0.0
+    return float(steps[0]) <= max(FIRST_LOOK, 2 * apart)
+
+
 def _timing_of_nan(signals: Signals, event: Observation, main: Curve, share: float) -> Iterator[Hint]:
     """What came before it: growth, or nothing. `share`: how far into the run."""
     first = event.steps[0] if event.steps is not None else 0.0
@@ -316,7 +322,7 @@ def _timing_of_nan(signals: Signals, event: Observation, main: Curve, share: flo
         return
     rising = _rise_before(main, first)
     grew = rising is not None and rising > 1.3
-    if share <= 0.02 and not grew:
+    if share <= 0.02 and not grew and _begins(main.series.steps):
         yield Hint("nan-in-data", 0.5, "NaN in the very first steps, before learning could cause it")
         yield Hint("exploding-gradients", -0.7, "NaN came before anything could grow")
     if rising is not None and (grew or share > 0.02):

@@ -23,6 +23,7 @@ MANY_TIMES = 5.0  # from five times on a factor is the easier number
 FORMULAS = frozenset({"nll", "mse", "rmse", "mae", "l1", "l2", "ce", "bce", "huber", "kl", "dice", "focal"})
 LAST = 3  # evaluations whose median is the gap
 LONG, LONGEST = 1e5, 1e9  # between them a number is written out: 3300000, not 3.3e+06
+BIAS = "bias"  # in front of a normalisation its gradient cancels, and says nothing of the layer
 PAIR = 2  # values from which on there is a spread
 
 
@@ -150,6 +151,8 @@ def _norms(signals: Signals) -> Iterator[str]:
     if total is not None:
         yield from _spread(total)
     layers = {series.name: _median(series) for series in signals.layer_grad_norms}
+    plain = {name: value for name, value in layers.items() if not name.endswith(BIAS)}
+    layers = plain if len(plain) >= PAIR else layers
     weights = {name: value for name, value in layers.items() if math.isfinite(value) and value > 0}
     if len(weights) >= PAIR:
         low, high = min(weights, key=weights.__getitem__), max(weights, key=weights.__getitem__)

@@ -12,10 +12,10 @@ from traindx.diagnosis import (
     STANDS_OUT,
     UNSURE,
     WORTH_A_LINE,
-    WORTH_NAMING,
     Hypothesis,
     Observation,
     Verdict,
+    worth_naming,
 )
 from traindx.engine.advise import command, settle
 from traindx.engine.next_evidence import Gain
@@ -25,6 +25,7 @@ from traindx.fixes import fixes
 from traindx.run import PROBES, Run
 from traindx.signals import Signals, lookup
 from traindx.symptoms import symptoms
+from traindx.symptoms.base import num
 from traindx.symptoms.too_short import POINTS
 
 REST = "plateau"  # a training that has converged ends so too
@@ -34,6 +35,7 @@ ANOTHER = 5.0  # times: a suggested rate that is closer to the own one says noth
 CUT = "truncated"
 DIED = "run-died"
 IMPROVING = "still-improving"
+PAIR, COUNTABLE = 2, 30  # values: more of them are a course that the curve shows
 RARELY = 100  # steps for one logged value: a log that could tell more of the same run
 CANDIDATES, WITH_A_LEADER = 3, 2  # how many, and how many where one leads
 
@@ -83,10 +85,22 @@ def headline(
             return short[0]
         if plainest is not None:
             return f"{plainest.evidence} Possible {' and '.join(o.id for o in problems)}, but too weak to be sure."
-        return "Nothing wrong was seen, and too little could be measured to call it healthy."
+        return _course(signals) or "Nothing wrong was seen, and too little could be measured to call it healthy."
     top = next((h for h in hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     its_own = [o for o in problems if top is not None and o.evidence in top.supports]
     return max(its_own or problems, key=lambda o: o.clarity / known[o.id].background).evidence
+
+
+def _course(signals: Signals) -> str:
+    """What the few values of the objective did, so that nobody has to ask."""
+    main = signals.main
+    if main is None or not PAIR <= len(main.series) <= COUNTABLE:
+        return ""
+    first, last = (num(main.logged(float(main.y[place]))) for place in (0, -1))
+    best = num(main.logged(float(main.y.min())))
+    between = f" (best: {best})" if best not in (first, last) else ""
+    values = f"{main.name} went from {first} to {last} in {len(main.series)} values{between}"
+    return f"{values}: too little to tell a problem from a healthy run."
 
 
 def next_step(
@@ -132,9 +146,9 @@ def of_death(run: Run) -> Iterator[str]:
         yield from (do for words, do in DEATHS if re.search(words, run.died.text, re.IGNORECASE))
 
 
-def _candidates(hypotheses: Sequence[Hypothesis], least: float = WORTH_A_LINE) -> tuple[str, ...]:
+def _candidates(hypotheses: Sequence[Hypothesis]) -> tuple[str, ...]:
     """The causes that the page names: no other one is of use in its last line."""
-    named = [h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER) and h.confidence >= least]
+    named = [h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER) and h.confidence >= WORTH_A_LINE]
     leads = next((h.confidence >= STANDS_OUT for h in hypotheses if h.cause in named), False)
     return tuple(named[: WITH_A_LEADER if leads else CANDIDATES])
 
@@ -187,7 +201,8 @@ def _what_would_help(
     """Of a log that is long enough and ended by itself."""
     if _still_improving(observations, signals) and signals.main is not None:
         return f"Let it train on: {signals.main.name} was still improving when the log ended."
-    among = _candidates(hypotheses, WORTH_NAMING)
+    seen = {o.evidence for o in observations if o.state == "present"}
+    among = _candidates([h for h in hypotheses if worth_naming(h, seen)])
     top = next((h for h in hypotheses if h.cause in _candidates(hypotheses)), None)
     spoken_for = top is not None and any(o.state == "present" and o.evidence in top.supports for o in observations)
     harmless = _harmless(top, found) if top is not None and spoken_for else ""

@@ -143,8 +143,8 @@ def sentence(diagnosis: Diagnosis) -> str:
         )
     found = checks(diagnosis)
     if found:
-        named = ", ".join(f"{title_of(h)} ({h.cause}, {percent(h.confidence)})" for h, _ in found)
-        lines.append(f"{heading(found)} {named}.")
+        named = (f"{title_of(h)} ({h.cause}, {percent(h.confidence)}; {check})" for h, check in found)
+        lines.append(f"{heading(found)} {'. '.join(named)}.")
     if diagnosis.also:
         lines.append(
             f"Also: {', '.join(f'{title_of(h)} ({h.cause}, {percent(h.confidence)})' for h in diagnosis.also)}."

@@ -37,6 +37,7 @@ from traindx.reporters.wording import (
     length_of,
     main_symptom,
     notes_of,
+    number,
     others,
     percent,
     placed,
@@ -49,10 +50,10 @@ from traindx.reporters.wording import (
 
 MAX_WIDTH = 100
 PAGE = 30  # lines of a page at MAX_WIDTH, unless the detail is asked for
+PAIR, ANSWER = 2, 120  # texts of a policy that are shown, and the characters of each
 ALL_PAGES = 3  # up to this many runs every page is shown in full; beyond, the table and the worst pages
 _STYLES: dict[Verdict, Style] = {"healthy": "green", "unhealthy": "red", "inconclusive": "yellow"}
 _CURVE_COLUMNS = 44
-BY_LAYER = "Gradient norms by layer"  # how that figure begins (engine/figures.py)
 _CAPTION_ROOM = 24  # narrower than this a caption is a ladder of single words
 _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o report.md` writes every page."
 _RIVAL = 0.1  # an explanation this likely beside the first gets a line on what speaks against it
@@ -75,6 +76,7 @@ _SHORT = {
     "notes": 3,
     "figures": 3,
     "tokens": 4,
+    "answers": 2,
 }
 _FULL = {
     "why": 3,
@@ -90,11 +92,12 @@ _FULL = {
     "notes": 20,
     "figures": 8,
     "tokens": 12,
+    "answers": 2,
 }
 # what a page gives up, step by step, until it has no more than PAGE lines: what proves the answer goes last
 _BRIEFER: tuple[Mapping[str, int], ...] = (
     {}, {"tokens": 3}, {"seen": 2, "figures": 2, "do not": 1, "notes": 2},
-    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1},
+    {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1, "answers": 0},
     {"else": 1, "against": 0, "diff": 6}, {"figures": 0}, {"notes": 0, "do not": 0}, {"why": 1},
     {"code": 2, "diff": 4}, {"tokens": 0},
 )  # fmt: skip
@@ -193,7 +196,7 @@ class _Pages:
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
         lines += hanging("", results_of(diagnosis), 2, self.width)
-        facts = [text for text in diagnosis.figures if self.full or _worth_a_line(text, diagnosis.verdict == "healthy")]
+        facts = [text for text in diagnosis.figures if self.full or not text.startswith(RATE) or USUALLY in text]
         return lines + hanging("", [clean(text) for text in facts[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
@@ -265,6 +268,16 @@ class _Pages:
             for sample in found.samples:
                 lines += hanging("    ", [line(found, sample)], 6, self.width)
         return lines
+
+    def answers(self, diagnosis: Diagnosis) -> list[str]:
+        """What a policy's rewards were given for, by the best and the worst of the last texts that were kept: a reward
+        that rises does not say that it is the right one."""
+        kept = [one for batch in diagnosis.answers[-1:] for one in batch.answers if one.text]
+        if len(kept) < PAIR or not self.most["answers"]:
+            return []
+        ranked = sorted(kept, key=lambda one: one.reward)
+        shown = [f"reward {number(one.reward)}: {_tail(clean(one.text))}" for one in (ranked[-1], ranked[0])]
+        return self.section("Answers", shown)
 
     def _proof(self, diagnosis: Diagnosis) -> list[Observation]:
         """The symptoms that the leading explanation rests on most: they are part of the answer."""
@@ -373,6 +386,7 @@ class _Pages:
 
     def closing(self, diagnosis: Diagnosis) -> list[str]:
         lines: list[str] = []
+        lines += self.answers(diagnosis)
         lines += self.missing(diagnosis)
         lines += self.section("Asked", [clean(f"{asked} → {answer}") for asked, answer in diagnosis.asked])
         lines += self.section("Note", self.notes(diagnosis))
@@ -407,6 +421,7 @@ class _Pages:
             lines += hanging("", [", ".join(absent)], 4, self.width)
         lines += self.curves(diagnosis)
         lines += self.samples(diagnosis)
+        lines += self.answers(diagnosis)
         ways = [clean(item.how) for item in wanted(diagnosis) if item.how]
         if unknown:
             need = f"{amount(len(unknown), 'check')} {'needs' if len(unknown) == 1 else 'need'} more data"
@@ -457,10 +472,10 @@ class _Pages:
         return lines
 
 
-def _worth_a_line(figure: str, healthy: bool) -> bool:
-    """Of a healthy run the norms of single layers only raise questions, and a rate is worth a line where it is unusual:
-    the long page has both."""
-    return USUALLY in figure if figure.startswith(RATE) else not (healthy and figure.startswith(BY_LAYER))
+def _tail(text: str) -> str:
+    """The end of a text, which is the answer: the prompt stands before it."""
+    text = " ".join(text.split())
+    return text if len(text) <= ANSWER else f"…{text[-ANSWER:]}"
 
 
 def _stacked(rows: list[list[str]], width: int) -> list[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.causes import causes
-from traindx.diagnosis import ANSWERS, WORTH_NAMING, Diagnosis, Hypothesis
+from traindx.diagnosis import ANSWERS, Diagnosis, Hypothesis, worth_naming
 from traindx.reporters.wording import ENDS, HEALTHY, OTHER, SMALL, clean, ended, leading, unmeasured
 
 CHECKS = 3  # candidates
@@ -16,14 +16,15 @@ _OF_RATES = ("lr", "scheduler", "warmup")  # settings of fixes that change the r
 def checks(diagnosis: Diagnosis) -> list[tuple[Hypothesis, str]]:
     """Where the cause is unclear: the likeliest ones, each with how to find out whether it is that one ('' where
     nobody knows). Empty where one cause is clear, where there is nothing wrong, where nothing was measured and where
-    the answer is what ended the run. A guess below one in ten is worth a line only where something is surely wrong."""
+    the answer is what ended the run. A guess that nothing speaks for is worth a line only where something is wrong."""
     if diagnosis.verdict == "healthy" or leading(diagnosis) is not None or unmeasured(diagnosis) or ended(diagnosis):
         return []
     if not _problem_seen(diagnosis):
         return []
     named = [h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)]
-    least = SMALL if diagnosis.verdict == "unhealthy" or diagnosis.run.format == ANSWERS else WORTH_NAMING
-    listed = [h for h in named if h.confidence >= least][:CHECKS]
+    surely = diagnosis.verdict == "unhealthy" or diagnosis.run.format == ANSWERS
+    seen = {symptom.evidence for symptom in diagnosis.present()}
+    listed = [h for h in named if (h.confidence >= SMALL if surely else worth_naming(h, seen))][:CHECKS]
     listed = listed or named[: diagnosis.verdict == "unhealthy"]
     known = causes()
     by_hand = {h.cause: known[h.cause].check if h.cause in known else "" for h in listed}

@@ -92,9 +92,8 @@ def amount(value: int, noun: str) -> str:
 
 
 def counted_of(diagnosis: Diagnosis) -> str:
-    """'412 steps', '9 epochs', or '' for a run without any. Epochs 0 to 9 are ten, and so are rows."""
-    from_zero = diagnosis.run.axis in ("epoch", "row") and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
-    return amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
+    """'412 steps', '9 epochs', or '' for a run without any."""
+    return amount(diagnosis.length, diagnosis.run.axis) if diagnosis.length else ""
 
 
 def length_of(diagnosis: Diagnosis) -> str:

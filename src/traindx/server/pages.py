@@ -41,7 +41,7 @@ def index(shelf: Shelf) -> str:
         ("verdict", "order"),
         ("run", "name"),
         ("curve", ""),
-        ("loss", "loss"),
+        ("last value", "loss"),
         ("learning rate", "lr"),
         ("most likely", "cause"),
         ("length", "length"),

@@ -39,6 +39,7 @@ TONES = {
 }
 UNKNOWN_TONE = "#525C68"
 MOST_SYMPTOMS, MOST_OTHERS, MOST_SERIES, MOST_SETTINGS = 3, 3, 8, 12  # a cell's output is saved with the notebook
+MOST_CODE = 6  # lines of a fix that is no diff
 COLUMNS = 16  # of a picture
 _FRAME = "font:14px/1.5 system-ui,sans-serif;border:1px solid #8884;border-radius:8px;padding:12px 16px;max-width:860px"
 _PILL = (
@@ -101,7 +102,11 @@ def of_diagnosis(diagnosis: Diagnosis) -> str:
         parts.append(tag("ul", proof, style="margin:2px 0 6px;padding-left:18px"))
         if first.fix is not None and sure:
             code = f"{_MONO};background:#8881;padding:8px;border-radius:6px;overflow-x:auto;margin:4px 0"
-            parts += [tag("div", "fix: ", first.fix.title), block(recipe(first.fix), style=code)]
+            lines = recipe(first.fix)
+            shown = lines if first.fix.diff or len(lines) <= MOST_CODE else [*lines[:MOST_CODE], "…"]
+            parts += [tag("div", "fix: ", first.fix.title), block(shown, style=code)]
+            if shown != lines:
+                parts.append(tag("div", in_code(f"all of it: `traindx explain {first.fix.id}`"), style=_SOFT))
     parts += [tag("div", f"also {percent(h.confidence)}: {title_of(h)}") for h in diagnosis.also]
     parts += [tag("div", f"known issue: {known_issue(note)} {note.source}") for note in diagnosis.known_issues]
     rest = " · ".join(f"{title_of(h)} {percent(h.confidence)}" for h in others(diagnosis)[:MOST_OTHERS])
@@ -134,7 +139,7 @@ def of_run(run: Run) -> str:
     if settings:
         text = "\n".join(f"{key} = {value}" for key, value in settings[:MOST_SETTINGS])
         parts.append(tag("details", tag("summary", amount(len(settings), "setting")), tag("pre", text, style=_MONO)))
-    aside = f"{amount(run.steps, run.axis)} · {run.format}"
+    aside = f"{amount(run.length, run.axis)} · {run.format}"
     return fragment(f"{run.source} ({run.name})" if run.name else run.source, parts, aside=aside)
 
 

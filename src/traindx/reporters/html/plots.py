@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from traindx.reporters.html.heat import HeatMap, heat_maps
 from traindx.reporters.html.thinned import thinned
 from traindx.reporters.sparkline import LOG_FROM
 from traindx.reporters.wording import clean, count, main_symptom, number
-from traindx.run import Run, Series
+from traindx.run import Axis, Run, Series
 from traindx.signals import Settings
 from traindx.symptoms import symptoms
 
@@ -87,6 +87,7 @@ def plots_of_curves(diagnosis: Diagnosis) -> Plots:
             replace(meaning_of(curve.name), goal=curve.goal),
             np.array(curve.steps, float),
             np.array(curve.values, float),
+            axis=cast(Axis, curve.axis or diagnosis.run.axis),
         )
         for curve in diagnosis.curves
         if curve.values

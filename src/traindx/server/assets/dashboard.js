@@ -134,7 +134,7 @@ class Table {
     if (row.said) name.title = row.said;
     line.append(element('td', '', box), element('td', '', element('span', `pill ${row.verdict}`, row.verdict)), name, element('td', '', spark(row.spark)),
       element('td', 'figure', row.spark.length ? row.loss.text : ''), element('td', 'figure', row.lr.value === null ? '' : row.lr.text),
-      element('td', 'wrap', row.cause ? `${row.cause} ${row.percent}` : row.verdict === 'unhealthy' ? row.symptom : ''), element('td', 'figure', row.length),
+      element('td', 'wrap', row.cause ? `${row.cause} ${row.percent}` : row.verdict === 'unhealthy' ? `unclear (${row.symptom})` : ''), element('td', 'figure', row.length),
       element('td', 'figure', row.seconds.value === null ? '' : lasted(row.seconds.value)), element('td', 'figure', ago(Date.now() / 1000 - row.changed)));
     return line;
   }
