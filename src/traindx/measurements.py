@@ -649,10 +649,11 @@ class CallsAlike(NamedTuple):
 
 class SameData(Measurement, frozen=True, kw_only=True):
     """Data that are named after an evaluation, when one runs, and hold the same samples as those that are trained on.
-    `where` is the name."""
+    `where` is the name, or the line of a result that is computed from them."""
 
     trained: str  # the name of the training data, or the training loader
     held: str
+    computed: bool = False  # `held` names what an evaluation of the training data gives
 
 
 class EvaluatedRows(Measurement, frozen=True, kw_only=True):
@@ -894,6 +895,8 @@ class SilentParameters(Measurement, frozen=True, kw_only=True):
     matrices: int  # of these, those with two dimensions or more
     silent: tuple[int, int, int] = (0, 0, 0)  # parameters, elements and matrices in layers that run with gradients on
     names: tuple[str, ...] = ()  # of these, the first four
+    used: tuple[int, int, int] = (0, 0, 0)  # of these, those that an output depends on whose graph leads elsewhere
+    used_names: tuple[str, ...] = ()
     muted: tuple[int, int, int] = (0, 0, 0)  # the same in layers that run in training with gradients off only
     muted_names: tuple[str, ...] = ()
     first_matrix: str = ""  # 'silent' or 'muted' where the first matrix of the model is one of them

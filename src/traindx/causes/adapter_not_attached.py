@@ -42,6 +42,7 @@ CAUSE = Cause(
     id="adapter-not-attached",
     title="adapter takes no part in the training",
     group="which weights move",
+    check="call model.print_trainable_parameters(): the adapters must be among them, and not zero",
     prior="rare",
     predicts={
         "outcome-poor": "often",

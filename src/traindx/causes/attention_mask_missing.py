@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="attention-mask-missing",
     title="padding is attended to: the attention mask is missing",
     group="what the loss sees",
+    check="call the model on one sample alone and in a padded batch: the outputs must agree",
     prior="rare",
     doc=DOC,
     predicts={

@@ -54,6 +54,7 @@ CAUSE = Cause(
     id="causal-mask-missing",
     title="causal mask missing",
     group="wiring",
+    check="change the last token of a prompt: no earlier output may change",
     prior="rare",
     predicts={
         "outcome-poor": "usually",

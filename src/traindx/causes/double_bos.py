@@ -35,6 +35,7 @@ CAUSE = Cause(
     id="double-bos",
     title="begin-of-sequence added twice",
     group="what the loss sees",
+    check="print the first three token ids of one sample: the begin token must stand there once",
     prior="rare",
     predicts={
         "outcome-poor": "sometimes",

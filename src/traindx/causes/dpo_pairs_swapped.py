@@ -40,6 +40,7 @@ CAUSE = Cause(
     id="dpo-pairs-swapped",
     title="chosen and rejected are swapped",
     group="preference",
+    check="read ten pairs: the chosen answer must be the better one",
     prior="occasional",
     predicts={
         "rejected-likelier": "usually",

@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="frozen-params",
     title="parameters frozen by mistake",
     group="wiring",
+    check="list the parameters with requires_grad=False: only those that should stay as they are",
     prior="occasional",
     predicts={
         "outcome-poor": "sometimes",

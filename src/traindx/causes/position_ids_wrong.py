@@ -37,6 +37,7 @@ CAUSE = Cause(
     id="position-ids-wrong",
     title="position ids wrong",
     group="what the loss sees",
+    check="print position_ids of one row: 0, 1, 2, … from the first token of every document",
     prior="rare",
     predicts={
         "outcome-poor": "sometimes",

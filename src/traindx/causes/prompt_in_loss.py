@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="prompt-in-loss",
     title="prompts counted in the loss",
     group="what the loss sees",
+    check="print the tokens of one sample whose label is not -100: the answer alone should count",
     prior="occasional",
     predicts={
         "outcome-poor": "often",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="reward-answer-misaligned",
     title="reward of the wrong answer",
     group="reward",
+    check="print answer, reference and reward of ten rows right before the advantages",
     prior="occasional",
     predicts={
         "outcome-poor": "sometimes",

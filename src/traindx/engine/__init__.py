@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ from traindx.engine.evidence import gather, without_outcome
 from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
-from traindx.engine.sentences import DEATHS, REST, SCOPE, headline, next_step
+from traindx.engine.sentences import REST, SCOPE, headline, next_step, of_death
 from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
@@ -159,12 +158,20 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         doubted = problems and (stuck or healthy < TWO_TO_ONE)
         return "inconclusive" if doubted or DIED in present else "healthy"
     if healthy >= HALF and not problems:
-        return "inconclusive" if DIED in present else "healthy"
+        return "inconclusive" if DIED in present or not _seen_to_move(observations) else "healthy"
     if inside and likeliest < NAMED and not any(i in present and present[i].clarity >= STRONG for i in FAILS):
         return "inconclusive"
-    if healthy >= BENEFIT and healthy > likeliest and not plain:
+    curves_alone = not any(known[i].direct for i in present if i in known)
+    ahead = healthy > likeliest or (likeliest < NAMED and curves_alone)
+    if healthy >= BENEFIT and ahead and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
+
+
+def _seen_to_move(observations: Sequence[Observation]) -> bool:
+    """Whether anything was seen to get better: silence of a piece of a log that stands still is no health."""
+    states = {observation.id: observation.state for observation in observations}
+    return states.get("flat-from-start") != "unknown" or states.get("still-improving") == "present"
 
 
 def _failed(present: Mapping[str, Observation]) -> bool:
@@ -351,9 +358,8 @@ def _unmeasured(verdict: Verdict, signals: Signals, observations: Sequence[Obser
 
 def _notes(signals: Signals) -> tuple[str, ...]:
     run = signals.run
-    notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
-    if run.died is not None:
-        notes += [advice for words, advice in DEATHS if re.search(words, run.died.text, re.IGNORECASE)][:1]
+    notes = [what for event in run.events if event.kind in SCOPE for what in SCOPE[event.kind]]
+    notes += list(of_death(run))[:1]
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)
