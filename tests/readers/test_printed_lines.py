@@ -55,7 +55,8 @@ RECORDED = {"train_loss": series("train_loss", list(np.linspace(1.2, 0.2, 61)))}
         ("Epoch {e} lr 0.1 loss {v:.3f}", RECORDED, set()),  # known better from inside
         ("Epoch {e} val_loss {v:.3f}", RECORDED | {"val_loss": series("val_loss", [1.0, 0.9])}, set()),
         ("Episode {e} return {v:.3f}", RECORDED, {"return"}),
-        ("Episode {e} return {v:.3f}", RECORDED | {"reward": series("reward", [1.0, 2.0])}, set()),
+        ("Episode {e} return {v:.3f}", RECORDED | {"reward": series("reward", [1.0, 2.0] * 3)}, set()),
+        ("Episode {e} return {v:.3f}", RECORDED | {"reward": series("reward", [0.0, 0.0])}, {"return"}),
     ],
 )
 def test_only_what_the_recording_has_not_measured_is_added(

@@ -12,7 +12,7 @@ from traindx.causes import causes
 from traindx.diagnosis import ANSWERS, UNSURE, Curve, Diagnosis, Hypothesis, Observation, RunSummary, Verdict
 from traindx.engine.advise import about, facts, missing, sources, suited_to_the_start
 from traindx.engine.context import Hint
-from traindx.engine.evidence import gather
+from traindx.engine.evidence import gather, without_outcome
 from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
@@ -68,6 +68,10 @@ PICTURE_POINTS = 120
 
 _SEEDS = "Returns differ much between seeds: three to five of them settle what one run cannot (Henderson et al. 2018)."
 _ANSWERS_ONLY = "Nothing was measured: this rests on answers alone, so read it as where to look first."
+_NO_OUTCOME = (
+    "Whether what the model writes is right was not measured: a loss only counts the tokens that were chosen to count. "
+    "Print a score of held-out answers at the end of the script, and it is judged, too."
+)
 _GAN_NOTE = "Adversarial training: generator and discriminator losses need not fall; only what should fall is judged."
 
 
@@ -107,7 +111,7 @@ def diagnose(
         missing=() if settled else missing(signals, found),
         next=next_step(verdict, hypotheses, observations, signals, found),
         version=__version__,
-        notes=(*_notes(signals), *_excused(observations)),
+        notes=(*_notes(signals), *_excused(observations), *_unmeasured(verdict, signals, observations)),
         curves=_pictures(signals),
         also=tuple(
             _placed(_hypothesis(one.cause, one.probability, one.supports, (), facts(signals)), run, observations)
@@ -345,6 +349,11 @@ def judged_by(signals: Signals) -> list[str]:
 def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
     """Numbers that look like a problem and are none here, with the reason."""
     return tuple(f"Not a problem ({o.id}): {o.evidence}" for o in observations if o.state == "absent" and o.noted)
+
+
+def _unmeasured(verdict: Verdict, signals: Signals, observations: Sequence[Observation]) -> tuple[str, ...]:
+    """What a healthy page of a language model does not know."""
+    return (_NO_OUTCOME,) if verdict == "healthy" and without_outcome(signals, observations) else ()
 
 
 def _notes(signals: Signals) -> tuple[str, ...]:

@@ -8,13 +8,17 @@ from dataclasses import dataclass, replace
 
 from traindx.diagnosis import ANSWERS, Observation
 from traindx.engine.context import Hint, hints
+from traindx.engine.fitted import health_without_outcome
 from traindx.engine.observe import observe
 from traindx.engine.priors import ANY, kind_of
 from traindx.engine.rank import Ranked, rank
 from traindx.engine.ways import ANSWERED
+from traindx.measurements import TokenCounts
 from traindx.signals import Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
+
+OUTCOME = "outcome-poor"  # the symptom that judges what a script measures of its own answers
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,14 @@ class Evidence:
     hints: tuple[Hint, ...] = ()
     unfamiliar: bool = False
     training: str = ANY  # its kind, by which causes are more or less common
+    healthy_at_most: float = 1.0  # where what the training is for was not measured
 
     def ranked(self) -> list[Ranked]:
         # unknown says nothing and costs time
         known = [observation for observation in self.observations if observation.state != "unknown"]
-        return rank(known, self.hints, unfamiliar=self.unfamiliar, training=self.training)
+        return rank(
+            known, self.hints, unfamiliar=self.unfamiliar, training=self.training, healthy_at_most=self.healthy_at_most
+        )
 
     def probabilities(self) -> dict[str, float]:
         return {entry.cause: entry.probability for entry in self.ranked()}
@@ -76,7 +83,17 @@ def merge_evidence(
     """The same with the measurements at hand."""
     by_id = {observation.id: observation for observation in reported}
     seen = tuple(by_id.get(o.id, o) if o.state == "unknown" else o for o in measured)
-    return Evidence(seen, (*hints(signals, seen), *hinted), signals.kind != "supervised", kind_of(signals))
+    at_most = health_without_outcome() if without_outcome(signals, seen) else 1.0
+    hinted = (*hints(signals, seen), *hinted)
+    return Evidence(seen, hinted, signals.kind != "supervised", kind_of(signals), at_most)
+
+
+def without_outcome(signals: Signals, observations: Sequence[Observation]) -> bool:
+    """A language model was recorded, and nobody measured whether what it writes is right: its losses are those of the
+    tokens that were chosen to count."""
+    told = next((one for one in observations if one.id == OUTCOME), None)
+    writes = any(one.all(TokenCounts) for one in signals.run.measured)
+    return writes and signals.kind == "supervised" and (told is None or told.state == "unknown")
 
 
 def entropy(probabilities: Iterable[float]) -> float:

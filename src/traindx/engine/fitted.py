@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -21,8 +21,10 @@ from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
 
 DATA = "fitted.json"
+TASKS = "fitted_tasks.json"  # what trainings of language models and policies showed (benchmarks/lm_zoo/fit.py)
 SCHEMA = "traindx.fitted/1"
 CURVE, INSIDE = "curve", "inside"
+HEALTHY = "healthy"
 NOT_INJECTED = frozenset({"truncated"})  # trainings of the zoo go to their end, those of people are often stopped
 INSIDE_FROM = 5  # things looked at directly from which the evidence comes from inside the training
 
@@ -55,6 +57,18 @@ class FalseAlarms:
     def from_json(cls, data: Mapping[str, Any]) -> FalseAlarms:
         counts = {n: (k, p) for n, k, p in zip(data["symptoms"], data["known"], data["present"], strict=True)}
         return cls(counts, data["share"])
+
+
+def _counts_of(data: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, int]]]:
+    """Runs in which a symptom could be told and in which it was there, by cause and symptom."""
+    return {
+        cause: {
+            name: (known, present)
+            for name, known, present in zip(data["symptoms"], row, data["present"][cause], strict=True)
+            if known
+        }
+        for cause, row in data["known"].items()
+    }
 
 
 @dataclass(frozen=True)
@@ -94,15 +108,7 @@ class Level:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Level:
-        names = data["symptoms"]
-        counts = {
-            cause: {
-                name: (known, present)
-                for name, known, present in zip(names, row, data["present"][cause], strict=True)
-                if known
-            }
-            for cause, row in data["known"].items()
-        }
+        counts = _counts_of(data)
         sound = FalseAlarms.from_json(data["false_alarms"]) if "false_alarms" in data else None
         return cls(counts, data["temperature"], data["healthy"], data["silence"], data["ceiling"], sound)
 
@@ -110,10 +116,52 @@ class Level:
 @cache
 def levels() -> Mapping[str, Level]:
     """The fitted levels that come with the package."""
+    found = dict(untasked())
+    return found | {INSIDE: with_tasks(found[INSIDE], _counts_of(_tasks()))}
+
+
+@cache
+def _tasks() -> dict[str, Any]:
+    import msgspec
+
+    data: dict[str, Any] = msgspec.json.decode(files(__package__).joinpath(TASKS).read_bytes())
+    return data
+
+
+def health_without_outcome() -> float:
+    """What health of a language model may be at most as long as nobody measured whether its answers are right: how many
+    recordings that look sound are."""
+    share: float = _tasks()["healthy_without_outcome"]
+    return share
+
+
+@cache
+def untasked() -> Mapping[str, Level]:
+    """The same without what language models and policies showed."""
     import msgspec
 
     data = msgspec.json.decode(files(__package__).joinpath(DATA).read_bytes())
     return {name: Level.from_json(level) for name, level in data["levels"].items()}
+
+
+def with_tasks(level: Level, counts: Mapping[str, Mapping[str, tuple[int, int]]]) -> Level:
+    """A level with further counts. Those of sound programs stand beside those of other people's: the zoo's own sound
+    trainings are many and alike."""
+    together = {cause: dict(row) for cause, row in level.counts.items()}
+    for cause, row in counts.items():
+        if cause != HEALTHY:
+            together[cause] = _added(together.get(cause, {}), row)
+    alarms = level.false_alarms or FalseAlarms()
+    sound = replace(alarms, counts=_added(alarms.counts, counts.get(HEALTHY, {})))
+    return replace(level, counts=together, false_alarms=sound)
+
+
+def _added(row: Mapping[str, tuple[int, int]], more: Mapping[str, tuple[int, int]]) -> dict[str, tuple[int, int]]:
+    none = (0, 0)
+    return {
+        name: (row.get(name, none)[0] + more.get(name, none)[0], row.get(name, none)[1] + more.get(name, none)[1])
+        for name in row.keys() | more.keys()
+    }
 
 
 def level_of(observations: Sequence[Observation]) -> str:

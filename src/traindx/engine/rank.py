@@ -50,11 +50,12 @@ def rank(
     level: Level | None = None,
     training: str = ANY,
     on_logs: bool = True,
+    healthy_at_most: float = 1.0,
 ) -> list[Ranked]:
     """All explanations, most probable first; probabilities sum to one. `unfamiliar`: a kind of training the causes were
     not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of
     evidence. `training`: its kind, by which causes are more or less common. `on_logs`: where the evidence is a log,
-    health as real logs calibrated it."""
+    health as real logs calibrated it. `healthy_at_most`: what is said for sure of health, whatever was ruled out."""
     at = level_of(observations)
     of_a_log = level is None and on_logs and at == CURVE
     level = levels()[at] if level is None else level
@@ -98,6 +99,7 @@ def rank(
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
         _as_in_real_logs(ranked, observations, known, training)
+    _bound(ranked, HEALTHY, healthy_at_most)
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
@@ -305,7 +307,13 @@ def _normalise(ranked: Sequence[Ranked], level: Level, seen_itself: Collection[s
 def _cap(ranked: Sequence[Ranked], ceiling: float) -> None:
     """No cause is surer than this; what is left belongs to something else."""
     first = max(ranked, key=lambda entry: entry.probability)
-    if first.cause not in (HEALTHY, OTHER) and first.probability > ceiling:
-        spare = first.probability - ceiling
-        first.probability = ceiling
-        next(entry for entry in ranked if entry.cause == OTHER).probability += spare
+    if first.cause not in (HEALTHY, OTHER):
+        _bound(ranked, first.cause, ceiling)
+
+
+def _bound(ranked: Sequence[Ranked], cause: str, at_most: float) -> None:
+    """What one explanation has beyond this belongs to something else."""
+    bound = next(entry for entry in ranked if entry.cause == cause)
+    spare = max(0.0, bound.probability - at_most)
+    bound.probability -= spare
+    next(entry for entry in ranked if entry.cause == OTHER).probability += spare

@@ -105,9 +105,11 @@ class Signals:
     @cached_property
     def reward(self) -> Curve | None:
         named = self.understood.objective
-        if named is not None and named.meaning.kind == "reward":
+        best = choose.best_reward(self.run)
+        enough = named is not None and (len(named) >= ENOUGH or best is None or len(best) < ENOUGH)
+        if named is not None and enough and named.meaning.kind == "reward":
             return self._curve(named)
-        return self._curve(choose.best_reward(self.run))
+        return self._curve(best)
 
     @cached_property
     def main(self) -> Curve | None:

@@ -30,6 +30,8 @@ def judge(measured: Measured) -> Observation | None:
         return None
     if not WHOLE.reached(special.complete):
         return None
+    if counts.structured and counts.answer and not counts.answer_counted:
+        return None  # no answer counts at all: that its end does not is no fault of its own
     if ENDED.reached(special.ended / special.complete):
         return _ended(special)
     return _without_end(counts, special)

@@ -70,9 +70,11 @@ def detect(signals: Signals) -> Observation:
         return Observation(ID, "absent", f"{said}.")
     if not NEAR_ZERO.reached(best.last / best.top):
         return Observation(ID, "unknown", f"{said}, which may be much or little.")
-    if train is None or not LEARNT.reached(train.reduction):
-        return Observation(ID, "unknown", f"{said}, and the training loss hardly fell.")
-    text = f"{said}, although {train.name} fell from {num(train.initial)} to {num(train.now)}."
+    text = f"{said}."
+    if signals.kind != "rl":
+        if train is None or not LEARNT.reached(train.reduction):
+            return Observation(ID, "unknown", f"{said}, and the training loss hardly fell.")
+        text = f"{said}, although {train.name} fell from {num(train.initial)} to {num(train.now)}."
     at = float(best.series.steps[-1])
     return Observation(ID, "present", text, (at, at), best.series.name, DOUBTFUL)
 
@@ -93,8 +95,9 @@ def _fell(one: _Outcome) -> bool:
 
 
 def _writes(signals: Signals) -> bool:
-    """A model of tokens: of one that sorts pictures into a thousand classes a small share right is no nothing."""
-    return any(one.all(TokenCounts) or one.all(PolicyObjective) for one in signals.run.measured)
+    """A model of tokens or a policy: of one that sorts pictures into a thousand classes a small share right is no
+    nothing."""
+    return signals.kind == "rl" or any(one.all(TokenCounts) or one.all(PolicyObjective) for one in signals.run.measured)
 
 
 def _counts() -> TokenCounts:

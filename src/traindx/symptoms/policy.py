@@ -83,7 +83,9 @@ def at_its_top(signals: Signals) -> str:
     values = curve.series.values[np.isfinite(curve.series.values)]
     whole = float(values.min()) >= 0 and NEAR_TOP.reached(float(values.max()))
     first, last = np.median(values[:FIRST_ROWS]), np.median(values[-FIRST_ROWS:])
-    if not whole or values.max() > 1 or not GOOD.reached(float(first)) or not GOOD.reached(float(last)):
+    end = np.median(values[-max(2, len(values) // 10) :])
+    levels = (float(first), float(last), float(end))
+    if not whole or values.max() > 1 or not all(GOOD.reached(level) for level in levels):
         return ""
     return f"{curve.name} was {first:.3g} of 1 from the first rows on and is {last:.3g}: most prompts are solved."
 

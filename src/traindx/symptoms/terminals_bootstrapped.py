@@ -6,6 +6,7 @@ from traindx.diagnosis import Observation
 from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured, ReplayVariety, StoredEnds
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.replay_repeats import judge as replays
 from traindx.thresholds import Threshold
 
 ID = "terminals-bootstrapped"
@@ -51,9 +52,10 @@ def _unmarked(measured: Measured) -> Observation | None:
     one = measured.last(StoredEnds)
     if one is None or not one.steps:
         return None
-    # a transition that is drawn again is no further look
-    replay = measured.last(ReplayVariety)
-    repeated = replay.distinct / replay.rows if replay is not None and replay.rows else 1.0
+    replay, repeats = measured.last(ReplayVariety), replays(measured)
+    degenerate = replay is not None and repeats is not None and repeats.state == "present"
+    # a transition that is drawn again is no further look, but where the task itself has few states
+    repeated = replay.distinct / replay.rows if replay is not None and degenerate else 1.0
     expected = one.values * min(1.0, repeated) * one.terminated / one.steps
     if not EXPECTED.reached(expected):
         return None

@@ -38,6 +38,19 @@ def before_and_after(lines: Sequence[tuple[float, str]]) -> list[Series]:
     return [group[0] for group in found.values() if len(group) == 1 and group[0].meaning.kind == "score"]
 
 
+def alone(lines: Sequence[tuple[float, str]]) -> list[Series]:
+    """Scores that stand alone in a line which is printed once, as the last word of a script is."""
+    found: dict[str, list[Series]] = {}
+    for step, text in lines:
+        said = _ALONE.fullmatch(text.strip())
+        counted = said is not None and any(word.isdigit() for word in said.group(1).split())  # 'Epoch 3 val_acc'
+        if said is not None and not counted and step > 0 and meaning_of(said.group(1)).kind == "score":
+            name = said.group(1).strip()
+            one = Series(name, meaning_of(name), np.array([step]), np.array([float(said.group(2))]), "step")
+            found.setdefault(name.lower(), []).append(one)
+    return [group[0] for group in found.values() if len(group) == 1]
+
+
 def of_one_moment(one: Series) -> bool:
     """Whether its name says that it was measured before the training, or after it."""
     return bool(set(tokens_of(one.name)) & (BEFORE | AFTER))

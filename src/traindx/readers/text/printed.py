@@ -10,7 +10,7 @@ import numpy as np
 
 from traindx.bare_names import with_scores
 from traindx.readers.text.assemble import series_of
-from traindx.readers.text.before_after import before_and_after, of_one_moment
+from traindx.readers.text.before_after import alone, before_and_after, of_one_moment
 from traindx.readers.text.lines import tidy
 from traindx.readers.text.scan import Scanner
 from traindx.readers.text.tokens import NUMBER, NUMBER_WITH_COMMA, uses_decimal_comma
@@ -22,6 +22,7 @@ _HELD_OUT = ("val", "test")
 ALIKE = math.log(1.5)  # a mean over an epoch and the mean of its batches, the last of which may be short
 COMPARABLE = math.log(3.0)  # held-out and training loss of a model that has hardly begun
 FIRST = 3  # values
+SHORT = 5  # recorded rewards, fewer of which show nothing beside more that were printed
 
 
 def printed_series(lines: Sequence[tuple[float, str]]) -> list[Series]:
@@ -43,6 +44,8 @@ def printed_series(lines: Sequence[tuple[float, str]]) -> list[Series]:
     found = with_scores(series_of(scanner, at))
     placed = [(step, text) for (step, _), text in zip(lines, clean, strict=True)]
     pairs = before_and_after(placed)
+    read = {one.name.lower() for one in (*found, *pairs)}
+    found += [one for one in alone(placed) if one.name.lower() not in read]
     if not pairs:
         return found
     taken = {one.name.lower() for one in pairs}
@@ -53,12 +56,12 @@ def added(recorded: Mapping[str, Series], printed: Sequence[Series]) -> dict[str
     """Of what was printed, what the recording has not measured itself: scores, returns, and losses of held-out data
     where it has none and these are of the same scale as the loss that it recorded."""
     held_out = any(one.meaning.kind == "loss" and one.meaning.split in _HELD_OUT for one in recorded.values())
-    rewards = any(one.meaning.kind == "reward" for one in recorded.values())
+    rewards = max((len(one) for one in recorded.values() if one.meaning.kind == "reward"), default=0)
     names = {name.lower() for name in recorded}
     kept: dict[str, Series] = {}
     for one in printed:
         kind = one.meaning.kind
-        if not len(one) or one.name.lower() in names or (rewards and kind == "reward"):
+        if not len(one) or one.name.lower() in names or (kind == "reward" and rewards >= min(len(one), SHORT)):
             continue
         new_loss = kind == "loss" and one.meaning.split in _HELD_OUT and not held_out
         if kind in _JUDGED or (new_loss and _on_one_scale(one, recorded, printed)):
