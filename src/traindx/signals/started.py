@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 
-from traindx.measurements import InitialWeights, Measured, TokenCounts
+from traindx.measurements import InitialWeights, LoadedWeights, Measured, TokenCounts
 from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
 from traindx.signals.curve import Curve
@@ -24,6 +24,8 @@ NEXT = Threshold(
     "those of masked language modelling are tokens here and there, of which nothing follows",
 )
 FRESH = fitted("straight-path.fresh", 0.5, unit="of the weight matrices are uniform")
+# libraries whose models come with trained weights, loaded in ways of their own
+WITH_WEIGHTS = frozenset({"transformers", "timm", "peft", "open_clip", "sentence_transformers", "torchvision"})
 FIRST_LOOKS = 3  # at the training accuracy
 KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
@@ -111,9 +113,16 @@ def knew_text(measured: Measured, loss: float) -> str:
 
 
 def from_scratch(signals: Signals) -> bool:
-    """A recording saw weights as they are initialised and first answers no better than a guess. Whatever else is not
-    known."""
-    return _is_fresh(signals) and not trained_before(signals) and not _knew(signals)
+    """A recording saw weights as they are initialised, or that none were loaded, and first answers no better than a
+    guess. Whatever else is not known."""
+    fresh = _is_fresh(signals) or _nothing_loaded(signals)
+    return fresh and not trained_before(signals) and not _knew(signals) and not fine_tuning(signals)
+
+
+def _nothing_loaded(signals: Signals) -> bool:
+    """The script loaded no weights, and no library that does so in its own way is at work."""
+    looks = [look for measured in signals.run.measured[:1] for look in measured.all(LoadedWeights)]
+    return bool(looks) and not any(one.loaded or WITH_WEIGHTS.intersection(one.libraries) for one in looks)
 
 
 def _is_fresh(signals: Signals) -> bool:
