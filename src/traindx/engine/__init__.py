@@ -158,7 +158,7 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "inconclusive" if DIED in present or not _seen_to_move(observations) else "healthy"
     if inside and likeliest < NAMED and not any(i in present and present[i].clarity >= STRONG for i in FAILS):
         return "inconclusive"
-    curves_alone = not any(known[i].direct for i in present if i in known)
+    curves_alone = not inside and not any(known[i].direct for i in present if i in known)
     ahead = healthy > likeliest or (likeliest < HALF and curves_alone)
     if healthy >= (LOG_BENEFIT if curves_alone else BENEFIT) and ahead and not plain:
         return "inconclusive"
