@@ -17,11 +17,14 @@ from traindx.diagnosis import UNSURE, Diagnosis, Observation
 from traindx.engine import diagnose, judge, picture, words
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
+from traindx.engine.health import of_logs
+from traindx.engine.priors import REINFORCEMENT, of_labelled_logs, problem_of
 from traindx.engine.rank import Ranked, rank
 from traindx.engine.sentences import next_step
 from traindx.errors import TraindxError
 from traindx.fixes import fixes
-from traindx.run import PROBES, Event, Fact, Run
+from traindx.meaning import meaning_of
+from traindx.run import PROBES, Event, Fact, Run, Series
 from traindx.signals import Settings, Signals
 from traindx.symptoms import symptoms
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
@@ -434,3 +437,40 @@ def test_nobody_is_sent_to_fit_one_batch_of_a_game() -> None:
 def test_a_sweep_without_a_rate_is_not_called_nothing_wrong(config: dict[str, Any], said: str) -> None:
     named = {PROBES if name == "probe.names" else name: value for name, value in config.items()}
     assert said in diagnose(Run("train.py", "probe", config=named)).next
+
+
+def test_a_gap_of_held_out_data_is_overfitting_with_confidence() -> None:
+    """Labelled logs with it nearly always were; what the zoo breeds is no prior."""
+    page = diagnose(run_of(OVERFIT))
+    top = next(h for h in page.hypotheses if h.cause not in ("healthy", "other"))
+    assert top.cause == "overfitting"
+    assert 0.5 < top.confidence <= of_labelled_logs().ceiling
+
+
+def test_no_page_is_surer_of_health_than_the_soundest_logs_allow() -> None:
+    page = diagnose(run_of({"train_loss": falling(400, 2.0, 0.1), "val_loss": falling(400, 2.0, 0.12)}))
+    assert page.verdict == "healthy"
+    assert page.hypotheses[0].confidence <= of_logs().highest < 0.96
+
+
+def test_a_piece_of_a_log_that_rests_is_not_called_healthy() -> None:
+    """It neither got better nor shows how it came there."""
+    rests = Series("loss", meaning_of("loss"), np.arange(80.0, 120.0), np.array(flat(40, 0.3, 0.01)), "epoch")
+    improves = Series("loss", meaning_of("loss"), np.arange(80.0, 120.0), np.array(ramp(40, 0.5, 0.3, 0.01)), "epoch")
+    assert diagnose(Run("a.log", "text", series={"loss": rests})).verdict == "inconclusive"
+    assert diagnose(Run("a.log", "text", series={"loss": improves})).verdict == "healthy"
+
+
+def test_a_rate_that_was_never_high_did_not_decay() -> None:
+    rates = [*np.linspace(1e-8, 1e-7, 20), *np.linspace(1e-7, 1e-8, 20)] * 2
+    page = diagnose(run_of({"train_loss": flat(80, 4.0, 0.1), "lr": rates}))
+    causes = [h.cause for h in page.hypotheses if h.cause not in ("healthy", "other")]
+    assert causes[0] == "lr-too-low"
+
+
+def test_a_policy_is_not_ranked_by_logs_of_other_trainings() -> None:
+    problems = {"divergence", "overfitting-gap"}
+    seen = (Observation("divergence", "present", "It left its best."),)
+    assert problem_of(seen, problems, "language models") == "rising"
+    assert problem_of(seen, problems, REINFORCEMENT) == REINFORCEMENT
+    assert problem_of((), problems, "language models") is None

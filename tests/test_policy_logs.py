@@ -81,6 +81,7 @@ def test_experts_that_fall_idle_are_seen_in_the_balancing_loss(page: Page) -> No
     found = page(sick.moe())
     assert "balance-loss-grows" in {one.id for one in found.present()}
     assert found.verdict != "healthy"
+    assert found.hypotheses[0].cause == "router-collapse"
 
 
 def test_a_jump_in_the_middle_is_seen(page: Page) -> None:

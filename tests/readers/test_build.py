@@ -24,6 +24,23 @@ def test_several_runs_in_one_file() -> None:
     assert runs[1].name == "run 2 of 3"
 
 
+def test_a_false_start_is_named_and_left_out() -> None:
+    """Three rows, then the counter begins anew and goes on for long."""
+    falls = [{"step": s, "loss": 100 / (s + 10)} for s in range(10, 500, 10)]
+    (run,) = build(falls[:3] + falls).finish()
+    assert len(run.series["loss"]) == 49
+    assert run.lost == ["run 1 of 2 (3 rows): broken off and begun again"]
+
+
+def test_an_attempt_that_went_wrong_and_the_newest_one_stay() -> None:
+    falls = [{"step": s, "loss": 100 / (s + 10)} for s in range(10, 500, 10)]
+    broken = [{"step": 10, "loss": 5.0}, {"step": 20, "loss": float("nan")}]
+    worse = [{"step": 10, "loss": 5.0}, {"step": 20, "loss": 9.0}]
+    assert len(build(broken + falls).finish()) == 2
+    assert len(build(worse + falls).finish()) == 2
+    assert len(build(falls + falls[:3]).finish()) == 2
+
+
 def test_a_resumed_run_stays_one_and_the_later_values_win() -> None:
     rows = [{"step": s, "loss": 2.0} for s in range(0, 100, 10)] + [
         {"step": s, "loss": 1.0} for s in range(50, 150, 10)

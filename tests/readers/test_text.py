@@ -546,3 +546,18 @@ def test_a_part_of_a_json_file_amid_words(tmp_path: Path) -> None:
     series = one(find_runs([tmp_path / "paste.txt"])).series["eval_loss"]
     assert series.steps.tolist() == [100, 200, 300, 400, 500, 600]
     assert np.isnan(series.values[-1])
+
+
+def test_the_running_average_counts_where_rows_are_far_apart(tmp_path: Path) -> None:
+    """One batch in a thousand says little; every tenth says it all, and the average lags behind."""
+    rows = [(2.17, 3.20), (2.20, 3.14), (3.52, 3.08), (2.20, 3.06), (3.03, 3.03), (1.47, 2.93)]
+
+    def losses(apart: int) -> list[float]:
+        log = tmp_path / "train.log"
+        lines = (f"epoch 1 | {i * apart} / 9000 loss={a:.2f} ({b:.2f})" for i, (a, b) in enumerate(rows, 1))
+        log.write_text("\n".join(lines))
+        (run,) = find_runs([log])
+        return next(s.values.tolist() for s in run.series.values() if s.meaning.kind == "loss")
+
+    assert losses(1000) == [average for _, average in rows]
+    assert losses(10) == [value for value, _ in rows]

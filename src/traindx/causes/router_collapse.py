@@ -43,6 +43,7 @@ CAUSE = Cause(
     prior="rare",
     predicts={
         "experts-idle": "always",
+        "balance-loss-grows": "usually",
         "no-gradient": "often",
         "unchanged-weights": "sometimes",
         "plateau": "often",

@@ -32,6 +32,7 @@ from traindx.version import __version__
 SHOWN = 8  # explanations listed; the rest is summed into 'other'
 MIN_SHOWN = 0.01
 BENEFIT = 0.1  # one in ten sound: a log that shows no plain problem is not called ill before that
+LOG_BENEFIT = 0.05  # the same where only curves were seen: of two labelled logs between the two one was sound
 STRONG = 0.7  # clarity from which a problem speaks for itself
 VERDICT_CLARITY = 0.65  # the same on a log: of 82 labelled sound ones none shows one so clear, but for those below
 SETTLED = 0.9  # a fault this likely is acted on: no further evidence would change what to do
@@ -161,9 +162,9 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "inconclusive" if DIED in present or not _seen_to_move(observations) else "healthy"
     if inside and likeliest < NAMED and not any(i in present and present[i].clarity >= STRONG for i in FAILS):
         return "inconclusive"
-    curves_alone = not any(known[i].direct for i in present if i in known)
-    ahead = healthy > likeliest or (likeliest < NAMED and curves_alone)
-    if healthy >= BENEFIT and ahead and not plain:
+    curves_alone = not inside and not any(known[i].direct for i in present if i in known)
+    ahead = healthy > likeliest or (likeliest < HALF and curves_alone)
+    if healthy >= (LOG_BENEFIT if curves_alone else BENEFIT) and ahead and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
 

@@ -71,6 +71,8 @@ TRAINED_BADLY = frozenset((
 # these show on held-out data alone
 ONLY_HELD_OUT = frozenset(("val-preprocessing-mismatch", "train-val-label-mismatch"))
 
+TINY = 2e-7  # no usual optimiser learns at such a rate
+RISES_AGAIN = 2.0  # times the lowest rate before it
 # names that only policies log which write answers, and such as only those log which act in an environment
 _WRITTEN = frozenset({"completion", "completions", "response", "responses", "prompt", "prompts", "token", "tokens"})
 _PLAYED = frozenset({"ep", "episode", "episodes", "episodic", "epsilon", "exploration", "env", "win", "fps"})
@@ -96,6 +98,7 @@ def hints(signals: Signals, observations: Sequence[Observation]) -> list[Hint]:
     seen = {observation.id: observation for observation in observations if observation.state == "present"}
     return [
         *_distance(signals, seen),
+        *_never_high(signals, seen),
         *_from_the_start(seen),
         *_batch_size(signals, seen),
         *_architecture(signals),
@@ -183,6 +186,17 @@ def _distance(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hin
     yield Hint("lr-too-low", 2.0, text)
     for cause in ("vanishing-gradients", "grad-clip-too-tight", "saturation"):
         yield Hint(cause, -2.0, text)
+
+
+def _never_high(signals: Signals, seen: Mapping[str, Observation]) -> Iterator[Hint]:
+    """A rate that rises again and again and is never more than nothing did not decay from anywhere."""
+    if "lr-schedule-anomaly" not in seen or signals.lr is None:
+        return
+    rates = signals.lr.values[np.isfinite(signals.lr.values)]
+    if len(rates) and 0 < rates.max() < TINY and np.any(rates[1:] > np.minimum.accumulate(rates)[:-1] * RISES_AGAIN):
+        text = f"no rate in the log is above {rates.max():.3g}, although it rises"
+        yield Hint("lr-too-low", 2.0, text)
+        yield Hint("lr-decayed-too-early", -2.0, text)
 
 
 def _given_back(signals: Signals) -> Iterator[Hint]:

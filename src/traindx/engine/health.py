@@ -31,6 +31,7 @@ class Health:
     seen: float
     source: str
     conclusive: float = 1.0  # what it is at most where something conclusive was seen
+    highest: float = 1 - FARTHEST  # and anywhere: the share of sound logs among those that looked soundest
 
     def probability(self, ranked: float, problem: float, conclusive: bool = False) -> float:
         kept = min(max(ranked, FARTHEST), 1 - FARTHEST)
@@ -40,7 +41,7 @@ class Health:
             + self.problem * problem
             + self.seen * (problem > 0)
         )
-        return min(1 / (1 + math.exp(-odds)), self.conclusive if conclusive else 1 - FARTHEST)
+        return min(1 / (1 + math.exp(-odds)), self.conclusive if conclusive else self.highest)
 
 
 @cache
@@ -50,7 +51,8 @@ def of_logs() -> Health:
 
     data = msgspec.json.decode(files(__package__).joinpath(DATA).read_bytes())
     return Health(
-        data["intercept"], data["ranking"], data["problem"], data["seen"], data["source"], data["conclusive"]
+        data["intercept"], data["ranking"], data["problem"], data["seen"], data["source"], data["conclusive"],
+        data["highest"],
     )  # fmt: skip
 
 

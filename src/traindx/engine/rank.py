@@ -25,6 +25,8 @@ from traindx.symptoms.base import Symptom
 
 HEALTHY = "healthy"
 OTHER = "other"
+SURE = 0.75  # of a cause named on a log: above this lies the bin that its ceiling was counted in
+BELOW_CEILING = 0.15  # where the ceiling itself is lower
 BRIEF, IMPROVING = "too-short", "still-improving"
 Expectation = Callable[[Symptom], float | None]  # P(present) under an explanation; None: it says nothing about it
 SEEN_BY = ("always", "usually")
@@ -137,7 +139,19 @@ def _as_in_real_logs(
         entry.probability *= (1 - reported) / total
     healthy.probability = reported
     brief = any(o.id == BRIEF and o.state == "present" for o in observations)
-    _cap(ranked, of_labelled_logs().brief if brief else of_labelled_logs().ceiling)
+    _hold(ranked, of_labelled_logs().brief if brief else of_labelled_logs().ceiling)
+
+
+def _hold(ranked: Sequence[Ranked], ceiling: float) -> None:
+    """What the likeliest cause has above SURE comes to no more than the ceiling, so that further evidence still
+    moves it."""
+    first = max(ranked, key=lambda entry: entry.probability)
+    start = min(SURE, ceiling - BELOW_CEILING)
+    if first.cause in (HEALTHY, OTHER) or first.probability <= start:
+        return
+    spare = (first.probability - start) * (1 - (ceiling - start) / (1 - start))
+    first.probability -= spare
+    next(entry for entry in ranked if entry.cause == OTHER).probability += spare
 
 
 def _lean(

@@ -33,6 +33,8 @@ from traindx.run import Axis, Event, Floats, Run
 from traindx.signals.curve import counted
 
 NAN = float("nan")
+FALSE_START = 0.1  # of the rows of a later run in the same log: an attempt shorter than this tells nothing of it
+NO_WORSE = 0.2  # of its first value: what the last one of such an attempt may lie above it
 MAX_SERIES = 20_000  # a log with more names than this is not naming metrics
 
 
@@ -219,7 +221,7 @@ class RunBuilder:
             self._fill(run, segment, steps, epochs, times, columns)
             runs.append(run)
         self._fill_apart(runs[-1])
-        return runs
+        return _without_false_starts(runs)
 
     def _events_by_run(self, starts: list[int]) -> dict[int, dict[tuple[str, str], Event]]:
         """The events that stand in each run; those without a place belong to the last. What is said twice is said
@@ -327,6 +329,36 @@ class RunBuilder:
                 run.series[superseded.name] = superseded
         if not self._columns:  # rows have shown their restarts already
             run.events[:0] = restarts
+
+
+def _without_false_starts(runs: list[Run]) -> list[Run]:
+    """Without attempts that were broken off at once and begun again, or a few lines that were pasted twice: the run
+    that follows names them. One that did not stay finite or got worse is no false start, and the last is what runs."""
+    lengths = [len(_objective_of(run)) for run in runs]
+    kept: list[Run] = []
+    skipped: list[str] = []
+    for place, run in enumerate(runs):
+        longest = max(lengths[place + 1 :], default=0)
+        if 0 < lengths[place] < FALSE_START * longest and not run.events and _no_worse(_objective_of(run)):
+            skipped.append(f"{run.name} ({lengths[place]} rows)")
+            continue
+        if skipped:
+            run.lost.append(f"{', '.join(skipped)}: broken off and begun again")
+            skipped = []
+        kept.append(run)
+    return kept
+
+
+def _objective_of(run: Run) -> Floats:
+    """The values of the longest training loss or reward."""
+    found = [one.values for one in run.series.values() if one.meaning.kind in ("loss", "reward")
+             and one.meaning.split in ("", "train")]  # fmt: skip
+    return max(found, key=len, default=np.empty(0))
+
+
+def _no_worse(values: Floats) -> bool:
+    worse = NO_WORSE * abs(float(values[0]))
+    return bool(np.isfinite(values).all()) and float(values[-1]) <= float(values[0]) + worse
 
 
 def _as_slice(rows: NDArray[np.int64]) -> NDArray[np.int64] | slice:

@@ -235,6 +235,12 @@ the norm or the loss.
              lambda: {"loss": falling(300, 9, 3.0), "grad_norm": put(flat(300, 1.0, 0.2), 150, 120.0)}),
         Case("grows, no loss logged", "unknown", lambda: {"grad_norm": then(flat(100, 1.0, 0.3),
                                                                             flat(50, 4000.0, 0.5))}),
+        Case("ten rows, loss and norm left their level together", "present",
+             lambda: {"loss": [1.36, 0.48, 0.58, 0.70, 0.66, 1.03, 0.66, 0.68, 0.86, 0.82],
+                      "grad_norm": [0.24, 0.27, 1.3, 1.2, 17.0, 7.1, 21.0, 23.0, 3.7, 14.0]}),
+        Case("ten rows, the norm rises and the loss falls on", "absent",
+             lambda: {"loss": falling(10, 1.4, 0.4),
+                      "grad_norm": [0.24, 0.27, 1.3, 1.2, 17.0, 7.1, 21.0, 23.0, 3.7, 14.0]}),
         Case("no norm logged", "unknown", lambda: {"loss": falling(100, 2.3, 0.4)}),
     ),
 )  # fmt: skip

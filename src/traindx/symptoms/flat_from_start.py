@@ -355,6 +355,10 @@ that units died at once, or the loss cannot see the labels (wrong pairing, wrong
         Case("a score that stays bad", "present", lambda: {"val_acc": flat(60, 0.1, 0.001)}),
         Case("a score of zero throughout", "present", lambda: {"mAP": [0.0] * 30}),
         Case("a score at its top", "absent", lambda: {"val_acc": [1.0] * 30}),
+        Case("a piece of a log that rests", "unknown", lambda: {"loss": (range(80, 100), flat(20, 1.0, 0.01))}),
+        Case("a piece of a log that falls", "absent", lambda: {"loss": (range(80, 100), ramp(20, 1.0, 0.6, 0.01))}),
+        Case("nats a byte are no error rate", "absent",
+             lambda: {"train_loss_nats_per_byte": [5.5, 1.9, 1.6, 1.5, 1.4, 1.3, 1.3, 1.28, 1.29]}),
         Case("three values", "unknown", lambda: {"train_loss": [2.3, 2.3, 2.3]}),
     ),
 )  # fmt: skip

@@ -9,10 +9,10 @@ import numpy as np
 from traindx.diagnosis import Observation
 from traindx.signals import Signals, choose
 from traindx.signals.curve import MAX_BINS, Curve
-from traindx.signals.score import Score
+from traindx.signals.score import Score, top_of
 from traindx.signals.stats import mann_kendall, rank_sum
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
-from traindx.symptoms.recipes import falling, ramp, then
+from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "overfitting-gap"
 MIN_POINTS = 4
@@ -38,6 +38,11 @@ CREEP_CLEAR = 0.3
 FIRST_BEST = 1  # of the evaluations, counted from 0, is the best one: nothing that was learnt carried over,
 NEVER_Z, NEVER_RISE, NEVER_LEARNS = 3.0, 0.02, 0.03  # where they rise beyond doubt by this much while training learns
 NEVER_CLEAR = 0.5
+BY_HEART = 0.85  # of the training data right,
+BY_HEART_POINTS = 0.15  # more than of the held-out data, and
+BY_HEART_TIMES = 3.0  # the training loss: no labelled log of a sound training is so far apart in both
+BY_HEART_ROWS = 3
+BY_HEART_CLEAR = 0.7
 PART_RISE = 0.12
 PART_SCORE_DROP = 0.02
 SCORE_DROP = 0.04  # of the best score, where only scores are logged
@@ -102,6 +107,11 @@ class _Turn:
 def detect(signals: Signals) -> Observation:
     if signals.kind != "supervised":
         return Observation(ID, "unknown", "There is no validation loss in this kind of training.")
+    found = _from_losses(signals)
+    return found if found.state == "present" else _by_heart(signals) or found
+
+
+def _from_losses(signals: Signals) -> Observation:
     val = signals.val
     if val is None or len(val) < MIN_POINTS:
         return _from_scores(signals)
@@ -134,6 +144,28 @@ def detect(signals: Signals) -> Observation:
         clear = max(clear, BEYOND_DOUBT)
     course = f"while the training loss went from {num(train[0])} to {num(train[1])}"
     return turn.present(f"{turn.summary} (+{turn.since}) {course}.", clear)
+
+
+def _by_heart(signals: Signals) -> Observation | None:
+    """Training data known by heart, held-out data not, wherever validation turned: a log may begin after that."""
+    curves = [one for one in (signals.train, signals.val, signals.train_score, signals.score) if one is not None]
+    if len(curves) < 4 or min(map(len, curves)) < MIN_POINTS:
+        return None
+    loss, val, known, score = curves
+    if val.uncounted or score.sign > 0 or known.sign > 0:
+        return None
+    top = top_of(np.concatenate([known.series.values, score.series.values]))
+    train, held = (float(np.median(one.y[-BY_HEART_ROWS:])) for one in (loss, val))
+    right, carried = (-float(np.median(one.y[-BY_HEART_ROWS:])) / top for one in (known, score))
+    apart = train > 0 and held >= BY_HEART_TIMES * train and right - carried >= BY_HEART_POINTS
+    if not apart or right < BY_HEART:
+        return None
+    return Observation(
+        ID, "present",
+        f"{known.name} is {num(right * top)} and {score.name} {num(carried * top)}, {val.name} {num(held)} and "
+        f"{loss.name} {num(train)} (medians of the last {BY_HEART_ROWS} evaluations): the training data are "
+        "known by heart.", (float(val.x[0]), float(val.x[-1])), val.name, BY_HEART_CLEAR,
+    )  # fmt: skip
 
 
 def _alone(turn: _Turn) -> Observation:
@@ -369,11 +401,12 @@ the validation score is still at its best: losses can grow through overconfidenc
 training loss a rise counts little, and so does one of 1 % or more that twelve evaluations since the best put beyond
 doubt (z above 4, four times the scatter) while training lost 5 % and the score is past its best, or one of 2 % that
 begins with the first evaluations (z above 3). Of a loss with parts, one that rose 12 % while its training twin and the
-validation score fell. Without a validation loss, a validation score that lost 4 % of its best while the training score
-rose.
+validation score fell. Whatever validation did, also where 85 % of the training data and 15 points fewer of the held-out
+data are right while the validation loss is three times the training loss. Without a validation loss, a validation
+score that lost 4 % of its best while the training score rose.
 
 ## Healthy range
-Train below validation is normal, and a constant gap is no disease. Validation below train is normal with dropout,
+Train below validation is normal, and a constant gap alone is no disease. Validation below train is normal with dropout,
 augmentation or epoch-averaged training losses.
 
 ## What it usually means
@@ -421,6 +454,12 @@ the split instead: unshuffled tail splits, other preprocessing, other labels.
         Case("the last of seven evaluations is a bad one", "absent",
              lambda: {"train_loss": falling(60, 0.9, 0.02, 0.01),
                       "val_loss": [0.37, 0.11, 0.1, 0.012, 0.023, 0.0096, 0.09]}),
+        Case("a piece of a log, the training data known by heart", "present",
+             lambda: {"loss": (range(76, 84), flat(8, 0.23, 0.01)), "val_loss": (range(76, 84), flat(8, 3.3, 0.1)),
+                      "acc": (range(76, 84), flat(8, 0.95, 0.005)), "val_acc": (range(76, 84), flat(8, 0.66, 0.01))}),
+        Case("a piece of a log, held-out data a little worse", "absent",
+             lambda: {"loss": (range(76, 84), flat(8, 0.23, 0.01)), "val_loss": (range(76, 84), flat(8, 0.4, 0.01)),
+                      "acc": (range(76, 84), flat(8, 0.95, 0.005)), "val_acc": (range(76, 84), flat(8, 0.88, 0.01))}),
         Case("no validation", "unknown", lambda: {"train_loss": falling(50, 2.2, 0.1)}),
     ),
 )  # fmt: skip

@@ -1,8 +1,9 @@
 """The metrics of one log line: which number is called what, which ones count, and what data they speak of.
 
 `analyse` is asked once per line template and gives a plan: the positions of the numbers to keep. Of a value with its
-running average, 'Loss 2.11 (2.29)', the value itself is kept on lines that count batches or steps, since the average
-lags behind; the average is kept on validation lines and on lines without a counter, where it is the result.
+running average, 'Loss 2.11 (2.29)', the value itself counts on lines that count batches or steps, since the average
+lags behind, unless hundreds of batches lie between them (resolve.py); the average is kept on validation lines and on
+lines without a counter, where it is the result.
 """
 
 from __future__ import annotations
@@ -380,7 +381,8 @@ def _finish(line: str, prefix: Prefix, reading: _Reading) -> Plan | None:
     columns, split = settle_columns(reading.columns, reading.first)
     if split in ("val", "test") or (reading.batch is None and reading.step is None):
         columns = [
-            replace(column, index=column.average) if column.average is not None else column for column in columns
+            replace(column, index=column.average, average=None) if column.average is not None else column
+            for column in columns
         ]
     said = " ".join(reading.said)
     plan = Plan(

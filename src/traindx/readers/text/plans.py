@@ -14,7 +14,7 @@ from traindx.readers.text.lines import Prefix
 @dataclass(frozen=True, slots=True)
 class Column:
     """One quantity of a line: the number at `index` times `scale`, or a share `index`/`over`, or a duration whose parts
-    stand at `clock`; `average` is the position of the running average in brackets."""
+    stand at `clock`; `average` is the position of the running average in brackets, where both are kept."""
 
     name: str
     meaning: Meaning
@@ -27,7 +27,9 @@ class Column:
 
     @property
     def indices(self) -> tuple[int, ...]:
-        return self.clock or ((self.index,) if self.over is None else (self.index, self.over))
+        if self.clock:
+            return self.clock
+        return tuple(place for place in (self.index, self.over, self.average) if place is not None)
 
     @property
     def objective(self) -> bool:

@@ -13,6 +13,7 @@ from traindx.readers.text.shapes import Block, Places, Shape
 from traindx.run import Floats
 
 _ONE_MESSAGE = 0.01  # seconds that the handlers of one message may take to write it
+_SPARSE = 500  # batches between two rows
 _FEW_EPOCHS = 3  # lines that agree by chance are fewer
 _MIDNIGHT = 43_200.0  # seconds a clock without a date may fall by before a new day is assumed
 
@@ -56,7 +57,18 @@ class Rows:
         if column.over is not None:
             with np.errstate(all="ignore"):
                 return np.asarray(numbers[:, place] / numbers[:, place + 1])
+        if column.average is not None and self.sparse:
+            place += 1
         return np.asarray(numbers[:, place] * column.scale)
+
+    @property
+    def sparse(self) -> bool:
+        """So many batches lie between two rows that the running average says more than the one that happened to be
+        printed."""
+        counts = self.batch if self.plan.batch is not None else self.step
+        moves = np.diff(counts)
+        moves = moves[moves > 0]
+        return bool(len(moves)) and float(np.median(moves)) >= _SPARSE
 
     def take(self, mask: NDArray[np.bool_]) -> None:
         self.block = self.block.take(mask)
