@@ -1822,6 +1822,41 @@ class ResumedTraining(Measurement, frozen=True, kw_only=True):
     losses: tuple[float, ...] = ()  # before the first updates after it, 60 at most
 
 
+# --- probes: one look at a model and its captured batches -------------------------------------------------------------
+
+
+class NumbersSeen(Measurement, frozen=True, kw_only=True):
+    """Whether numbers of one sort are finite in the captured batches. `where` is the first place that holds others."""
+
+    what: str  # activations or gradients
+    nonfinite: int  # NaN and Inf in that place
+    batches: int
+
+
+class RateAlong(Measurement, frozen=True, kw_only=True):
+    """How a size changes from layer to layer, in order of execution, or from one time step to the next: the median of
+    all pairwise slopes of its logarithm. `where` is the recurrent layer."""
+
+    what: str  # signal: the spread of outputs over samples; gradient: the norm at outputs; time: the same at time steps
+    per_step: float  # the factor of one step, towards the output or the last time step
+    error: float  # standard error of its logarithm
+    steps: int  # layers or time steps
+    first: str = ""  # layer
+    last: str = ""
+    clipped: bool = False  # the script clips its gradients
+
+
+class GradientsReceived(Measurement, frozen=True, kw_only=True):
+    """Which trained parameters receive a gradient from any captured batch. `where` is the first that receives none."""
+
+    parameters: int
+    weights: int  # elements of these
+    without: int  # parameters that receive none
+    without_weights: int  # elements of these
+    zero: int  # parameters whose gradient is exactly zero
+    connected: bool = True  # the loss depends on some parameter
+
+
 # --- reading and writing ----------------------------------------------------------------------------------------------
 
 
@@ -1863,10 +1898,11 @@ def _short(value: Any) -> Any:
 
 
 class Measured:
-    """The measurements of one rank, by kind, in the order they were made."""
+    """The measurements of one rank, or of one reading of a probe, by kind, in the order they were made."""
 
-    def __init__(self, measurements: Iterable[Measurement] = (), rank: int = 0) -> None:
+    def __init__(self, measurements: Iterable[Measurement] = (), rank: int = 0, probe: str = "") -> None:
         self.rank = rank
+        self.probe = probe
         self._by_kind: dict[type[Measurement], list[Measurement]] = defaultdict(list)
         for one in measurements:
             self.add(one)

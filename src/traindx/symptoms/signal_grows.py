@@ -12,7 +12,7 @@ from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.inside import learned, objective
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import FromMeasurements, from_probe, seen
+from traindx.symptoms.observed import FromProbe, seen
 from traindx.symptoms.recipes import falling
 from traindx.thresholds import Threshold, fitted
 
@@ -47,14 +47,14 @@ def judge(measured: Measured) -> Observation | None:
 
 
 @dataclass(frozen=True)
-class _FirstPassOrProbe(FromMeasurements):
+class _FirstPassOrProbe(FromProbe):
     """What the first pass shows, else what a probe says; a training that worked all the same excuses either."""
 
     def __call__(self, signals: Signals) -> Observation:
-        fact = signals.run.facts.get(ID)
+        fact = self.stated(signals.run)
         found = self.judged(signals)
         if found is None or (fact is not None and fact.present):
-            return from_probe(ID)(signals)
+            return super().__call__(signals)
         if learned(objective(signals)):
             return Observation(ID, "absent", "The training loss came down by half all the same.")
         return found

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import torch
 
 from traindx.probes.base import Deadline, Probe
-from traindx.probes.depth import Rate, rate_along
 from traindx.probes.looking import Seen, looking
 from traindx.probes.moments import Moments
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
 from traindx.run import Fact
+from traindx.signals.along import Rate, rate_along
 from traindx.symptoms.base import clarity, num, percent
 
 ID = "activations"
