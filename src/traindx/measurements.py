@@ -1857,6 +1857,26 @@ class GradientsReceived(Measurement, frozen=True, kw_only=True):
     connected: bool = True  # the loss depends on some parameter
 
 
+class UnitsOff(Measurement, frozen=True, kw_only=True):
+    """Units that an activation function switched off for every row of the captured batches, by layer; no layers where
+    the model's activation functions cannot do that."""
+
+    layers: tuple[str, ...] = ()
+    off: tuple[int, ...] = ()  # one number a layer
+    units: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()  # samples, and positions, looked at
+    filters: tuple[bool, ...] = ()  # the units are filters of a convolution
+
+
+class OutputsAcrossSamples(Measurement, frozen=True, kw_only=True):
+    """How far the outputs differ from sample to sample of a captured batch, beside those of the last hidden layer."""
+
+    spread: float  # standard deviation over the samples, root mean square over the units
+    size: float  # mean absolute value
+    hidden_spread: float
+    hidden_size: float
+
+
 # --- reading and writing ----------------------------------------------------------------------------------------------
 
 
