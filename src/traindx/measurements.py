@@ -1877,6 +1877,33 @@ class OutputsAcrossSamples(Measurement, frozen=True, kw_only=True):
     hidden_size: float
 
 
+class Sharpness(Measurement, frozen=True, kw_only=True):
+    """The largest curvature of the loss per step of the optimiser, beside the largest at which that optimiser is
+    stable, and what updates at the script's own rate do where it is far beyond that."""
+
+    sharpness: float  # learning rate times the largest eigenvalue of the Hessian, rescaled as the optimiser does
+    limit: float
+    rule: str  # what the limit follows from
+    updates: int = 0  # made at the script's rate; 0 where none were
+    before: float | None = None  # loss; None where it is not finite
+    after: float | None = None
+
+
+class RateTrials(Measurement, frozen=True, kw_only=True):
+    """Short trainings on the captured batches at several constant rates, all from the same state. Changes are those of
+    the loss from its first value to the end."""
+
+    rate: float  # of the script
+    change: float | None  # at that rate; None where the loss is not finite any more
+    suggested: float
+    stable: float | None  # the highest rate known to work; None where every one did
+    best_rate: float  # of the training that ended lowest
+    best_change: float
+    updates: int  # of that training
+    size: float  # how large losses are here
+    warms: bool  # the script warms its rate up
+
+
 # --- reading and writing ----------------------------------------------------------------------------------------------
 
 
