@@ -18,6 +18,7 @@ def run_of(
     events: Sequence[Event] = (),
     facts: Sequence[Fact] = (),
     measured: Sequence[Measurement] = (),
+    probed: Sequence[Measurement] = (),
 ) -> Run:
     """A run from values, or from (steps, values), by logged name."""
     run = Run(
@@ -25,6 +26,8 @@ def run_of(
     )
     if measured:
         run.measured = [Measured(measured)]
+    if probed:
+        run.probed = [Measured(probed, probe="probe")]
     for name, given in series.items():
         steps, values = given if isinstance(given, tuple) else (range(len(given)), given)
         run.series[name] = Series(name, meaning_of(name), np.array(steps, float), np.array(values, float))

@@ -10,7 +10,7 @@ import pytest
 import traindx
 from runs import run_of
 from traindx.errors import TraindxError
-from traindx.measurements import DecayedWeights, Measured
+from traindx.measurements import DecayedWeights, Measured, UnitsOff
 from traindx.run import Event, Fact, Run
 from traindx.signals import Settings
 
@@ -33,6 +33,7 @@ def _whole_run() -> Run:
         Measured([DecayedWeights(decay=5.0, ratios=(0.1, 0.2), normalised=False, step=40, where="fc")]),
         Measured([DecayedWeights(decay=5.0, ratios=(float("nan"),), normalised=True, step=41)], rank=3),
     ]
+    run.probed = [Measured([UnitsOff(layers=("act",), off=(5,), units=(8,), rows=(96,), filters=(False,))], probe="p")]
     return run
 
 
@@ -71,6 +72,7 @@ def test_a_saved_run_comes_back_whole(tmp_path: Path) -> None:
         assert again.config == run.config | {k: v for k, v in again.config.items() if k.startswith("version.")}
         assert (again.source, again.format, again.lost, again.events) == (run.source, run.format, run.lost, run.events)
         assert again.facts == run.facts
+        assert [(one.probe, *one) for one in again.probed] == [(one.probe, *one) for one in run.probed]
         assert again.last_lines == run.last_lines
         for name, series in run.series.items():
             np.testing.assert_array_equal(again.series[name].values, series.values)

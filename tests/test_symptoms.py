@@ -44,7 +44,7 @@ def test_page_and_cases(symptom: Symptom) -> None:
 
 @pytest.mark.parametrize(("symptom", "case"), CASES)
 def test_cases_hold(symptom: Symptom, case: Case) -> None:
-    observation = symptom.detect(Signals(run_of(case.series(), case.config, case.events, case.facts, case.measured)))
+    observation = symptom.detect(Signals(case.run()))
     assert observation.id == symptom.id
     assert observation.state == case.state, observation.evidence
     assert observation.evidence.endswith((".", ":")) or observation.evidence

@@ -216,6 +216,7 @@ def _with_probes(setup: Setup, spec: Spec, run: Run) -> Run:
         before = run.facts.get(identifier)
         if before is None or (fact.present and not before.present):
             run.facts[identifier] = fact
+    run.probed = added.probed
     run.add_config(added.config)
     return run
 

@@ -1822,6 +1822,88 @@ class ResumedTraining(Measurement, frozen=True, kw_only=True):
     losses: tuple[float, ...] = ()  # before the first updates after it, 60 at most
 
 
+# --- probes: one look at a model and its captured batches -------------------------------------------------------------
+
+
+class NumbersSeen(Measurement, frozen=True, kw_only=True):
+    """Whether numbers of one sort are finite in the captured batches. `where` is the first place that holds others."""
+
+    what: str  # activations or gradients
+    nonfinite: int  # NaN and Inf in that place
+    batches: int
+
+
+class RateAlong(Measurement, frozen=True, kw_only=True):
+    """How a size changes from layer to layer, in order of execution, or from one time step to the next: the median of
+    all pairwise slopes of its logarithm. `where` is the recurrent layer."""
+
+    what: str  # signal: the spread of outputs over samples; gradient: the norm at outputs; time: the same at time steps
+    per_step: float  # the factor of one step, towards the output or the last time step
+    error: float  # standard error of its logarithm
+    steps: int  # layers or time steps
+    first: str = ""  # layer
+    last: str = ""
+    clipped: bool = False  # the script clips its gradients
+
+
+class GradientsReceived(Measurement, frozen=True, kw_only=True):
+    """Which trained parameters receive a gradient from any captured batch. `where` is the first that receives none."""
+
+    parameters: int
+    weights: int  # elements of these
+    without: int  # parameters that receive none
+    without_weights: int  # elements of these
+    zero: int  # parameters whose gradient is exactly zero
+    connected: bool = True  # the loss depends on some parameter
+
+
+class UnitsOff(Measurement, frozen=True, kw_only=True):
+    """Units that an activation function switched off for every row of the captured batches, by layer; no layers where
+    the model's activation functions cannot do that."""
+
+    layers: tuple[str, ...] = ()
+    off: tuple[int, ...] = ()  # one number a layer
+    units: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()  # samples, and positions, looked at
+    filters: tuple[bool, ...] = ()  # the units are filters of a convolution
+
+
+class OutputsAcrossSamples(Measurement, frozen=True, kw_only=True):
+    """How far the outputs differ from sample to sample of a captured batch, beside those of the last hidden layer."""
+
+    spread: float  # standard deviation over the samples, root mean square over the units
+    size: float  # mean absolute value
+    hidden_spread: float
+    hidden_size: float
+
+
+class Sharpness(Measurement, frozen=True, kw_only=True):
+    """The largest curvature of the loss per step of the optimiser, beside the largest at which that optimiser is
+    stable, and what updates at the script's own rate do where it is far beyond that."""
+
+    sharpness: float  # learning rate times the largest eigenvalue of the Hessian, rescaled as the optimiser does
+    limit: float
+    rule: str  # what the limit follows from
+    updates: int = 0  # made at the script's rate; 0 where none were
+    before: float | None = None  # loss; None where it is not finite
+    after: float | None = None
+
+
+class RateTrials(Measurement, frozen=True, kw_only=True):
+    """Short trainings on the captured batches at several constant rates, all from the same state. Changes are those of
+    the loss from its first value to the end."""
+
+    rate: float  # of the script
+    change: float | None  # at that rate; None where the loss is not finite any more
+    suggested: float
+    stable: float | None  # the highest rate known to work; None where every one did
+    best_rate: float  # of the training that ended lowest
+    best_change: float
+    updates: int  # of that training
+    size: float  # how large losses are here
+    warms: bool  # the script warms its rate up
+
+
 # --- reading and writing ----------------------------------------------------------------------------------------------
 
 
@@ -1863,10 +1945,11 @@ def _short(value: Any) -> Any:
 
 
 class Measured:
-    """The measurements of one rank, by kind, in the order they were made."""
+    """The measurements of one rank, or of one reading of a probe, by kind, in the order they were made."""
 
-    def __init__(self, measurements: Iterable[Measurement] = (), rank: int = 0) -> None:
+    def __init__(self, measurements: Iterable[Measurement] = (), rank: int = 0, probe: str = "") -> None:
         self.rank = rank
+        self.probe = probe
         self._by_kind: dict[type[Measurement], list[Measurement]] = defaultdict(list)
         for one in measurements:
             self.add(one)

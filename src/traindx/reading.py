@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import msgspec
 
+from traindx.measurements import Measurement, as_line, from_line
 from traindx.run import Fact
 
 Cell = str | int | float | None
@@ -61,12 +62,14 @@ class Chart:
 
 @dataclass(frozen=True)
 class Reading:
-    """What a probe found. `facts` speak of symptoms (an id a fact), `values` are series values of the step it looked
-    at, `config` settings it learned, `unknown` says what could not be measured and why."""
+    """What a probe found. `measured` is what symptoms judge, `facts` speak of symptoms (an id a fact), `values` are
+    series values of the step it looked at, `config` settings it learned, `unknown` says what could not be measured and
+    why."""
 
     probe: str
     summary: str
     facts: tuple[Fact, ...] = ()
+    measured: tuple[Measurement, ...] = ()
     values: dict[str, float] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     tables: tuple[Table, ...] = ()
@@ -77,7 +80,8 @@ class Reading:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON holds it: NaN and Inf, which JSON does not have, become null."""
-        plain: dict[str, Any] = json.loads(json.dumps(msgspec.to_builtins(_finite(msgspec.to_builtins(self)))))
+        whole = {**msgspec.to_builtins(self), "measured": [as_line(one, one.step) for one in self.measured]}
+        plain: dict[str, Any] = json.loads(json.dumps(_finite(whole)))
         return plain
 
     @classmethod
@@ -85,7 +89,9 @@ class Reading:
         """A value that JSON could not hold was not finite; marks and error bars that were not are not drawn."""
         values = {name: math.nan if value is None else value for name, value in data.get("values", {}).items()}
         charts = [_drawable(chart) for chart in data.get("charts", ())]
-        return msgspec.convert({**data, "values": values, "charts": charts}, cls, strict=False)
+        measured = [found for line in data.get("measured", ()) if (found := from_line(line)) is not None]
+        rest = {**data, "values": values, "charts": charts, "measured": ()}
+        return replace(msgspec.convert(rest, cls, strict=False), measured=tuple(measured))
 
 
 def _drawable(chart: dict[str, Any]) -> dict[str, Any]:

@@ -119,6 +119,7 @@ class Run:
     events: list[Event] = field(default_factory=list)
     facts: dict[str, Fact] = field(default_factory=dict)  # what a recording saw directly, by the symptom it speaks of
     measured: list[Measured] = field(default_factory=list)  # what instruments measured, one for each rank
+    probed: list[Measured] = field(default_factory=list)  # what probes measured, one for each reading
     lost: list[str] = field(default_factory=list)  # what was damaged and could not be read, one sentence each
     last_lines: tuple[str, ...] = ()  # of a text log that tells of a crash
     said: tuple[str, ...] = ()  # lines of a text log that complain of something, each kind once
@@ -127,7 +128,7 @@ class Run:
     @property
     def seen_inside(self) -> bool:
         """Somebody looked inside the training: a recorder, a probe, or whoever read its checkpoint."""
-        return any(self.measured) or bool(self.facts)
+        return any(self.measured) or any(self.probed) or bool(self.facts)
 
     @property
     def died(self) -> Event | None:

@@ -73,6 +73,8 @@ def lines_of(run: Run) -> Iterator[str]:
     for measured in run.measured:
         for one in measured:
             yield json.dumps({"rank": measured.rank, **as_line(one, one.step)})
+    for measured in run.probed:
+        yield json.dumps({"probe": measured.probe, "measured": [as_line(one, one.step) for one in measured]})
 
 
 def run_of(lines: Iterable[str], name: str) -> Run:
@@ -89,25 +91,32 @@ def run_of(lines: Iterable[str], name: str) -> Run:
     )  # fmt: skip
     stretches: dict[str, list[_Stretch]] = {}
     ranks: dict[int, Measured] = {}
+    probed: list[Measured] = []
     damaged = 0
     for line in given:
         try:
-            _take(json.loads(line), stretches, ranks)
+            _take(json.loads(line), stretches, ranks, probed)
         except (ValueError, TypeError, AttributeError, msgspec.ValidationError):
             damaged += bool(line.strip())
     run.series = {name: _joined(parts) for name, parts in stretches.items()}
     run.measured = list(ranks.values())
+    run.probed = probed
     if damaged:
         run.lost = [*run.lost, f"{damaged} line{'s' if damaged > 1 else ''} of the saved run could not be read."]
     return run
 
 
-def _take(entry: dict[str, Any], stretches: dict[str, list[_Stretch]], ranks: dict[int, Measured]) -> None:
+def _take(
+    entry: dict[str, Any], stretches: dict[str, list[_Stretch]], ranks: dict[int, Measured], probed: list[Measured]
+) -> None:
     if "series" in entry:
         found = msgspec.convert(entry, _Stretch)
         if len(found.steps) != len(found.values) or (found.times is not None and len(found.times) != len(found.values)):
             raise ValueError("steps and values do not fit each other")
         stretches.setdefault(found.series, []).append(found)
+        return
+    if "probe" in entry:
+        probed.append(Measured(filter(None, map(from_line, entry["measured"])), probe=str(entry["probe"])))
         return
     rank = int(entry.pop("rank"))
     measurement = from_line(entry)

@@ -18,6 +18,7 @@ from traindx.probes.python import Probing, probe
 from traindx.probes.subject import Subject
 from traindx.reading import Reading
 from traindx.reporters.wording import leading, percent, title_of
+from traindx.symptoms.observed import stated
 
 SECONDS = 20.0
 SHOWN = 6  # names in a message
@@ -51,7 +52,7 @@ def assert_trains(
     problems += _unlearned(reading, ignore, seconds)
     problems += [
         f"{fact.id}: {fact.evidence}"
-        for fact in reading.facts
+        for fact in stated(reading)
         if fact.present and fact.id not in (*_LEARNS, *ignore) and not (fact.id == "no-gradient" and problems)
     ]
     if validation is not None:
@@ -108,7 +109,7 @@ def _probed(model: Any, batch: Any, loss_fn: Any, optimizer: Any, seconds: float
 
 def _unlearned(reading: Reading, ignore: Sequence[str], seconds: float) -> list[str]:
     """What speaks against learning. That a batch is learned must be shown: what was not measured is no pass."""
-    facts = {fact.id: fact for fact in reading.facts if fact.id in _LEARNS}
+    facts = {fact.id: fact for fact in stated(reading) if fact.id in _LEARNS}
     problems = [f"{name}: {fact.evidence}" for name, fact in facts.items() if fact.present and name not in ignore]
     learned = facts.get("batch-not-learned")
     if learned is None and not problems and "batch-not-learned" not in ignore:

@@ -14,6 +14,7 @@ from traindx.probes.given import subject_of
 from traindx.probes.subject import Subject
 from traindx.reading import Reading
 from traindx.run import Fact
+from traindx.symptoms.observed import stated
 
 
 def read(probe: Probe, model: nn.Module, batches: object, loss: object) -> Reading:
@@ -23,7 +24,7 @@ def read(probe: Probe, model: nn.Module, batches: object, loss: object) -> Readi
 
 
 def facts(reading: Reading) -> dict[str, Fact]:
-    return {fact.id: fact for fact in reading.facts}
+    return {fact.id: fact for fact in stated(reading)}
 
 
 def captured(train: Callable[[], object], folder: Path, at_step: int = 0, **options: bool) -> list[Subject]:

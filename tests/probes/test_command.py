@@ -20,6 +20,8 @@ from traindx.errors import TraindxError  # noqa: E402
 from traindx.probes.kinds import probes  # noqa: E402
 from traindx.probes.tables import tensors_of  # noqa: E402
 from traindx.readers.find import find_runs  # noqa: E402
+from traindx.signals import Signals  # noqa: E402
+from traindx.symptoms import symptoms  # noqa: E402
 
 SCRIPT = """
 import torch
@@ -100,9 +102,9 @@ def test_findings_are_added_to_a_recording(tmp_path: Path) -> None:
     done = run(["activations", "--add-to", "RUN.traindx", "train.py"], tmp_path)
     assert done.returncode == 1, done.stderr
     after = find_runs([tmp_path / "RUN.traindx"])[0]
-    assert "signal-fades" not in before.facts
-    assert after.facts["signal-fades"].present
-    assert after.facts["signal-fades"].probe == "activations"
+    assert not before.probed
+    assert [one.probe for one in after.probed] == ["activations"]
+    assert symptoms()["signal-fades"].detect(Signals(after)).state == "present"
     assert {name: len(series) for name, series in after.series.items()} == {
         name: len(series) for name, series in before.series.items()
     }
@@ -138,7 +140,7 @@ def test_a_model_and_data_from_files(
     (tmp_path / "RUN.traindx" / "rank-0.jsonl").write_text("\n".join(recorded))
     added = ["--add-to", "RUN.traindx", "-o", "page.md", "--json", "all.json", "--plot", "units.png"]
     main([*arguments, "--checkpoint", "weights.pt", *added])
-    assert find_runs([tmp_path / "RUN.traindx"])[0].facts["dead-units"].probe == "activations"
+    assert find_runs([tmp_path / "RUN.traindx"])[0].probed[0].probe == "activations"
     page = (tmp_path / "page.md").read_text()
     assert "dead-units" in page
     assert "saturated %" in page

@@ -22,6 +22,7 @@ from traindx.probes.noise_scale import noise_scale  # noqa: E402
 from traindx.probes.stability import stability_of  # noqa: E402
 from traindx.probes.subject import Subject  # noqa: E402
 from traindx.reading import Reading  # noqa: E402
+from traindx.symptoms.observed import stated  # noqa: E402
 
 
 def read(subject: Subject, seconds: float = 20) -> Reading:
@@ -190,7 +191,7 @@ def test_a_rate_far_beyond_the_limit_is_a_fact_and_a_normal_one_is_not() -> None
     for lr, expected in ((0.1, False), (1000.0, True)):
         model = smooth_net()
         reading = read(subject_of(model, batches, nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), lr)))
-        assert [fact.id for fact in reading.facts if fact.present] == (["lr-above-stable"] if expected else [])
+        assert [fact.id for fact in stated(reading) if fact.present] == (["lr-above-stable"] if expected else [])
     assert len(reading.charts[0].lines) == 2
 
 

@@ -15,8 +15,8 @@ from probing import facts, read  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from traindx.probes.depth import rate_along  # noqa: E402
 from traindx.probes.kinds.gradients import PROBE  # noqa: E402
+from traindx.signals.along import rate_along  # noqa: E402
 
 
 def chain(layers: int, gain: float, width: int = 16) -> nn.Module:

@@ -20,6 +20,7 @@ from traindx.probes.given import subject_of  # noqa: E402
 from traindx.probes.kinds.lr_range import PROBE  # noqa: E402
 from traindx.probes.rate_curve import read_curve  # noqa: E402
 from traindx.reading import Reading  # noqa: E402
+from traindx.symptoms.observed import stated  # noqa: E402
 
 
 def net() -> nn.Module:
@@ -44,7 +45,7 @@ def read(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Any = F.cross
 
 
 def present(reading: Reading) -> list[str]:
-    return [fact.id for fact in reading.facts if fact.present]
+    return [fact.id for fact in stated(reading) if fact.present]
 
 
 def descent(make: Any, rate: float, loss: Any = F.cross_entropy) -> float:

@@ -207,4 +207,4 @@ def test_findings_are_added_to_a_recording(tmp_path: Path) -> None:
     model = nn.Sequential(*(layer for _ in range(12) for layer in (nn.Linear(6, 6), nn.Sigmoid())), nn.Linear(6, 3))
     done = traindx.probe(model, data, nn.functional.cross_entropy, probes=["gradients"], add_to=recording)
     assert done.diagnosis.hypotheses[0].cause == "vanishing-gradients"
-    assert find_runs([recording])[0].facts["vanishing-gradients"].probe == "gradients"
+    assert [one.probe for one in find_runs([recording])[0].probed] == ["gradients"]

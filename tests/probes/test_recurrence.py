@@ -97,7 +97,7 @@ def test_layers_that_are_called_often_but_not_in_a_row_have_no_time() -> None:
 def test_growth_is_a_fact_and_fading_a_note() -> None:
     calm = read(PROBE, Reader("LSTM"), batch(), nn.functional.cross_entropy)
     assert facts(calm)["fades-over-time"].present
-    assert "exploding-gradients" not in {fact.id for fact in calm.facts if fact.present}
+    assert "exploding-gradients" not in {fact.id for fact in facts(calm).values() if fact.present}
     assert any(chart.title == "Gradient of the last step along time" for chart in calm.charts)
     model = Reader("RNN", growth=6.0)
     model.rnn.nonlinearity, model.rnn.mode = "relu", "RNN_RELU"

@@ -74,8 +74,10 @@ def _is_usual(settings: Mapping[str, Any]) -> bool | None:
 
 def _of_the_probes(readings: Sequence[Reading]) -> Iterator[Line]:
     """Overfits one batch, gradients reach everything, the data is what it should be."""
+    from traindx.symptoms.observed import stated
+
     for reading in readings:
-        for fact in reading.facts:
+        for fact in stated(reading):
             yield (FAILED if fact.present else OK), fact.id, fact.evidence
         for reason in reading.unknown:
             yield UNKNOWN, reading.probe, reason

@@ -78,9 +78,13 @@ def as_json(readings: Sequence[Reading], page: Diagnosis) -> str:
     """Readings and the diagnosis in one document."""
     import json
 
+    import msgspec
+
+    from traindx.symptoms.observed import stated
+
     whole: dict[str, Any] = {
         "schema": "traindx.probe/1",
-        "readings": [reading.to_json() for reading in readings],
+        "readings": [{**reading.to_json(), "facts": msgspec.to_builtins(stated(reading))} for reading in readings],
         "diagnosis": page.to_json(),
     }
     return json.dumps(whole, indent=2) + "\n"

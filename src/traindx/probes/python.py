@@ -15,6 +15,7 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.live.recording.adding import add_readings, require_recording
 from traindx.meaning import meaning_of
+from traindx.measurements import Measured
 from traindx.opening import read
 from traindx.probes.given import subject_of
 from traindx.probes.kinds import probes as known_probes
@@ -82,6 +83,8 @@ def run_of(readings: Sequence[Reading], source: str) -> Run:
             before = run.facts.get(fact.id)
             if before is None or not before.present or (fact.present and fact.clarity > before.clarity):
                 run.facts[fact.id] = fact
+        if reading.measured:
+            run.probed.append(Measured(reading.measured, probe=reading.probe))
         run.add_config(reading.config)
         for name, value in reading.values.items():
             at, one = np.array([float(reading.step)]), np.array([value])

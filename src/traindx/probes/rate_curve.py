@@ -49,7 +49,9 @@ def read_curve(rates: Floats, raw: Floats, size: float) -> RateCurve:
     rates, raw, broken_at = rates[good], raw[good], float(rates[-1]) if broke else None
     if len(raw) < FEWEST:
         nothing = np.empty(0)
-        sentence = f"the loss is not finite any more after {len(raw)} updates, at a rate of {broken_at:.2g}"
+        sentence = f"time was up after {len(raw)} updates"
+        if broken_at is not None:
+            sentence = f"the loss is not finite any more after {len(raw)} updates, at a rate of {broken_at:.2g}"
         return RateCurve(rates, raw, nothing, float("nan"), 0.0, None, None, broken_at, sentence)
     smooth = smoothed(raw)
     noise = scatter(raw, smooth)

@@ -6,7 +6,6 @@ looks at every step would hide how little of it travels."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,19 +14,16 @@ from typing import Any
 import torch
 from torch.nn.modules import module as torch_module
 
-from traindx.probes.depth import FEWEST, Rate, rate_along
+from traindx.measurements import RateAlong
 from traindx.probes.looking import weighted
 from traindx.probes.nested import tensors
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Table
-from traindx.run import Fact
-from traindx.symptoms.base import clarity, num
+from traindx.signals.along import FEWEST, Rate, rate_along
+from traindx.symptoms.rates_along import rate_measured, time_sentence
 
 MOST_STEPS = 512  # in time: of more the last ones
 SEED = 20260104
-FORGOTTEN, PLAIN_FORGOTTEN = 1e-8, 1e-16  # of the gradient left at the first time step
-GROWN, PLAIN_GROWN = 1e4, 1e8  # times
-SURE = 5.0  # standard errors a rate must be away from 1
 
 
 @dataclass(frozen=True)
@@ -44,8 +40,10 @@ class Memory:
         return 1 / self.rate.per_layer
 
     def __str__(self) -> str:
-        rate = f"×{self.back:.3g} ± {self.rate.error * self.back:.1g} for every step back"
-        return f"the gradient of {self.layer} is {rate}: {num(1 / self.rate.whole)} of it over {self.rate.layers} steps"
+        return time_sentence(self.layer, self.rate)
+
+    def measured(self, clipped: bool) -> RateAlong:
+        return rate_measured("time", self.rate, layer=self.layer, clipped=clipped)
 
 
 @dataclass
@@ -131,29 +129,6 @@ def _cotangent(tensor: torch.Tensor) -> torch.Tensor:
 
 # --- telling
 # ------------------------------------------------------------------------------------------------------------------
-
-
-def time_facts(facts: list[Fact], recurrent: list[Memory], clipped: bool) -> list[Fact]:
-    """These facts and what recurrent layers add. Growth along time that the script clips is looked after; fading along
-    time is a fault only where the task reaches back that far, and takes back that gradients do not fade."""
-    if not recurrent:
-        return facts
-    by_id = {fact.id: fact for fact in facts}
-    longest = max(recurrent, key=lambda memory: memory.rate.whole)
-    left = 1 / longest.rate.whole
-    if left < FORGOTTEN and longest.rate.certainty >= SURE:
-        clear = clarity(-math.log10(max(left, 1e-300)), -math.log10(FORGOTTEN), -math.log10(PLAIN_FORGOTTEN))
-        by_id["fades-over-time"] = Fact("fades-over-time", True, f"Along time {longest}.", longest.layer, clarity=clear)
-        if "vanishing-gradients" in by_id and not by_id["vanishing-gradients"].present:
-            del by_id["vanishing-gradients"]
-    elif left >= FORGOTTEN:
-        by_id["fades-over-time"] = Fact("fades-over-time", False, f"Along time {longest}.", longest.layer)
-    wildest = min(recurrent, key=lambda memory: memory.rate.whole)
-    if wildest.rate.whole < 1 / GROWN and wildest.rate.certainty >= SURE and not clipped:
-        clear = clarity(-math.log10(wildest.rate.whole), math.log10(GROWN), math.log10(PLAIN_GROWN))
-        sentence = f"Along time {wildest}."
-        by_id["exploding-gradients"] = Fact("exploding-gradients", True, sentence, wildest.layer, clarity=clear)
-    return list(by_id.values())
 
 
 def time_tables(recurrent: list[Memory]) -> Iterator[Table]:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+import msgspec
+
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.kinds import probes
 from traindx.probes.subject import Subject
@@ -48,7 +50,9 @@ def run_probe(subject: Subject, probe: Probe, seconds: float) -> Reading:
         sentence = f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else 'no message'}"
         reading = Reading(probe.id, f"not measured: {sentence}", unknown=(f"It ended in an error ({sentence}).",))
     stamped = tuple(replace(fact, step=float(subject.step), probe=probe.id) for fact in reading.facts)
-    return replace(reading, facts=stamped, step=subject.step, seconds=time.monotonic() - began)
+    measured = tuple(msgspec.structs.replace(one, step=subject.step) for one in reading.measured)
+    seconds = time.monotonic() - began
+    return replace(reading, facts=stamped, measured=measured, step=subject.step, seconds=seconds)
 
 
 def _unfit(subject: Subject, probe: Probe) -> str | None:

@@ -41,6 +41,13 @@ class _Fact(msgspec.Struct):
     probe: str | None = None
 
 
+class _Probed(msgspec.Struct):
+    """What one probe measured, a line of a measurement each."""
+
+    probe: str
+    measured: list[dict[str, Any]]
+
+
 class _Event(msgspec.Struct):
     """A traceback, a kill."""
 
@@ -70,7 +77,7 @@ class _Dropped(msgspec.Struct):
 
 _SHAPES: dict[str, type[msgspec.Struct]] = {
     "meta": _Meta, "names": _Names, "fact": _Fact, "event": _Event, "printed": _Printed, "cost": _Cost,
-    "dropped": _Dropped,
+    "dropped": _Dropped, "probed": _Probed,
 }  # fmt: skip
 
 

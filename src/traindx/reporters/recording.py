@@ -31,7 +31,8 @@ stands for itself, so that a training that is killed loses its last line at most
 parameter or file:line |
 | `config` | settings that were seen: optimiser, learning rate, batch size, shapes |
 | `event` | a traceback, a kill, a restart |
-| `probe` | what a probe found, with its tables; `fact` lines are what it says of symptoms |
+| `probed` | what one probe measured, of the same kinds |
+| `probe` | what a probe found, with its tables; `fact` lines are what it or a checkpoint says of symptoms |
 | `cost` | the share of the time that recording took so far |
 | `end` | that the process came to its end |
 

@@ -34,12 +34,14 @@ class Case:
     events: tuple[Event, ...] = ()
     facts: tuple[Fact, ...] = ()
     measured: tuple[Measurement, ...] = ()  # by the recorder
+    probed: tuple[Measurement, ...] = ()  # by a probe
 
     def run(self) -> Run:
         """The run of this example."""
         run = Run("example", "memory", config=dict(self.config), events=list(self.events))
         run.facts = {fact.id: fact for fact in self.facts}
         run.measured = [Measured(self.measured)] if self.measured else []
+        run.probed = [Measured(self.probed, probe="probe")] if self.probed else []
         for name, given in self.series().items():
             steps, values = given if isinstance(given, tuple) else (range(len(given)), given)
             run.series[name] = Series(name, meaning_of(name), np.array(steps, float), np.array(values, float))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.measurements import Measured, NetworkGraph, UnitsOn
+from traindx.measurements import Measured, NetworkGraph, UnitsOff, UnitsOn
 from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.inside import fractions, late_share, learned, objective
@@ -24,6 +24,13 @@ ALL_ZERO = 0.999
 PERMANENT = 0.9  # of the highest share must still be there at the end
 MIN_LOOKS = Threshold(3, "looks at the graph", "a script may begin with a pass that is no training; three in a row are")
 ROWS = fitted(f"{ID}.rows", 24, unit="samples for which every unit of a layer is zero")
+OFF = Threshold(
+    0.5,
+    "of the units of one layer, at one moment",
+    "the larger of the two figures of checklists, 40 % and 50 %: a probe does not see whether they come back",
+    strong=0.9,
+)
+UNITS = Threshold(4, "units of a layer", "of three, half are one or two")
 NAMED = 4  # names in a sentence
 
 
@@ -45,6 +52,22 @@ def judge(measured: Measured) -> Observation | None:
     if graph is not None and "relu" not in graph.functions:
         return seen(ID, False, "No ReLU lies between the loss and the parameters.", at=graph)
     return None
+
+
+def of_probe(measured: Measured) -> Observation | None:
+    look = measured.last(UnitsOff)
+    if look is None:
+        return None
+    if not look.layers:
+        return seen(ID, False, "No activation function of the model can switch a unit off for good.", at=look)
+    found = list(zip(look.layers, look.off, look.units, look.rows, look.filters, strict=True))
+    name, off, units, rows, filters = max(found, key=lambda layer: layer[1] / layer[2])
+    share, of = off / units, "filters" if filters else "units"
+    sentence = f"{percent(share)} of the {units} {of} of {name} are off in all {rows} rows seen"
+    if OFF.reached(share) and UNITS.reached(units):
+        text = f"{sentence}, the most of {len(found)} layers."
+        return seen(ID, True, text, at=look, where=name, clarity=OFF.clarity(share))
+    return seen(ID, False, f"{sentence}: the most of any layer.", at=look, where=name)
 
 
 def first_graph(measured: Measured) -> NetworkGraph | None:
@@ -95,6 +118,10 @@ def _graph(looks: int, *functions: str) -> NetworkGraph:
     return NetworkGraph(looks=looks, functions=functions, whole=3, linear=0, layers=3, first="fc1", last="fc3")
 
 
+def _off(off: int, units: int = 10) -> UnitsOff:
+    return UnitsOff(layers=("act1", "act2"), off=(0, off), units=(10, units), rows=(128, 128), filters=(False, False))
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="units are dead",
@@ -127,8 +154,12 @@ transformers reach over 90 % in good health, so that threshold would call every 
 A learning rate so high that one step pushed the biases far below zero, biases initialised negative, inputs that are
 not centred or scaled. Lower the rate first; leaky variants keep a gradient but do not heal the cause.
 """,
-    detect=from_measurements(ID, judge, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect, of_probe=of_probe),
     cases=(
+        Case("a probe finds half of a layer off", "present", probed=(_off(5),)),
+        Case("a probe finds less", "absent", probed=(_off(4),)),
+        Case("a probe finds two of three off", "absent", probed=(_off(2, 3),)),
+        Case("a probe of a model that cannot", "absent", probed=(UnitsOff(),)),
         Case(
             "most of a layer dies early",
             "present",

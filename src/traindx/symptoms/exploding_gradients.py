@@ -7,13 +7,24 @@ import math
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.measurements import Measured, RateAlong
 from traindx.run import Floats
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.inside import depth_profile, layers, learned, nonfinite, objective
 from traindx.signals.stats import mad_sigma, rolling_median
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.rates_along import FADED as GROWN_AT_ONCE
+from traindx.symptoms.rates_along import (
+    along_depth,
+    along_time,
+    change,
+    gradient_sentence,
+    is_sure,
+    rate_of,
+    time_sentence,
+)
 from traindx.symptoms.recipes import falling, flat, put, ramp, then
 
 ID = "exploding-gradients"
@@ -34,6 +45,25 @@ TOGETHER_LOSS = 1.1  # times the best loss; half of the rows
 TOGETHER_HALF = 1.25  # times it
 TOGETHER_CLEAR = 0.7
 LARGE = 100.0  # the usual checklist figure; only mentioned, since a summed loss reaches it in good health
+
+
+def judge(measured: Measured) -> Observation | None:
+    """Along time or the depth, at the moment of a probe. Growth along time that the script clips is looked after."""
+    times = along_time(measured)
+    if times and GROWN_AT_ONCE.reached(-change(times[-1])) and is_sure(times[-1]) and not times[-1].clipped:
+        clear = GROWN_AT_ONCE.clarity(-change(times[-1]))
+        return seen(ID, True, f"Along time {time_sentence(times[-1].where, rate_of(times[-1]))}.", at=times[-1],
+                    clarity=clear)  # fmt: skip
+    look = along_depth(measured, "gradient")
+    if look is None:
+        return None
+    sentence, grown = gradient_sentence(look), -change(look)
+    if not GROWN_AT_ONCE.reached(grown):
+        return seen(ID, False, f"The gradient does not grow along the depth: {sentence}.", at=look)
+    if not is_sure(look):
+        return None
+    text = f"The gradient grows towards the input: {sentence}, {num(10**grown)} times in all."
+    return seen(ID, True, text, at=look, where=look.first, clarity=GROWN_AT_ONCE.clarity(grown))
 
 
 def detect(signals: Signals) -> Observation:
@@ -183,6 +213,10 @@ def _along_depth(signals: Signals, works: bool | None) -> Observation | None:
     )  # fmt: skip
 
 
+def _rate(what: str, per_layer: float = 0.3, clipped: bool = False) -> RateAlong:
+    return RateAlong(what=what, per_step=per_layer, error=0.01, steps=14, first="fc1", last="fc14", clipped=clipped)
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="gradients explode",
@@ -216,8 +250,12 @@ Learning rate above what the curvature allows, no clipping in recurrent nets or 
 bad samples, lost precision. Clipping hides an overshoot that a lower learning rate removes; look at which came first,
 the norm or the loss.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
+        Case("a probe sees it grow along the depth", "present", probed=(_rate("gradient"),)),
+        Case("a probe sees it grow along time", "present", probed=(_rate("time"), _rate("gradient", 1.0))),
+        Case("growth along time that is clipped", "unknown", probed=(_rate("time", clipped=True),)),
+        Case("a probe sees it keep its size", "absent", probed=(_rate("gradient", 1.1),)),
         Case("leaves its band for good", "present",
              lambda: {"loss": then(falling(100, 9, 3.0), ramp(50, 3.0, 9.0, 0.02)),
                       "grad_norm": then(flat(100, 1.0, 0.3), flat(50, 4000.0, 0.2))}),

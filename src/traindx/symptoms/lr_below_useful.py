@@ -2,10 +2,39 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_probe
+from msgspec.structs import replace
+
+from traindx.diagnosis import Observation
+from traindx.measurements import Measured, RateTrials
+from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.observed import from_probe, seen
+from traindx.symptoms.rate_trials import is_fine, of_the_best, share_done, times_clarity, worth
+from traindx.thresholds import Threshold
 
 ID = "lr-below-useful"
+SHORT = Threshold(
+    100.0, "times below the suggested rate", "ten times what the best rate of a short training may be off by",
+    strong=1000.0,
+)  # fmt: skip
+LITTLE = Threshold(0.02, "of the best descent", "twice what a rate a hundred times too low makes", side="below")
+
+
+def judge(measured: Measured) -> Observation | None:
+    look = measured.last(RateTrials)
+    if look is None or look.change is None:
+        return None
+    below = look.suggested / look.rate
+    text = f"{of_the_best(look)}, at your rate of {look.rate:.3g} by {num(-look.change)}."
+    if SHORT.reached(below) and LITTLE.reached(share_done(look)) and worth(look):
+        return seen(ID, True, text, at=look, clarity=times_clarity(SHORT, below))
+    return seen(ID, False, text, at=look) if is_fine(look) else None
+
+
+TRIALS = RateTrials(
+    rate=1e-5, change=-0.0002, suggested=0.4, stable=1.6, best_rate=0.8, best_change=-2.1, updates=64, size=2.3,
+    warms=False,
+)  # fmt: skip
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -30,10 +59,12 @@ Within a factor of ten of the best of a short training; fine-tuning of a trained
 ## What it usually means
 A learning rate that is too low, gradients clipped to nothing, or updates that are lost to rounding.
 """,
-    detect=from_probe(ID),
-    cases=cases_of(
-        ID,
-        "64 updates at 0.8 lower the loss by 2.1, at your rate of 1e-05 by 0.0002.",
-        "64 updates at 0.8 lower the loss by 2.1, at your rate of 0.3 by 1.8.",
+    detect=from_probe(ID, judge),
+    cases=(
+        Case("40 000 times below", "present", probed=(TRIALS,)),
+        Case("a rate that works", "absent", probed=(replace(TRIALS, rate=0.3, change=-1.8),)),
+        Case("ten times below", "unknown", probed=(replace(TRIALS, rate=0.04, change=-0.2),)),
+        Case("no rate does much", "unknown", probed=(replace(TRIALS, best_change=-0.1, change=0.0),)),
+        Case("a log alone", "unknown"),
     ),
 )

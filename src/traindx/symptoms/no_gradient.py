@@ -8,7 +8,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from traindx.diagnosis import Observation
-from traindx.measurements import LoadedWeights, Measured, OptimizerGradients, SilentParameters, UnheldParameters
+from traindx.measurements import (
+    GradientsReceived,
+    LoadedWeights,
+    Measured,
+    OptimizerGradients,
+    SilentParameters,
+    UnheldParameters,
+)
 from traindx.signals import Signals
 from traindx.signals.inside import layers, level, printed_step
 from traindx.signals.progress import MOVED
@@ -24,6 +31,10 @@ ID = "no-gradient"
 MIN_POINTS = 3
 COARSE = 1e-2  # of a usual norm: a log that prints no finer cannot tell zero from small
 NAMED = 4
+NO_GRAPH = "The loss does not depend on any trained parameter: nothing connects them in the graph."
+WITHOUT = Threshold(
+    0.5, "of all trained numbers without a gradient", "where half of a model is left out, it is no unused head"
+)
 UPDATES = Threshold(
     3, "updates looked at closely", "parts that are trained in turns may be left out of one update, and of two"
 )
@@ -60,6 +71,22 @@ def judge(measured: Measured) -> Observation | None:
     present = _is_cut(last, loaded)
     at = since(looks, lambda look: _is_cut(look, loaded) is present)
     return _finding(last, loaded, at) if present else _calm(last, loaded, at)
+
+
+def of_probe(measured: Measured) -> Observation | None:
+    """What the captured batches of a probe show."""
+    look = measured.last(GradientsReceived)
+    if look is None:
+        return None
+    if not look.connected:
+        return seen(ID, True, NO_GRAPH, at=look)
+    if not look.without and not look.zero:
+        return seen(ID, False, f"All {look.parameters} trained parameters receive a gradient.", at=look)
+    lost = look.without_weights / max(look.weights, 1)
+    if not WITHOUT.reached(lost):
+        return None
+    sentence = f"{look.without} of {look.parameters} trained parameters ({lost:.0%} of all numbers) receive no gradient"
+    return seen(ID, True, f"{sentence}: the loss does not depend on {look.where}.", at=look)
 
 
 def _updates_in_vain(measured: Measured, loaded: bool) -> Observation | None:
@@ -220,6 +247,7 @@ IN_VAIN = OptimizerGradients(
     number=0, updates=10, without=10, parameters=4, weights=226, names=("0.weight", "0.bias"), running=4
 )
 UNUSED = replace(CUT, silent=(2, 60, 1), names=("pooler.weight", "pooler.bias"), first_matrix="")
+RECEIVED = GradientsReceived(parameters=4, weights=387, without=0, without_weights=0, zero=0, where="encoder.0.weight")
 
 SYMPTOM = Symptom(
     id=ID,
@@ -259,8 +287,12 @@ A detach(), .item(), argmax, sign, round or numpy round trip in the forward pass
 requires_grad switched off, a loss made from a copy of the output, or reentrant gradient checkpointing on a frozen base
 model (the adapter then never learns).
 """,
-    detect=from_measurements(ID, judge, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect, of_probe=of_probe),
     cases=(
+        Case("a probe finds the graph cut", "present", probed=(replace(RECEIVED, connected=False),)),
+        Case("a probe finds most without", "present", probed=(replace(RECEIVED, without=2, without_weights=288),)),
+        Case("a probe finds a head without", "unknown", probed=(replace(RECEIVED, without=2, without_weights=27),)),
+        Case("a probe finds one for all", "absent", probed=(RECEIVED,)),
         Case("a recording saw an encoder without", "present", measured=(CUT,)),
         Case("an early layer with few of the weights", "present", measured=(replace(CUT, silent=(2, 30, 1)),)),
         Case("behind a sign", "present", measured=(replace(CUT, zero=2, stops=("sign",)),)),

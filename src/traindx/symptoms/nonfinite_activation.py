@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from traindx.diagnosis import Observation
-from traindx.measurements import Measured, Operation
+from traindx.measurements import Measured, NumbersSeen, Operation
 from traindx.signals import Signals
 from traindx.signals.inside import nonfinite
 from traindx.symptoms.base import Case, Symptom
@@ -31,6 +31,16 @@ def judge(measured: Measured) -> Observation | None:
     return seen(ID, True, f"{headline(first)}: {origin.evidence}.", at=first, where=origin.line)
 
 
+def of_probe(measured: Measured) -> Observation | None:
+    look = next((one for one in measured.all(NumbersSeen) if one.what == "activations"), None)
+    if look is None:
+        return None
+    if not look.nonfinite:
+        return seen(ID, False, f"All activations of {look.batches} batches are finite.", at=look)
+    text = f"{look.where} is the first layer with values that are not finite ({look.nonfinite})."
+    return seen(ID, True, text, at=look)
+
+
 def detect(signals: Signals) -> Observation:
     reported = said(ID, signals.run, _MESSAGE, unless="backward") or counted(ID, signals.run, "activation")
     if reported is not None:
@@ -48,6 +58,10 @@ def detect(signals: Signals) -> Observation:
         ID, "present", f"{origin.sentence}{reached}.", (origin.first, max(bad.last for bad in found)),
         origin.series.meaning.where or origin.series.name, 1.0 if origin.lasting else 0.5,
     )  # fmt: skip
+
+
+def _numbers(nonfinite: int, where: str) -> NumbersSeen:
+    return NumbersSeen(what="activations", nonfinite=nonfinite, batches=3, where=where)
 
 
 SYMPTOM = Symptom(
@@ -78,8 +92,10 @@ None. fp16 overflows at 65 504; a growing maximum of attention logits or hidden 
 fp16 overflow in attention scores or in a residual stream that grows with depth, NaN in the input batch (then the very
 first layer is hit), a division or logarithm inside the model, or weights that are NaN already.
 """,
-    detect=from_measurements(ID, judge, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect, of_probe=of_probe),
     cases=(
+        Case("a probe finds NaN", "present", probed=(_numbers(3, "fc1"),)),
+        Case("a probe finds finite ones", "absent", probed=(_numbers(0, ""),)),
         Case("one layer overflows and the next follow", "present",
              lambda: {"activations/block3_max": put(flat(50, 800.0), 30, *[INF] * 20),
                       "activations/block4_max": put(flat(50, 900.0), 30, *[NAN] * 20),

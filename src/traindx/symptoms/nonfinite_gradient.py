@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from traindx.diagnosis import Observation
-from traindx.measurements import GradientReach, Measured
+from traindx.measurements import GradientReach, Measured, NumbersSeen
 from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.inside import Nonfinite, nonfinite, scaler_in_use
@@ -41,6 +41,15 @@ def judge(measured: Measured) -> Observation | None:
     if first is None or origin is None:
         return None
     return seen(ID, True, f"{headline(first)}: {origin.evidence}.", at=first, where=origin.line)
+
+
+def of_probe(measured: Measured) -> Observation | None:
+    look = next((one for one in measured.all(NumbersSeen) if one.what == "gradients"), None)
+    if look is None:
+        return None
+    if not look.nonfinite:
+        return seen(ID, False, f"All gradients of {look.batches} batches are finite.", at=look)
+    return seen(ID, True, f"{look.nonfinite} of the gradient's values of {look.where} are not finite.", at=look)
 
 
 def detect(signals: Signals) -> Observation:
@@ -109,6 +118,10 @@ def _loss_went_on(signals: Signals, worst: Nonfinite) -> bool:
     return len(after) > 0 and bool(np.isfinite(after).all())
 
 
+def _numbers(nonfinite: int, where: str) -> NumbersSeen:
+    return NumbersSeen(what="gradients", nonfinite=nonfinite, batches=3, where=where)
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="gradient is NaN or Inf",
@@ -143,8 +156,10 @@ Overflow in half precision, log of zero or division by zero in the loss, a root 
 gradients that exploded before. Where the loss is finite and the gradient is not, look at the backward of sqrt, norm,
 log and where: they produce NaN at points the forward pass survives.
 """,
-    detect=from_measurements(ID, judge, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect, of_probe=of_probe),
     cases=(
+        Case("a probe finds NaN", "present", probed=(_numbers(3, "fc1.weight"),)),
+        Case("a probe finds finite ones", "absent", probed=(_numbers(0, ""),)),
         Case("NaN for good", "present", lambda: {"grad_norm": put(flat(100, 1.0, 0.2), 70, *[NAN] * 30)}),
         Case("one layer goes first", "present",
              lambda: {"grad_norm/fc1": put(flat(60, 1.0), 40, *[NAN] * 20), "grad_norm/fc2": flat(60, 1.0)}),

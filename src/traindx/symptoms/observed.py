@@ -9,7 +9,8 @@ from functools import partial
 
 from traindx.diagnosis import Observation, State
 from traindx.measurements import Measured, Measurement
-from traindx.run import Fact
+from traindx.reading import Reading
+from traindx.run import Fact, Run
 from traindx.signals import Signals
 from traindx.signals.inside import learned, left_over, objective
 from traindx.symptoms.base import Case, percent
@@ -22,19 +23,21 @@ Judge = Callable[[Measured], Observation | None]
 @dataclass(frozen=True)
 class FromMeasurements:
     """A detector that judges what a recording measured. `judge` sees one rank and gives None where nothing was measured
-    that it needs; `otherwise` is asked where no rank was measured and no probe looked."""
+    that it needs; `otherwise` is asked where no rank was measured and no probe looked. A probe saw one moment: what it
+    measured is judged by `of_probe`, by `judge` itself where it is of the same kinds."""
 
     id: str
     judge: Judge
     otherwise: Callable[[Signals], Observation] | None = None
     excuse: Callable[[Signals], str] | None = None  # why it does no harm here; '' where it may
     doubt: Callable[[Signals], str] | None = None  # why it may do none; '' where nothing speaks for that
+    of_probe: Judge | None = None
 
     def __call__(self, signals: Signals) -> Observation:
-        fact = signals.run.facts.get(self.id)
+        fact = self.stated(signals.run)
         found = self.judged(signals)
         if found is None or (fact is not None and fact.present and found.state != "present"):
-            return _observed(self.id, self.otherwise, signals)
+            return _observed(self.id, self.otherwise, signals, fact)
         excused = self.excuse(signals) if self.excuse is not None and found.state == "present" else ""
         if excused:
             return replace(found, state="absent", evidence=f"{found.evidence} {excused}")
@@ -43,14 +46,32 @@ class FromMeasurements:
             return replace(found, evidence=f"{found.evidence} {doubted}", clarity=min(found.clarity, DOUBTED))
         return found
 
+    def stated(self, run: Run) -> Fact | None:
+        """What probes and checkpoints say: the clearest that shows the symptom counts, else the last that looked."""
+        found = run.facts.get(self.id)
+        for measured in run.probed:
+            here = self.probed(measured)
+            if here is not None and (
+                found is None or not found.present or (here.present and here.clarity > found.clarity)
+            ):
+                found = here
+        return found
+
+    def probed(self, measured: Measured) -> Fact | None:
+        """What one probe says."""
+        found = _judged(self.id, self.of_probe or self.judge, measured)
+        if found is None or found.state == "unknown":
+            return None
+        step = None if found.steps is None else found.steps[0]
+        return Fact(
+            self.id, found.state == "present", found.evidence, found.where, step, found.clarity, measured.probe
+        )  # fmt: skip
+
     def judged(self, signals: Signals) -> Observation | None:
         """What the ranks measured: the first that shows the symptom counts, else the first that was measured."""
         found: Observation | None = None
         for measured in signals.run.measured:
-            try:
-                here = self.judge(measured)
-            except (ArithmeticError, ValueError, LookupError, TypeError):  # lists of different lengths, a count below 0
-                here = Observation(self.id, "unknown", "What was recorded of it contradicts itself.")
+            here = _judged(self.id, self.judge, measured)
             if here is None or (found is not None and here.state != "present"):
                 continue
             if measured.rank != signals.run.measured[0].rank:
@@ -61,14 +82,32 @@ class FromMeasurements:
         return found
 
 
+def _judged(identifier: str, judge: Judge, measured: Measured) -> Observation | None:
+    try:
+        return judge(measured)
+    except (ArithmeticError, ValueError, LookupError, TypeError):  # lists of different lengths, a count below 0
+        return Observation(identifier, "unknown", "What was recorded of it contradicts itself.")
+
+
 def from_measurements(
     identifier: str,
     judge: Judge,
     otherwise: Callable[[Signals], Observation] | None = None,
     excuse: Callable[[Signals], str] | None = None,
     doubt: Callable[[Signals], str] | None = None,
+    of_probe: Judge | None = None,
 ) -> FromMeasurements:
-    return FromMeasurements(identifier, judge, otherwise, excuse, doubt)
+    return FromMeasurements(identifier, judge, otherwise, excuse, doubt, of_probe)
+
+
+def stated(reading: Reading) -> tuple[Fact, ...]:
+    """What a reading says of symptoms: the facts it states, and what follows from its measurements."""
+    from traindx.symptoms import symptoms
+
+    measured = Measured(reading.measured, probe=reading.probe)
+    detectors = (one.detect for one in symptoms().values()) if measured else ()
+    found = (one.probed(measured) for one in detectors if isinstance(one, FromMeasurements))
+    return (*reading.facts, *filter(None, found))
 
 
 def overcome(signals: Signals) -> str:
@@ -105,11 +144,16 @@ def from_fact(
     identifier: str, otherwise: Callable[[Signals], Observation] | None = None
 ) -> Callable[[Signals], Observation]:
     """A detector that reports the recorded fact of this name; without one it asks `otherwise`, else it is unknown."""
-    return partial(_observed, identifier, otherwise)
+    return partial(_stated, identifier, otherwise)
 
 
-def _observed(identifier: str, otherwise: Callable[[Signals], Observation] | None, signals: Signals) -> Observation:
-    fact = signals.run.facts.get(identifier)
+def _stated(identifier: str, otherwise: Callable[[Signals], Observation] | None, signals: Signals) -> Observation:
+    return _observed(identifier, otherwise, signals, signals.run.facts.get(identifier))
+
+
+def _observed(
+    identifier: str, otherwise: Callable[[Signals], Observation] | None, signals: Signals, fact: Fact | None
+) -> Observation:
     if fact is None:
         if otherwise is not None:
             return otherwise(signals)
@@ -125,19 +169,23 @@ def _observed(identifier: str, otherwise: Callable[[Signals], Observation] | Non
     )
 
 
-def from_probe(identifier: str) -> Callable[[Signals], Observation]:
+@dataclass(frozen=True)
+class FromProbe(FromMeasurements):
     """A detector of what only a probe shows, which a training that worked all the same excuses."""
-    return partial(_probed, identifier)
+
+    def __call__(self, signals: Signals) -> Observation:
+        fact = self.stated(signals.run)
+        if fact is None:
+            # that the training worked does not say so: it is what was not measured, and counts of it would teach the
+            # ranking
+            return Observation(self.id, "unknown", "Only a probe of the model shows this (traindx probe).")
+        if fact.probe is None and learned(objective(signals)):
+            return _excused(self.id, signals)  # a recording saw it in the untrained model
+        return _observed(self.id, partial(_excused, self.id), signals, fact)
 
 
-def _probed(identifier: str, signals: Signals) -> Observation:
-    if identifier not in signals.run.facts:
-        # that the training worked does not say so: it is what was not measured, and counts of it would teach the
-        # ranking
-        return Observation(identifier, "unknown", "Only a probe of the model shows this (traindx probe).")
-    if signals.run.facts[identifier].probe is None and learned(objective(signals)):
-        return _excused(identifier, signals)  # a recording saw it in the untrained model
-    return _observed(identifier, partial(_excused, identifier), signals)
+def from_probe(identifier: str, judge: Judge = lambda measured: None) -> FromProbe:
+    return FromProbe(identifier, judge)
 
 
 def _excused(identifier: str, signals: Signals) -> Observation:

@@ -9,7 +9,7 @@ import numpy as np
 
 from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
-from traindx.measurements import ClassPredictions, Measured, OutputSpread
+from traindx.measurements import ClassPredictions, Measured, OutputsAcrossSamples, OutputSpread
 from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.choose import usable
@@ -45,6 +45,12 @@ _FOUND = frozenset({"precision", "recall", "prec", "rec", "f1", "fscore", "map",
                     "miou", "jaccard", "sensitivity", "hmean"})  # fmt: skip
 SPREAD = fitted(f"{ID}.spread", 0.01, unit="times the spread of the targets", side="below")
 SPREAD_ENOUGH = fitted(f"{ID}.spread-enough", 0.1, unit="times the spread of the targets, to be called absent")
+ALIKE = Threshold(
+    1e-6,
+    "of the size of the outputs, from sample to sample",
+    "eight times the rounding of single precision, 2^-23",
+    side="below",
+)
 _SHARE_SETTING = re.compile(r"majority|class_?(share|prior|frequency)|baseline_?acc", re.IGNORECASE)
 
 
@@ -77,6 +83,23 @@ def _spread(look: OutputSpread) -> Observation | None:
     sentence = f"The outputs given to {look.criterion} spread {num(look.largest)} times as far as the targets"
     end = f" in the last {look.looks} checked batches: nearly one answer for everything." if few else "."
     return seen(ID, few, sentence + end, at=look)
+
+
+def of_probe(measured: Measured) -> Observation | None:
+    """A last layer that starts at zero makes every output alike; what reaches it must be alike too."""
+    look = measured.last(OutputsAcrossSamples)
+    if look is None:
+        return None
+    if not _is_alike(look.spread, look.size):
+        return seen(ID, False, f"The output differs from sample to sample by {num(look.spread)}.", at=look)
+    if not _is_alike(look.hidden_spread, look.hidden_size):
+        return None
+    text = f"The output is the same for every sample (it varies by {num(look.spread)}), and so is what the last hidden "
+    return seen(ID, True, f"{text}layer gives.", at=look)
+
+
+def _is_alike(spread: float, size: float) -> bool:
+    return ALIKE.reached(spread / size if size else 0.0)
 
 
 def _outputs_spread(largest: float, looks: int = 5) -> OutputSpread:
@@ -272,6 +295,10 @@ def _good(value: float) -> bool:
     return value >= GOOD * (100.0 if value > 1 else 1.0)
 
 
+def _across(spread: float, hidden: float) -> OutputsAcrossSamples:
+    return OutputsAcrossSamples(spread=spread, size=1.0, hidden_spread=hidden, hidden_size=1.0)
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="predictions collapsed",
@@ -308,8 +335,11 @@ With the loss falling and every score at 0: labels that are not found or in the 
 frequent than the rest, a threshold nothing reaches. With the loss stuck: dead units, an output activation that does
 not fit the loss, class imbalance, learning rate so high that only the bias survived.
 """,
-    detect=from_measurements(ID, judge, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect, of_probe=of_probe),
     cases=(
+        Case("a probe finds equal outputs", "present", probed=(_across(0.0, 1e-7),)),
+        Case("a probe finds a last layer of zeros", "unknown", probed=(_across(0.0, 0.5),)),
+        Case("a probe finds outputs that differ", "absent", probed=(_across(0.1, 0.5),)),
         Case("no box is ever matched", "present",
              lambda: {"iou_loss": flat(9, 0.0), "dfl_loss": flat(9, 0.0), "cls_loss": falling(9, 0.011, 0.010, 0.0)}),
         Case("guesses after it had learnt", "present",

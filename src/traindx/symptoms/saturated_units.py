@@ -47,6 +47,21 @@ def judge(measured: Measured) -> Observation | None:
     return None
 
 
+def of_probe(measured: Measured) -> Observation | None:
+    """All hidden layers at the moment of a probe."""
+    look = measured.last(FlatOutputs)
+    if look is None:
+        return None
+    if not look.shares:
+        return seen(ID, False, "The model has no hidden sigmoid or tanh units.", at=look)
+    sentence = f"{percent(look.shares[0])} of the outputs of layer {look.where} are saturated"
+    flat = sum(START.reached(share) for share in look.shares)
+    if not flat or not START_LAYERS.reached(flat / len(look.shares)):
+        return seen(ID, False, f"{sentence}, the most of {len(look.shares)} layers.", at=look)
+    text = f"{sentence}; {flat} of {len(look.shares)} layers have more than {percent(START.value)}."
+    return seen(ID, True, text, at=look, clarity=max(CLEAR, START.clarity(look.shares[0])))
+
+
 def detect(signals: Signals) -> Observation:
     series = [one for one in usable(signals.run, "saturated") if fractions(one) is not None]
     # an output that is sure of its class is saturated, and gates are meant to be open or shut
@@ -102,8 +117,11 @@ Below a fifth at the beginning with Xavier initialisation. Shares creep up as a 
 Weights initialised too large, inputs that are not scaled, or a learning rate that drove the weights up. Normalisation
 before the activation or a ReLU-like unit removes it; a smaller initialisation is the smaller change.
 """,
-    detect=from_measurements(ID, judge, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect, of_probe=of_probe),
     cases=(
+        Case("a probe finds most saturated", "present", probed=(FlatOutputs(layers=2, shares=(0.9, 0.3), where="1"),)),
+        Case("a probe finds one of three", "absent", probed=(FlatOutputs(layers=3, shares=(0.9, 0.3, 0.1)),)),
+        Case("a probe of a model without", "absent", probed=(FlatOutputs(layers=0, shares=()),)),
         Case(
             "hidden tanh saturates",
             "present",

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from traindx.symptoms.base import Symptom
-from traindx.symptoms.observed import cases_of, from_probe
+from traindx.diagnosis import Observation
+from traindx.measurements import Measured, RateAlong
+from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.observed import from_probe, seen
+from traindx.symptoms.rates_along import FADED, along_depth, change, is_sure, signal_sentence
+from traindx.symptoms.recipes import falling
 
 ID = "signal-fades"
+
+
+def judge(measured: Measured) -> Observation | None:
+    look = along_depth(measured, "signal")
+    if look is None or (FADED.reached(-change(look)) and not is_sure(look)):
+        return None
+    fades = FADED.reached(-change(look))
+    clear = FADED.clarity(-change(look)) if fades else 1.0
+    return seen(ID, fades, signal_sentence(look), at=look, where=look.last, clarity=clear)
+
+
+def _rate(per_layer: float, error: float = 0.01) -> RateAlong:
+    return RateAlong(what="signal", per_step=per_layer, error=error, steps=30, first="fc1", last="fc30")
+
 
 SYMPTOM = Symptom(
     id=ID,
@@ -33,10 +51,17 @@ thirty do not.
 Initial weights that are too small for the depth, or depth without normalisation. Gradients fade as well then. Where the
 signal survives and only gradients fade, the activation functions do it.
 """,
-    detect=from_probe(ID),
-    cases=cases_of(
-        ID,
-        "What varies with the input changes by ×0.41 ± 0.01 a layer from fc1 to fc30 (30 layers), 5.9e-12 times in all.",  # noqa: E501
-        "What varies with the input changes by ×0.95 ± 0.01 a layer from fc1 to fc30 (30 layers), 0.22 times in all.",
+    detect=from_probe(ID, judge),
+    cases=(
+        Case("less than half of it a layer", "present", probed=(_rate(0.41),)),
+        Case("nearly all of it a layer", "absent", probed=(_rate(0.95),)),
+        Case("a rate that is not sure", "unknown", probed=(_rate(0.41, 0.5),)),
+        Case(
+            "it fades, and the training works",
+            "absent",
+            lambda: {"loss": falling(60, 1.0, 0.02)},
+            probed=(_rate(0.41),),
+        ),
+        Case("a log alone", "unknown"),
     ),
 )

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from traindx.diagnosis import Observation
-from traindx.measurements import FirstPass, Measured
-from traindx.run import Fact
+from traindx.measurements import FirstPass, Measured, RateAlong
 from traindx.signals import Signals
 from traindx.signals.inside import learned, objective
 from traindx.symptoms.base import Case, Symptom
-from traindx.symptoms.observed import FromMeasurements, from_probe, seen
+from traindx.symptoms.observed import FromProbe, seen
+from traindx.symptoms.rates_along import FADED, along_depth, change, is_sure, signal_sentence
 from traindx.symptoms.recipes import falling
 from traindx.thresholds import Threshold, fitted
 
@@ -46,18 +46,31 @@ def judge(measured: Measured) -> Observation | None:
     )
 
 
+def of_probe(measured: Measured) -> Observation | None:
+    look = along_depth(measured, "signal")
+    if look is None or (FADED.reached(change(look)) and not is_sure(look)):
+        return None
+    grows = FADED.reached(change(look))
+    clear = FADED.clarity(change(look)) if grows else 1.0
+    return seen(ID, grows, signal_sentence(look), at=look, where=look.last, clarity=clear)
+
+
 @dataclass(frozen=True)
-class _FirstPassOrProbe(FromMeasurements):
+class _FirstPassOrProbe(FromProbe):
     """What the first pass shows, else what a probe says; a training that worked all the same excuses either."""
 
     def __call__(self, signals: Signals) -> Observation:
-        fact = signals.run.facts.get(ID)
+        fact = self.stated(signals.run)
         found = self.judged(signals)
         if found is None or (fact is not None and fact.present):
-            return from_probe(ID)(signals)
+            return super().__call__(signals)
         if learned(objective(signals)):
             return Observation(ID, "absent", "The training loss came down by half all the same.")
         return found
+
+
+def _rate(per_layer: float) -> RateAlong:
+    return RateAlong(what="signal", per_step=per_layer, error=0.01, steps=10, first="fc1", last="fc10")
 
 
 SYMPTOM = Symptom(
@@ -87,25 +100,10 @@ Within a factor of a hundred over the whole depth.
 Initial weights that are too large (a standard deviation of 1 in layers that are hundreds wide is the usual one), depth
 without normalisation, or weights that have already diverged.
 """,
-    detect=_FirstPassOrProbe(ID, judge),
+    detect=_FirstPassOrProbe(ID, judge, of_probe=of_probe),
     cases=(
-        Case(
-            "a probe saw it",
-            "present",
-            facts=(
-                Fact(
-                    ID,
-                    True,
-                    "What varies with the input changes by ×7.9 ± 0.1 a layer over 10 layers.",
-                    probe="activations",
-                ),
-            ),
-        ),
-        Case(
-            "a probe looked for it",
-            "absent",
-            facts=(Fact(ID, False, "What varies with the input changes by ×1.1 ± 0.02 a layer.", probe="activations"),),
-        ),
+        Case("a probe saw it", "present", probed=(_rate(7.9),)),
+        Case("a probe looked for it", "absent", probed=(_rate(1.1),)),
         Case(
             "ten times a layer",
             "present",

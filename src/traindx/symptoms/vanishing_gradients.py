@@ -7,12 +7,16 @@ import math
 import numpy as np
 
 from traindx.diagnosis import Observation
+from traindx.measurements import Measured, RateAlong
 from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.chance import no_better_than_one_answer
 from traindx.signals.inside import depth_profile, layers, learned, left_over, level, objective, printed_step
 from traindx.symptoms.base import Case, Symptom, clarity, num
-from traindx.symptoms.observed import from_fact
+from traindx.symptoms.fades_over_time import longest_memory, shows_fading
+from traindx.symptoms.observed import from_measurements, seen
+from traindx.symptoms.rates_along import FADED as FADED_AT_ONCE
+from traindx.symptoms.rates_along import along_depth, change, gradient_sentence, is_sure
 from traindx.symptoms.recipes import falling, flat, ramp
 
 ID = "vanishing-gradients"
@@ -26,6 +30,23 @@ UNMOVED = 1e-5  # the first layers stay at their random initialisation even wher
 UNFITTED = 0.1  # as long as this much of the loss is left
 ORDERED = 0.6  # of all pairs of layers must stand in order of depth
 SAMPLE = 0.1  # the beginning and the end are medians over a tenth of the run
+
+
+def judge(measured: Measured) -> Observation | None:
+    """Along the depth, at the moment of a probe. One that fades along time is not said to keep its size."""
+    look = along_depth(measured, "gradient")
+    if look is None:
+        return None
+    sentence, lost = gradient_sentence(look), change(look)
+    if not FADED_AT_ONCE.reached(lost):
+        memory = longest_memory(measured)
+        if memory is not None and shows_fading(memory):
+            return None
+        return seen(ID, False, f"The gradient keeps its size along the depth: {sentence}.", at=look)
+    if not is_sure(look):
+        return None
+    text = f"The gradient fades towards the input: {sentence}; {num(10**-lost)} of it is left at {look.first}."
+    return seen(ID, True, text, at=look, where=look.first, clarity=FADED_AT_ONCE.clarity(lost))
 
 
 def detect(signals: Signals) -> Observation:
@@ -85,6 +106,10 @@ def _along_depth(signals: Signals, works: bool | None) -> Observation | None:
     )  # fmt: skip
 
 
+def _rate(per_layer: float, error: float = 0.01) -> RateAlong:
+    return RateAlong(what="gradient", per_step=per_layer, error=error, steps=14, first="fc1", last="fc14")
+
+
 SYMPTOM = Symptom(
     id=ID,
     title="gradients vanish",
@@ -115,8 +140,13 @@ Depth with sigmoid or tanh, recurrence over long sequences, weights initialised 
 normalisation; saturated outputs; dead units, when the norm is exactly zero. Raising the learning rate does not help
 the first layers: it moves the last ones too far before.
 """,
-    detect=from_fact(ID, otherwise=detect),
+    detect=from_measurements(ID, judge, otherwise=detect),
     cases=(
+        Case("a probe sees it fade", "present", probed=(_rate(3.0),)),
+        Case("a probe sees it fade, but the loss came down", "unknown",
+             lambda: {"loss": falling(60, 1.0, 0.02)}, probed=(_rate(3.0),)),
+        Case("a probe is not sure of the rate", "unknown", probed=(_rate(3.0, error=0.5),)),
+        Case("a probe sees it keep its size", "absent", probed=(_rate(1.1),)),
         Case("fades along the depth", "present",
              lambda: {"loss": flat(60, 2.3, 0.004),
                       **{f"grad_norm/layers.{i}.weight": flat(60, 10.0 ** (i - 6), 0.3, i) for i in range(7)}}),

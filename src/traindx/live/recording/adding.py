@@ -14,16 +14,19 @@ FILE = "rank-0.jsonl"
 
 
 def entries(reading: Reading) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The lines of a reading, each with its kind: facts and settings as an observer's, and the whole of it for whoever
+    """The lines of a reading, each with its kind: measurements, facts and settings, and the whole of it for whoever
     shows it. Its values belong to the moment that was probed, not to the course of a training, and stay inside."""
     for fact in reading.facts:
         yield "fact", {
             "id": fact.id, "present": fact.present, "evidence": fact.evidence, "where": fact.where, "step": fact.step,
             "clarity": fact.clarity, "probe": reading.probe,
         }  # fmt: skip
+    whole = reading.to_json()
+    if reading.measured:
+        yield "probed", {"probe": reading.probe, "measured": whole["measured"]}
     if reading.config:
         yield "config", {**reading.config, "probe": reading.probe}
-    yield "probe", {"reading": reading.to_json()}
+    yield "probe", {"reading": whole}
 
 
 def require_recording(folder: Path) -> None:

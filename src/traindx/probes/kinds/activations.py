@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 
+from traindx.measurements import FlatOutputs, Measurement, NumbersSeen, OutputsAcrossSamples, UnitsOff
 from traindx.probes.base import Deadline, Probe
-from traindx.probes.depth import Rate, rate_along
 from traindx.probes.looking import Seen, looking
 from traindx.probes.moments import Moments
 from traindx.probes.subject import Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
-from traindx.run import Fact
-from traindx.symptoms.base import clarity, num, percent
+from traindx.signals.along import Rate, rate_along
+from traindx.symptoms.base import percent
+from traindx.symptoms.dead_units import OFF
+from traindx.symptoms.rates_along import rate_measured
 
 ID = "activations"
 ROWS = 96  # samples (and positions) over which a unit must be off to count as dead
@@ -22,14 +25,8 @@ SAMPLE_ROWS = 4096  # of one batch
 RANK_ROWS = 512  # for the spectrum of a layer's outputs
 FLAT_TANH, FLAT_SIGMOID = 0.97, 0.03  # both leave about a tenth of the slope
 FLAT_GELU = -4.0  # an input below it gives GELU and SiLU less than 2 % of their slope
-DEAD, PLAIN_DEAD = 0.5, 0.9  # of a layer's units
-FLAT, PLAIN_FLAT = 0.6, 0.9  # of a layer's outputs
 SATURATING = ("tanh", "sigmoid", "hardtanh", "hardsigmoid")
 DYING = ("relu", "relu6", "gelu", "silu")
-CHANGE = 1e-4  # of the signal that varies with the input left (or its inverse) from the first layer to the last
-PLAIN_CHANGE = 1e-8
-SURE = 5.0
-ALIKE = 1e-6  # the spread over samples, relative to the size: outputs do not depend on the input
 
 
 @dataclass
@@ -44,14 +41,17 @@ class Layer(Moments):
     rank: float = math.nan
     units: int = 0
     filters: bool = False
-    alike: bool = False
+    samples: int = 0  # over which the spread is taken
+    size: float = 0.0  # mean absolute value in those
 
     @property
     def dead(self) -> float | None:
         """The share of units that were off in every row; None where that says nothing."""
-        if self.alive is None or self.rows < ROWS:
-            return None
-        return 1.0 - float(self.alive.float().mean())
+        return None if self.off is None else self.off / self.units
+
+    @property
+    def off(self) -> int | None:
+        return None if self.alive is None or self.rows < ROWS else int((~self.alive).sum())
 
     def add(self, seen: Seen) -> None:
         output = seen.output.detach()
@@ -74,7 +74,7 @@ class Layer(Moments):
         samples = as_samples(output.double())
         spread = samples.std(0, unbiased=False) if len(samples) > 1 else torch.zeros(1)
         self.signal = float(spread.square().mean().sqrt())
-        self.alike = len(samples) > 1 and self.signal <= ALIKE * float(samples.abs().mean())
+        self.samples, self.size = len(samples), float(samples.abs().mean())
         few = rows[:: max(1, len(rows) // RANK_ROWS)][:RANK_ROWS]
         self.rank = effective_rank(few)
 
@@ -102,111 +102,43 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     rate = rate_along([layer.signal for layer in chain.values()])
     last = next(reversed(layers.values()))
     return Reading(
-        ID, _summary(layers, rate, used), tuple(_facts(layers, chain, rate, used, last)),
+        ID, _summary(layers, rate, used), measured=tuple(_measurements(layers, chain, rate, used, last)),
         tables=(_table(layers),), charts=_charts(layers, chain, rate),
         unknown=() if sum(layer.rows for layer in layers.values()) >= ROWS else (f"Dead units: fewer than {ROWS} rows "
                                                                                  f"were seen.",),
     )  # fmt: skip
 
 
-def _facts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None, used: int, last: Layer) -> list[Fact]:
-    facts = [_broken(layers, used)]
-    if facts[0].present:
-        return facts
+def _measurements(
+    layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None, used: int, last: Layer
+) -> Iterator[Measurement]:
+    broken = next((name for name, layer in layers.items() if layer.nonfinite), "")
+    nonfinite = layers[broken].nonfinite if broken else 0
+    yield NumbersSeen(what="activations", nonfinite=nonfinite, batches=used, where=broken)
+    if broken:
+        return
     inner = {name: layer for name, layer in layers.items() if layer is not last}
-    dying = {name: layer.dead for name, layer in inner.items() if layer.dead is not None}
     functions = {layer.kind for layer in layers.values()} - {"layer"}
-    if dying:
-        facts.append(_dead(dying, layers))
-    elif functions and not functions & set(DYING):
-        facts.append(Fact("dead-units", False, "No activation function of the model can switch a unit off for good."))
+    dying = {name: layer for name, layer in inner.items() if layer.off is not None}
+    if dying or (functions and not functions & set(DYING)):
+        yield UnitsOff(
+            layers=tuple(dying),
+            off=tuple(layer.off or 0 for layer in dying.values()),
+            units=tuple(layer.units for layer in dying.values()),
+            rows=tuple(layer.rows for layer in dying.values()),
+            filters=tuple(layer.filters for layer in dying.values()),
+        )
     flat = {name: layer.flat / max(layer.count, 1) for name, layer in inner.items() if layer.kind in SATURATING}
-    if flat:
-        facts.append(_saturated(flat))
-    elif functions and not functions & set(SATURATING):
-        facts.append(Fact("saturated-units", False, "The model has no hidden sigmoid or tanh units."))
+    if flat or (functions and not functions & set(SATURATING)):
+        shares = tuple(sorted(flat.values(), reverse=True))
+        yield FlatOutputs(layers=len(flat), shares=shares, where=max(flat, key=lambda name: flat[name], default=""))
     if rate is not None:
-        facts += _signal(chain, rate)
+        yield rate_measured("signal", rate, next(iter(chain)), list(chain)[-1])
     hidden = [layer for layer in chain.values() if not math.isnan(layer.signal)][:-1]
-    if len(hidden) >= 1 and last.rows > 1 and not math.isnan(last.signal):
-        # a last layer that starts at zero makes every output alike; what reaches it must be alike too
-        collapsed = last.alike and hidden[-1].alike
-        if collapsed:
-            facts.append(
-                Fact(
-                    "prediction-collapse",
-                    True,
-                    f"The output is the same for every sample (it varies by {num(last.signal)}), and so is what the "
-                    f"last hidden layer gives.",
-                )
-            )
-        elif not last.alike:
-            facts.append(
-                Fact("prediction-collapse", False, f"The output differs from sample to sample by {num(last.signal)}.")
-            )
-    return facts
-
-
-def _broken(layers: dict[str, Layer], used: int) -> Fact:
-    name = next((name for name, layer in layers.items() if layer.nonfinite), None)
-    if name is None:
-        return Fact("nonfinite-activation", False, f"All activations of {used} batches are finite.")
-    return Fact(
-        "nonfinite-activation",
-        True,
-        f"{name} is the first layer with values that are not finite ({layers[name].nonfinite}).",
-        name,
-    )
-
-
-def _dead(dying: dict[str, float], layers: dict[str, Layer]) -> Fact:
-    name, share = max(dying.items(), key=lambda pair: pair[1])
-    layer = layers[name]
-    sentence = (
-        f"{percent(share)} of the {layer.units} {'filters' if layer.filters else 'units'} of {name} are off in all "
-        f"{layer.rows} rows seen"
-    )
-    if share >= DEAD and layer.units >= 4:
-        return Fact(
-            "dead-units",
-            True,
-            f"{sentence}, the most of {len(dying)} layers.",
-            name,
-            clarity=clarity(share, DEAD, PLAIN_DEAD),
+    if hidden and last.samples > 1 and hidden[-1].samples > 1:
+        yield OutputsAcrossSamples(
+            spread=last.signal, size=last.size, hidden_spread=hidden[-1].signal, hidden_size=hidden[-1].size
         )
-    return Fact("dead-units", False, f"{sentence}: the most of any layer.", name)
-
-
-def _saturated(flat: dict[str, float]) -> Fact:
-    name, share = max(flat.items(), key=lambda pair: pair[1])
-    many = sum(one > FLAT for one in flat.values())
-    sentence = f"{percent(share)} of the outputs of layer {name} are saturated"
-    if 2 * many >= len(flat) and many:
-        return Fact(
-            "saturated-units",
-            True,
-            f"{sentence}; {many} of {len(flat)} layers have more than {percent(FLAT)}.",
-            name,
-            clarity=clarity(share, FLAT, PLAIN_FLAT),
-        )
-    return Fact("saturated-units", False, f"{sentence}, the most of {len(flat)} layers.", name)
-
-
-def _signal(chain: dict[str, Layer], rate: Rate) -> list[Fact]:
-    first, last = next(iter(chain)), list(chain)[-1]
-    sentence = (
-        f"What varies with the input changes by {rate.written} from {first} to {last} ({rate.layers} layers): at "
-        f"the end it is {num(rate.whole)} times as large"
-    )
-    sure = rate.certainty >= SURE
-    facts = []
-    for identifier, over in (("signal-fades", rate.whole < CHANGE), ("signal-grows", rate.whole > 1 / CHANGE)):
-        if over and sure:
-            clear = clarity(abs(math.log10(max(rate.whole, 1e-300))), -math.log10(CHANGE), -math.log10(PLAIN_CHANGE))
-            facts.append(Fact(identifier, True, f"{sentence}.", last, clarity=clear))
-        elif not over:
-            facts.append(Fact(identifier, False, f"{sentence}.", last))
-    return facts
 
 
 def _summary(layers: dict[str, Layer], rate: Rate | None, used: int) -> str:
@@ -254,7 +186,7 @@ def _charts(layers: dict[str, Layer], chain: dict[str, Layer], rate: Rate | None
                 "bars",
             ),
         ),
-        marks=(Mark(100 * DEAD, "half", "y"),),
+        marks=(Mark(100 * OFF.value, "half", "y"),),
     )
     x = tuple(float(i) for i in range(len(chain)))
     lines = (

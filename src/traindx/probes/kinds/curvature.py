@@ -9,28 +9,29 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import torch
 
+from traindx.measurements import Sharpness
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.hessian import Hessian, Spectrum, spectrum
 from traindx.probes.noise_scale import NoiseScale, noise_scale, steps_needed
 from traindx.probes.stability import Stability, stability_of
 from traindx.probes.subject import Subject
 from traindx.reading import Cell, Chart, Line, Mark, Reading, Table
-from traindx.run import Fact
-from traindx.symptoms.base import clarity, num
+from traindx.symptoms.base import num
+from traindx.symptoms.lr_above_stable import is_far_beyond
 
 ID = "curvature"
 EXPECTED = 30  # products a spectrum usually needs
 FEWEST = 12  # products, from which the largest eigenvalue is known roughly
 FIRST_SHARE, SECOND_SHARE = 0.45, 0.5  # of the time left, for the Hessian's and then for the rescaled spectrum
 FLAT = 0.01  # of the largest eigenvalue: negative curvature below it is none worth speaking of
-FAR, PLAIN_FAR = 20.0, 200.0  # times the limit: far beyond what trainings at the edge of stability show
-UPDATES = 30
-RISEN = 0.1  # of the loss, after UPDATES at the script's own rate
+UPDATES = 30  # at the script's own rate
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     noise = noise_scale(subject, Deadline(deadline.left))
     found = _Found(hessian, ends, along, stability, sharpness, noise, batches)
     return Reading(
-        ID, _summary(subject, found), tuple(_facts(subject, found)), values=_values(found),
+        ID, _summary(subject, found), measured=tuple(_measured(subject, found)), values=_values(found),
         tables=_tables(subject, found), charts=_charts(subject, found), unknown=tuple(_unknown(subject, found)),
     )  # fmt: skip
 
@@ -90,30 +91,25 @@ def _sharpness(hessian: Hessian, ends: Spectrum, stability: Stability | None, de
     return spectrum(lambda vector: scales * (hessian @ (scales * vector)), scales, deadline).largest
 
 
-def _facts(subject: Subject, found: _Found) -> list[Fact]:
-    """Only what two measurements agree on: steps far beyond the limit, and a loss that rises under them."""
+def _measured(subject: Subject, found: _Found) -> Iterator[Sharpness]:
+    """With updates at the script's rate where that is far beyond the limit: only two measurements that agree say
+    anything."""
     stability = found.stability
     if stability is None or stability.estimated or subject.partial or subject.clip is not None:
-        return []
-    times = found.sharpness / stability.limit
-    if not times >= FAR or subject.optimizer is None:
-        return []
+        return
+    if subject.optimizer is None or not math.isfinite(found.sharpness):
+        return
+    alone = Sharpness(sharpness=found.sharpness, limit=stability.limit, rule=stability.rule)
+    if not is_far_beyond(alone):
+        yield alone
+        return
     before = _mean_loss(subject)
     with torch.enable_grad():
         for number in range(UPDATES):
             subject.update(subject.steps[number % len(subject.steps)], subject.optimizer)
-    after = _mean_loss(subject)
-    if after <= before + RISEN * abs(before):
-        return []
-    end = num(after) if math.isfinite(after) else "NaN or Inf"
-    sentence = (
-        f"Learning rate times sharpness is {num(found.sharpness)}, {num(times)} times the limit of "
-        f"{num(stability.limit)} "
-        f"({stability.rule}), and {UPDATES} updates take the loss from {num(before)} to {end}."
-    )
-    return [
-        Fact("lr-above-stable", True, sentence, clarity=clarity(math.log(times), math.log(FAR), math.log(PLAIN_FAR)))
-    ]
+    losses = {"before": before, "after": _mean_loss(subject)}
+    finite = {name: loss if math.isfinite(loss) else None for name, loss in losses.items()}
+    yield msgspec.structs.replace(alone, updates=UPDATES, **finite)
 
 
 def _mean_loss(subject: Subject, batches: int | None = None) -> float:

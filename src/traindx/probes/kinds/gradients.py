@@ -14,21 +14,19 @@ from dataclasses import dataclass, field
 
 import torch
 
+from traindx.measurements import GradientsReceived, Measurement, NumbersSeen
 from traindx.probes.base import Deadline, Probe
-from traindx.probes.depth import Rate, backwards, rate_along
 from traindx.probes.looking import Seen, looking
 from traindx.probes.moments import Moments
-from traindx.probes.recurrence import Memory, memories, time_charts, time_facts, time_tables
+from traindx.probes.recurrence import Memory, memories, time_charts, time_tables
 from traindx.probes.subject import Step, Subject
 from traindx.reading import Chart, Line, Mark, Reading, Table
-from traindx.run import Fact
-from traindx.symptoms.base import clarity, num
+from traindx.signals.along import Rate, rate_along
+from traindx.symptoms.base import num
+from traindx.symptoms.no_gradient import NO_GRAPH
+from traindx.symptoms.rates_along import FADED, rate_measured
 
 ID = "gradients"
-FADED = 1e-4  # of the gradient left at the first layer: stricter than the 1e-3 that is asked of a whole recording
-STRONG_FADED = 1e-8
-SURE = 5.0  # standard errors a rate must be away from 1
-MOST_UNREACHED = 0.5  # of all trained numbers without a gradient: not an unused head but a broken graph
 
 
 @dataclass
@@ -59,7 +57,7 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
         used += 1
         loss, outputs = _forward(subject, step)
         if not loss.requires_grad:
-            return _detached(subject)
+            return _detached(subject, parameters)
         wanted = [*parameters.values(), *outputs.values()]
         found = torch.autograd.grad(loss, wanted, allow_unused=True)
         for name, gradient in _reached(parameters, found[: len(parameters)]):
@@ -74,10 +72,10 @@ def measure(subject: Subject, deadline: Deadline) -> Reading:
     except RuntimeError as error:  # a kernel that cannot be differentiated in this mode
         recurrent = []
         unknown.append(f"The rate along time: {str(error).splitlines()[0][:160]}")
-    facts = _facts(parameters, totals, sizes, rate, used)
+    clipped = subject.clip is not None
+    measured = (*_measurements(parameters, totals, sizes, rate, used), *(one.measured(clipped) for one in recurrent))
     return Reading(
-        ID, _summary(totals, sizes, rate, used, recurrent),
-        tuple(time_facts(facts, recurrent, subject.clip is not None)),
+        ID, _summary(totals, sizes, rate, used, recurrent), measured=measured,
         tables=(*_tables(totals, sizes), *time_tables(recurrent)),
         charts=(*_charts(totals, sizes, rate), *time_charts(recurrent)), unknown=tuple(unknown),
     )  # fmt: skip
@@ -103,65 +101,36 @@ def _reached(names: Iterable[str], gradients: Sequence[torch.Tensor | None]) -> 
             yield name, gradient
 
 
-def _facts(
+def _measurements(
     parameters: dict[str, torch.Tensor],
     totals: dict[str, _Total],
     sizes: dict[str, float],
     rate: Rate | None,
     used: int,
-) -> list[Fact]:
-    facts: list[Fact] = []
-    broken = next((name for name, total in totals.items() if total.nonfinite), None)
-    facts.append(
-        Fact("nonfinite-gradient", False, f"All gradients of {used} batches are finite.") if broken is None
-        else Fact("nonfinite-gradient", True, f"{totals[broken].nonfinite} of the gradient's values of {broken} are "
-                                              f"not finite.", broken)
-    )  # fmt: skip
+) -> Iterator[Measurement]:
+    broken = next((name for name, total in totals.items() if total.nonfinite), "")
+    nonfinite = totals[broken].nonfinite if broken else 0
+    yield NumbersSeen(what="gradients", nonfinite=nonfinite, batches=used, where=broken)
     missing = [name for name, total in totals.items() if not total.reached]
-    lost = sum(parameters[name].numel() for name in missing) / max(sum(p.numel() for p in parameters.values()), 1)
-    if not missing and all(total.norm > 0 for total in totals.values()):
-        facts.append(Fact("no-gradient", False, f"All {len(totals)} trained parameters receive a gradient."))
-    elif lost > MOST_UNREACHED:
-        sentence = f"{len(missing)} of {len(totals)} trained parameters ({lost:.0%} of all numbers) receive no gradient"
-        facts.append(Fact("no-gradient", True, f"{sentence}: the loss does not depend on {missing[0]}.", missing[0]))
-    if rate is not None and broken is None:
-        facts += _flow_facts(sizes, rate)
-    return facts
+    yield GradientsReceived(
+        parameters=len(totals),
+        weights=sum(p.numel() for p in parameters.values()),
+        without=len(missing),
+        without_weights=sum(parameters[name].numel() for name in missing),
+        zero=sum(total.reached and not total.norm > 0 for total in totals.values()),
+        where=next(iter(missing), ""),
+    )
+    if rate is not None:
+        yield rate_measured("gradient", rate, next(iter(sizes)), list(sizes)[-1])
 
 
-def _flow_facts(sizes: dict[str, float], rate: Rate) -> list[Fact]:
-    first, last = next(iter(sizes)), list(sizes)[-1]
-    fades, grows = rate.whole > 1 / FADED, rate.whole < FADED
-    sentence = f"{backwards(rate).written} over {rate.layers} layers (from {last} to {first})"
-    sure = rate.certainty >= SURE
-    left = 1 / max(rate.whole, 1e-300)
-    facts = []
-    if fades and sure:
-        facts.append(
-            Fact("vanishing-gradients", True, f"The gradient fades towards the input: {sentence}; {num(left)} of it is "
-                                              f"left at {first}.", first,
-                 clarity=clarity(-math.log10(left), -math.log10(FADED), -math.log10(STRONG_FADED)))
-        )  # fmt: skip
-    elif not fades:
-        facts.append(Fact("vanishing-gradients", False, f"The gradient keeps its size along the depth: {sentence}."))
-    if grows and sure:
-        facts.append(
-            Fact(
-                "exploding-gradients",
-                True,
-                f"The gradient grows towards the input: {sentence}, {num(left)} times in all.",
-                first,
-                clarity=clarity(math.log10(left), -math.log10(FADED), -math.log10(STRONG_FADED)),
-            )
-        )
-    elif not grows:
-        facts.append(Fact("exploding-gradients", False, f"The gradient does not grow along the depth: {sentence}."))
-    return facts
-
-
-def _detached(subject: Subject) -> Reading:
-    sentence = "The loss does not depend on any trained parameter: nothing connects them in the graph."
-    return Reading(ID, sentence, (Fact("no-gradient", True, sentence, next(iter(subject.parameters()), None)),))
+def _detached(subject: Subject, parameters: dict[str, torch.Tensor]) -> Reading:
+    weights = sum(p.numel() for p in parameters.values())
+    found = GradientsReceived(
+        parameters=len(parameters), weights=weights, without=len(parameters), without_weights=weights, zero=0,
+        connected=False, where=next(iter(subject.parameters()), ""),
+    )  # fmt: skip
+    return Reading(ID, NO_GRAPH, measured=(found,))
 
 
 def _summary(
@@ -221,8 +190,9 @@ def _charts(totals: dict[str, _Total], sizes: dict[str, float], rate: Rate | Non
             lines.append(
                 Line(rate.written, x, tuple(math.exp(level + math.log(rate.per_layer) * i) for i in x), "faint")
             )
-        floor = max(sizes.values()) * FADED if sizes else 0.0
-        marks = (Mark(floor, f"{FADED:g} of the largest", "y"),) if floor > 0 else ()
+        left = 10.0**-FADED.value
+        floor = max(sizes.values()) * left if sizes else 0.0
+        marks = (Mark(floor, f"{left:g} of the largest", "y"),) if floor > 0 else ()
         charts.append(Chart("Gradient flow along the depth", "", "norm", tuple(lines), marks, tuple(sizes), log_y=True))
     return tuple(charts)
 

@@ -8,17 +8,17 @@ suggested."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from traindx.measurements import RateTrials
 from traindx.probes.base import Deadline, Probe
 from traindx.probes.rate_curve import RateCurve, read_curve
 from traindx.probes.subject import Subject
 from traindx.probes.sweep import Ground, Trial
 from traindx.reading import Chart, Line, Mark, Reading, Table
-from traindx.run import Fact
-from traindx.symptoms.base import clarity, num
+from traindx.symptoms.base import num
 from traindx.symptoms.base import times as short
 
 ID = "lr-range"
@@ -32,13 +32,7 @@ FACTOR = 2.0  # from one tried rate to the next
 USUAL_TRIALS, MOST_TRIALS = 6, 9
 MARGIN = 2.0  # a few dozen updates on a few batches bear higher rates than a training does (docs/benchmarks.md)
 CAUTION = 3.0  # below the edge, where time allowed no trials
-BEYOND, PLAIN_BEYOND = 2.0, 10.0  # times the highest rate that is stable
-FAR, PLAIN_FAR = 30.0, 300.0  # times above the suggestion, where training ends lower all the same
-WASTED = 0.25  # of the best descent made at such a rate
-SHORT, PLAIN_SHORT = 100.0, 1000.0  # times below the suggestion
-LITTLE = 0.02  # of the best descent made at the current rate
 NEGLIGIBLE = 0.005  # of the loss: where the best trial takes away less, no rate is what is missing
-WORTH = 0.2  # of the loss that the best trial must take away before a rate can be called too low
 
 
 def measure(subject: Subject, deadline: Deadline) -> Reading:
@@ -111,7 +105,8 @@ def _reading(subject: Subject, ground: Ground, curve: RateCurve, trials: list[Tr
         place = "close to it" if times <= 3 else f"about {short(times)}x {'higher' if factor > 1 else 'lower'}"
         summary = f"Suggested learning rate ≈ {rate:.2g} (yours: {ground.base:.3g}, {place}).{reach}"
     return Reading(
-        ID, summary, tuple(_facts(ground, rate, stable, trials)), config={"probe.lr": rate} if rate is not None else {},
+        ID, summary, measured=tuple(_measured(ground, rate, stable, trials)),
+        config={"probe.lr": rate} if rate is not None else {},
         tables=_tables(trials, ground), charts=(_chart(curve, rate, stable, ground), *_trial_chart(trials, ground)),
         unknown=(f"A learning rate to suggest: {refusal}.",) if rate is None else (),
     )  # fmt: skip
@@ -131,53 +126,17 @@ def _stable(curve: RateCurve, trials: list[Trial], ground: Ground) -> float | No
     return curve.edge if curve.edge is not None and curve.edge > max(worked, default=0.0) else None
 
 
-def _facts(ground: Ground, rate: float | None, stable: float | None, trials: list[Trial]) -> list[Fact]:
+def _measured(ground: Ground, rate: float | None, stable: float | None, trials: list[Trial]) -> Iterator[RateTrials]:
     own = next((trial for trial in trials if trial.rate == ground.base), None)
     if own is None or rate is None:
-        return []
+        return
     best = min(trials, key=lambda trial: trial.score(ground.batches))
-    done, possible = own.score(ground.batches), best.score(ground.batches)
-    sentence = f"{len(best.losses)} updates at {best.rate:.2g} lower the loss by {num(-possible)}"
-    facts = []
-    far = ground.base / rate
-    if far >= FAR and done > WASTED * possible and -possible > WORTH * ground.size and not ground.warms:
-        end = (
-            "make it NaN or Inf"
-            if own.broke
-            else f"raise it by {num(done)}"
-            if done > 0
-            else f"lower it by only {num(-done)}"
-        )
-        facts.append(
-            Fact("lr-above-stable", True, f"{sentence}; at your rate of {ground.base:.3g} they {end}.",
-                 clarity=clarity(math.log(far), math.log(FAR), math.log(PLAIN_FAR)))
-        )  # fmt: skip
-    elif stable is not None and not ground.warms:
-        beyond = ground.base / stable
-        if beyond >= BEYOND and (own.broke or done > -possible):
-            end = "make it NaN or Inf" if own.broke else f"raise it by {num(done)}"
-            facts.append(
-                Fact("lr-above-stable", True, f"{sentence}; at your rate of {ground.base:.3g} they {end}. Rates up to "
-                                              f"{stable:.2g} are stable.",
-                     clarity=clarity(math.log(beyond), math.log(BEYOND), math.log(PLAIN_BEYOND)))
-            )  # fmt: skip
-        elif done < 0.5 * possible:
-            facts.append(
-                Fact(
-                    "lr-above-stable",
-                    False,
-                    f"Updates at your rate of {ground.base:.3g} lower the loss by {num(-done)}.",
-                )
-            )
-    below = rate / ground.base
-    if below >= SHORT and done > LITTLE * possible and not own.broke and -possible > WORTH * ground.size:
-        facts.append(
-            Fact("lr-below-useful", True, f"{sentence}, at your rate of {ground.base:.3g} by {num(-done)}.",
-                 clarity=clarity(math.log(below), math.log(SHORT), math.log(PLAIN_SHORT)))
-        )  # fmt: skip
-    elif done < 0.5 * possible:
-        facts.append(Fact("lr-below-useful", False, f"{sentence}, at your rate of {ground.base:.3g} by {num(-done)}."))
-    return facts
+    change = own.score(ground.batches)
+    yield RateTrials(
+        rate=ground.base, change=change if math.isfinite(change) else None, suggested=rate, stable=stable,
+        best_rate=best.rate, best_change=best.score(ground.batches), updates=len(best.losses), size=ground.size,
+        warms=ground.warms,
+    )  # fmt: skip
 
 
 def _tables(trials: list[Trial], ground: Ground) -> tuple[Table, ...]:

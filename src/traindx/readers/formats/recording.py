@@ -32,6 +32,7 @@ class _Rank:
     number: int
     meta: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Fact] = field(default_factory=dict)
+    probed: list[Measured] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     printed: list[tuple[float, str]] = field(default_factory=list)  # lines, with the updates made before each
 
@@ -79,6 +80,7 @@ def read(source: Source) -> list[Run]:
     runs = builder.finish()
     for run in runs:
         run.facts = facts
+        run.probed = first.probed
         run.measured = measured
         run.series = rows.series()
         run.series |= added(run.series, printed_series(first.printed)) if first.printed else {}
@@ -112,6 +114,7 @@ def _take_lines(
         try:
             entry = checked_line(line)
             _measured(entry, measured)
+            first.probed += _probed(entry)
             _take(entry, builder, first.facts, rows)
         except ValueError:
             damaged += 1
@@ -128,6 +131,14 @@ def _measured(entry: dict[str, Any], measured: Measured) -> None:
     found = from_line(entry) if entry["k"] == LINE else None
     if found is not None:
         measured.add(found)
+
+
+def _probed(entry: dict[str, Any]) -> list[Measured]:
+    """What a probe measured, if the line says so. A ValueError where it is damaged."""
+    if entry["k"] != "probed":
+        return []
+    found = (from_line(line) for line in entry["measured"])
+    return [Measured(filter(None, found), probe=entry["probe"])]
 
 
 def _take(entry: dict[str, Any], builder: RunBuilder, facts: dict[str, Fact], rows: RecordedRows) -> None:
