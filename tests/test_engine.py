@@ -361,7 +361,7 @@ def test_only_what_was_seen_itself_is_nearly_certain() -> None:
     wiped.facts = looked | {"gradients-wiped": Fact("gradients-wiped", True, "as recorded")}
     inferred, seen = (diagnose(run).hypotheses[0] for run in (huge, wiped))
     assert inferred.cause == "lr-too-high"
-    assert 0.5 < inferred.confidence <= words.INFERRED
+    assert 0.5 < inferred.confidence <= levels()[INSIDE].inferred
     assert seen.cause == "gradients-cleared-before-step"
     assert seen.confidence > 0.9
 

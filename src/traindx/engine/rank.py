@@ -97,10 +97,17 @@ def rank(
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
         _as_in_real_logs(ranked, observations, known)
+    elif level.health is not None:
+        _set_health(ranked, level.health.probability(_healthy(ranked).probability))
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
     return sorted(ranked, key=lambda entry: -entry.probability)
+
+
+def seen_itself(cause: str, observations: Sequence[Observation]) -> bool:
+    """Whether a recording saw the cause itself, or somebody reported it."""
+    return _proven(causes()[cause], observations, symptoms(), words.SAID_SO)
 
 
 def _facts_first(ranked: Sequence[Ranked], seen_itself: Collection[str]) -> None:
@@ -117,16 +124,26 @@ def _as_in_real_logs(
     ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom]
 ) -> None:
     """Health as calibrated on labelled logs, where enough was looked at; the others keep their proportions."""
-    healthy = next(entry for entry in ranked if entry.cause == HEALTHY)
-    if healthy.probability >= 1:
-        return
+    healthy = _healthy(ranked)
     failed = any(o.conclusive for o in observations if o.state == "present")
     reported = of_logs().probability(healthy.probability, plainest(observations, known), failed)
     if _looked(observations, known) < 1:  # silence is no health where hardly anything could be looked at
         reported = min(reported, healthy.probability)
-    rest = (1 - reported) / (1 - healthy.probability)
+    _set_health(ranked, reported)
+
+
+def _healthy(ranked: Sequence[Ranked]) -> Ranked:
+    return next(entry for entry in ranked if entry.cause == HEALTHY)
+
+
+def _set_health(ranked: Sequence[Ranked], probability: float) -> None:
+    """The others keep their proportions."""
+    healthy = _healthy(ranked)
+    if healthy.probability >= 1:
+        return
+    rest = (1 - probability) / (1 - healthy.probability)
     for entry in ranked:
-        entry.probability = reported if entry is healthy else entry.probability * rest
+        entry.probability = probability if entry is healthy else entry.probability * rest
 
 
 def expectation(explanation: str, symptom: Symptom) -> float:
@@ -276,7 +293,7 @@ def _normalise(ranked: Sequence[Ranked], level: Level, seen_itself: Collection[s
         entry.probability = weight / total
     first = max(ranked, key=lambda entry: entry.probability)
     inferred = seen_itself is not None and first.cause not in seen_itself
-    ceiling = min(level.ceiling, words.INFERRED) if inferred else level.ceiling
+    ceiling = min(level.ceiling, level.inferred) if inferred else level.ceiling
     if first.cause not in (HEALTHY, OTHER) and first.probability > ceiling:
         spare = first.probability - ceiling
         first.probability = ceiling
