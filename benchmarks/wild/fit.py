@@ -63,6 +63,7 @@ class Page:
     kind: str  # sound, damaging, harmless
     right: frozenset[str]
     evidence: Evidence
+    of_others: bool = True  # a program of other people: only their false alarms are counted
 
     @property
     def known(self) -> list[Observation]:
@@ -113,7 +114,7 @@ def labelled(folder: Path) -> Iterable[Case]:
         about = {"also": (), "cause": HEALTHY, **json.loads(place.read_text())}
         about |= {"repository": f"{folder}/{place.parent.name}", "sealed": False}
         kind = "sound" if about["cause"] == HEALTHY else "damaging"
-        yield Case(place.parent.name, kind, (Outcome(place.parent, about),), kind=kind)
+        yield Case(place.parent.name, place.parent.name, (Outcome(place.parent, about),), kind=kind)
 
 
 def read(case: Case) -> list[Page]:
@@ -126,7 +127,8 @@ def read(case: Case) -> list[Page]:
         wanted = {run.about["cause"], *run.about["also"]}
         right = {"sound": {HEALTHY}, "harmless": {HEALTHY, *wanted}, "damaging": wanted}[case.kind]
         name = f"{case.program}/{case.name}"
-        pages.append(Page(run.about["repository"], name, case.kind, frozenset(right), gather(signals)))
+        others = case.program != case.name
+        pages.append(Page(run.about["repository"], name, case.kind, frozenset(right), gather(signals), others))
     return pages
 
 
@@ -179,7 +181,7 @@ def counted(pages: Iterable[Page]) -> FalseAlarms:
     """Sound pages in which a symptom could be measured and in which it was there; a program's seeds are one."""
     programs: dict[str, dict[str, bool]] = {}
     for page in pages:
-        if page.kind == "sound":
+        if page.kind == "sound" and page.of_others:
             seen = programs.setdefault(page.name, {})
             for one in page.known:
                 seen[one.id] = seen.get(one.id, False) or one.state == "present"
