@@ -9,6 +9,8 @@ import pytest
 from traindx.causes import causes
 from traindx.lines import line_of
 from traindx.lines.finders import FINDERS
+from traindx.lines.length import length_of
+from traindx.lines.look import Look
 from traindx.live.measures.statements import statements_of
 from traindx.measurements import (
     BatchVariety,
@@ -290,3 +292,47 @@ def test_no_text_of_the_program_is_kept(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text('key = "sk-live-0123456789"\nlogin(token="hunter2 and more")\n')
     assert "0123456789" not in str(statements_of(str(tmp_path / "train.py")))
     assert "hunter2" not in str(statements_of(str(tmp_path / "train.py")))
+
+
+def read_as(tmp_path: Path, source: str) -> Measured:
+    path = tmp_path / "train.py"
+    path.write_text(source)
+    return Measured([SourceFile(statements=statements_of(str(path)), where="train.py")])
+
+
+@pytest.mark.parametrize(
+    ("source", "length"),
+    [
+        ("steps = 900\nfor i in range(steps):\n    loss(i).backward()\n", ("steps", 900.0)),
+        ("s, last = 0, 40\nwhile s < last:\n    loss().backward()\n    s += 1\n", ("last", 40.0)),
+        ("for epoch in range(1, args.epochs + 1):\n    for x in data:\n        loss(x).backward()\n",
+         ("args.epochs", None)),
+        ("n = total // size\nfor update in range(n):\n    for x in data:\n        loss(x).backward()\n", ("n", None)),
+        ("def one(x):\n    loss(x).backward()\nfor step in range(300):\n    one(step)\n", ("steps", 300.0)),
+        ("for x in data:\n    loss(x).backward()\n", None),
+        ("def fit(cfg):\n    for e in range(cfg['epochs']):\n        loss().backward()\n", None),
+    ],
+)  # fmt: skip
+def test_the_length_of_a_training_in_the_words_of_its_script(
+    tmp_path: Path, source: str, length: tuple[str, float | None] | None
+) -> None:
+    assert length_of([read_as(tmp_path, source)]) == length
+
+
+@pytest.mark.parametrize(
+    ("source", "way", "line"),
+    [
+        ("x_train, x_val = a(), b()\nm = x_train.mean()\nx_train = (x_train - m) / s\n", "held-out-prepared", 3),
+        ("table = t(train)\ny_train = f(train, table)\ny_val = f(val, t(val))\n", "held-out-prepared", 3),
+        ("y_train = f(train, table)\ny_val = f(val, table)\n", "held-out-prepared", None),
+        ("def check():\n    net.eval()\nnet.train()\nfor e in range(3):\n    for x in data:\n"
+         "        loss(x).backward()\n    check()\n", "in-eval", 3),
+        ("def check():\n    net.eval()\nfor e in range(3):\n    for x in data:\n        loss(x).backward()\n"
+         "    check()\n", "in-eval", 3),
+        ("def make():\n    net.eval()\nmake()\nfor x in data:\n    loss(x).backward()\n", "in-eval", 2),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_missing_is_named_where_it_belongs(
+    tmp_path: Path, source: str, way: str, line: int | None
+) -> None:
+    assert FINDERS[way](Look(read_as(tmp_path, source))) == (line and f"train.py:{line}")

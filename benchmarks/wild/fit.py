@@ -3,11 +3,12 @@
     python benchmarks/wild/fit.py WORK… [--seeds 0] [--write] [--verbose]
 
 WORK is where `run.py` kept its recordings, or a folder of recordings with a `run.json` beside each that says `cause`
-and `also`. Only open programs are read, unless `--every` says that the sealed ones have been reported. How often a symptom showed in sound ones is put
-beside what the zoo counted (engine/fitted.py: FalseAlarms); temperature, weight of health and the weight of what is
-expected are those under which the truth was likeliest. Every figure printed is of programs whose whole repository was
-left out. From the same answers come what a probability of health means (engine/health.py: Counted) and how often a
-cause was right that was not seen itself. `--write` puts all of it into src/traindx/engine/fitted.json."""
+and `also`. Only open programs are read, unless `--every` says that the sealed ones have been reported. How often a
+symptom showed in sound ones is put beside what the zoo counted (engine/fitted.py: FalseAlarms); temperature, weight of
+health and the weight of what is expected are those under which the truth was likeliest. Every figure printed is of
+programs whose whole repository was left out. From the same answers come what a probability of health means
+(engine/health.py: Counted) and how often a cause was right that was not seen itself. `--write` puts all of it into
+src/traindx/engine/fitted.json."""
 
 from __future__ import annotations
 

@@ -104,6 +104,7 @@ def test_links_out_of_a_directory_are_passed_over(tmp_path: Path) -> None:
         ("diagnose", {"path": "run.csv", "cursor": "soon"}, ["cursor 'soon'", "next_cursor"]),
         ("diagnose", {"path": "run.csv", "cursor": "abc.5"}, ["not known", "Start again"]),
         ("diagnose", {"path": "run.csv", "metric": "fid"}, ["fid"]),
+        ("diagnose", {"path": "run.csv", "metrics": "loss"}, ["no argument 'metrics'", "metric"]),
         ("explain", {"id": "lr-to-high"}, ["lr-to-high", "Did you mean lr-too-high"]),
         ("list", {"limit": 0}, ["limit"]),
         ("probe", {"path": "empty.csv"}, ["ended with code"]),

@@ -108,3 +108,28 @@ def test_evidence_hypotheses_experiment_and_validation(root: Path) -> None:
     assert "Causes that show it" in page.text
     assert compared["change"]["verdict"] == "helped"
     assert set(compared["change"]["cleared"]) >= {symptom["id"] for symptom in found["runs"][0]["symptoms"][:1]}
+
+
+def test_a_patch_is_judged_and_what_still_fails_is_said(root: Path) -> None:
+    """An agent writes a patch; the tool says whether it is proven, and what is left to do where it is not."""
+    diff = "--- a/hot.py\n+++ b/hot.py\n@@ -7 +7 @@\n-{old}\n+{new}\n"
+    old = next(line for line in (root / "hot.py").read_text().splitlines() if "SGD" in line)
+
+    async def talk(client: Client) -> tuple[Any, Any, Any]:
+        limits = {"steps": 60, "seconds": 120, "budget": 600, "seeds": 2}
+        proofs = []
+        for new in (old.replace("lr=30.0", "lr=0.03"), f"{old}  # hot"):
+            patch = diff.format(old=old, new=new)
+            proofs.append(structure(await client.call_tool("prove", {"path": "hot.py", "patch": patch, **limits})))
+        outside = diff.format(old=old, new=old).replace("hot.py", "../other.py")
+        return *proofs, await client.call_tool("prove", {"path": "hot.py", "patch": outside, **limits})
+
+    good, bad, refused = piped([root], talk)
+    assert good["proven"]
+    assert good["trial"]["verdict"] == "helped"
+    assert not good["failing"]
+    assert not bad["proven"]
+    assert bad["failing"]
+    assert bad["brief"]["must_hold"]
+    assert refused.is_error
+    assert "other.py" in said(refused)

@@ -21,6 +21,7 @@ import torch
 from checkpoint_files import mlp, trained, write_header, write_safetensors
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from traindx.checkpoints.evidence import reading_of
 from traindx.checkpoints.find import open_checkpoint
@@ -325,3 +326,9 @@ def test_a_pickle_whose_names_hold_odd_escapes(tmp_path: Path) -> None:
     (tmp_path / "odd.pt").write_bytes(b"\x80\x02coll\\hections\nOrdered\\hDict\n)R.")
     with pytest.raises(TraindxError):
         open_checkpoint(tmp_path / "odd.pt")
+
+
+def test_names_with_signs_that_are_no_numbers_are_put_in_order(tmp_path: Path) -> None:
+    names = ["layer.10.weight", "layer.\u00b2.weight", "layer.2.weight", "layer.\u0663.weight"]
+    save_file({name: np.ones((4, 4), np.float32) for name in names}, tmp_path / "a.safetensors")
+    assert list(open_checkpoint(tmp_path / "a.safetensors").weights) == [names[2], names[3], names[0], names[1]]

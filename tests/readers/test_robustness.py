@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from collections.abc import Callable
@@ -86,7 +87,8 @@ def test_every_reader_survives_every_damage(reader: Reader, mutate: Mutation, tm
     """Also content that the reader would never be given: its own sniff may be fooled by the next file."""
     dice = random.Random(f"{reader.name} {mutate.__name__}")
     path = tmp_path / "log"
-    for data in [*SAMPLES.values(), *(path.read_bytes() for path in dice.sample(FILES, 4))]:
+    drawn = dice.sample([*SAMPLES.values()], 5)  # six kinds of damage and forty readers see each of them
+    for data in [*drawn, *(path.read_bytes() for path in dice.sample(FILES, 2))]:
         path.write_bytes(mutate(data, dice))
         source = Source(path)
         assert 0.0 <= reader.sniff(source) <= 1.0
@@ -210,3 +212,22 @@ def test_a_page_that_asks_for_all_memory_is_stepped_over() -> None:
         assert [row[0] for row in rows_of(database, "t", ["v"], {"v"}, lost)] == [3, 4, 5]
     database.close()
     assert len(lost) == 1
+
+
+@pytest.mark.parametrize("size", [10**400, -(10**400)], ids=["huge", "far below zero"])
+def test_a_setting_of_hundreds_of_digits_is_none(tmp_path: Path, size: int) -> None:
+    history = [{"step": step, "loss": 2 / (step + 1)} for step in range(40)]
+    state = {"log_history": history, "global_step": 10**401, "max_steps": 10**400, "train_batch_size": size}
+    (tmp_path / "trainer_state.json").write_text(json.dumps(state))
+    (run,) = find_runs([tmp_path / "trainer_state.json"])
+    assert run.config["train_batch_size"] == float(size > 0 or -1) * float("inf")
+    assert [event.kind for event in run.events] == ["finished"]
+    assert diagnose(run).verdict in ("healthy", "inconclusive", "unhealthy")
+
+
+@pytest.mark.filterwarnings("error")
+def test_steps_near_the_largest_number_are_diagnosed(tmp_path: Path) -> None:
+    rows = [f"{1.7e308 - row * 1e292},{2 / (row + 1)},{2.2 / (row + 1)}" for row in range(40)][::-1]
+    (tmp_path / "log.csv").write_text("step,train_loss,val_loss\n" + "\n".join(rows))
+    (run,) = find_runs([tmp_path / "log.csv"])
+    diagnose(run)

@@ -123,6 +123,26 @@ EDITS = {
         "import time\nclass D(Dataset):\n    def __getitem__(self, i):\n        return read(i)\n",
         ["import functools", "@functools.cache"],
     ),
+    "val_scale": (
+        "x_tr, x_va = load(1), load(2)\nx_tr = (x_tr - x_tr.mean()) / x_tr.std()\n",
+        ["x_va = (x_va - x_tr.mean()) / x_tr.std()"],
+    ),
+    "val_scale=on": (
+        "train_x, test_x = s.fit_transform(load(1)), load(2)\ntest_x = s.fit_transform(test_x)\n",
+        ["test_x = s.transform(test_x)"],
+    ),
+    "val_labels": (
+        "names = table(train)\ny_train = number(train, names)\ny_val = number(val, sorted(set(val)))\n",
+        ["y_val = number(val, names)"],
+    ),
+    "sample_sums": (
+        "r = F.mse_loss(out, x)\nkl = -0.5 * (1 + v - m.pow(2) - v.exp()).sum(1).mean()\n",
+        ['r = F.mse_loss(out, x, reduction="sum") / len(x)'],
+    ),
+    "sample_sums=on": (
+        "kl = -0.5 * torch.sum(1 + v - m ** 2 - v.exp())\nr = F.mse_loss(out, x, reduction='mean')\n",
+        ['r = F.mse_loss(out, x, reduction="sum")'],
+    ),
     "softmax_dim": ("p = F.log_softmax(x, dim=0)\n", ["p = F.log_softmax(x, dim=1)"]),
     "reduction": ("loss_fn = nn.MSELoss(reduction='sum')\n", ["loss_fn = nn.MSELoss()"]),
     "init=fan_in": (
@@ -265,12 +285,21 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("aligned", "labels-misaligned", 2,
          "a = flip(a)\nloss = f(p, torch.roll(y, 1))\n", "a = flip(a)\nloss = f(p, y)\n"),
         ("aligned", "labels-misaligned", 1, "picked = p[i, y.flip(0)]\n", "picked = p[i, y]\n"),
+        ("aligned", "labels-misaligned", 3,
+         "def f(x, y):\n    # mixed\n    return x[torch.randperm(len(x))], y[torch.randperm(len(y))]\n",
+         "def f(x, y):\n    # mixed\n    order = torch.randperm(len(x))\n    return x[order], y[order]\n"),
+        ("fresh_batches", "same-batch-forever", 1,
+         "i = torch.randint(0, n, (8,), generator=torch.Generator().manual_seed(0))\n",
+         "i = torch.randint(0, n, (8,))\n"),
         ("aligned", "labels-misaligned", 2, "def f(rows):\n    a = sorted([r for r, _ in rows], key=len)\n",
          "def f(rows):\n    a = [r for r, _ in rows]\n"),
         ("shift", "target-not-shifted", 2, "out = model(ids[:, :-1])\nwanted = ids[:, :-1]\n",
          "out = model(ids[:, :-1])\nwanted = ids[:, 1:]\n"),
         ("unfreeze", "frozen-params", 2, "on(net.head, True)\non(net.body, config.warm)  # start\n",
          "on(net.head, True)\non(net.body, True)  # start\n"),
+        ("unfreeze", "frozen-params", 2,
+         "old.requires_grad_(False)\n[p.requires_grad_(False) for p in list(net.parameters())[:-2]]\nfit()\n",
+         "old.requires_grad_(False)\nfit()\n"),
         ("logits", "softmax-before-cross-entropy", 2, "def f(h):\n    return (h @ w + b).softmax(1)\n",
          "def f(h):\n    return (h @ w + b)\n"),
         ("logits", "double-sigmoid", 1, "out = head(x).sigmoid()\n", "out = head(x)\n"),
@@ -343,6 +372,9 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("causal", "causal-mask-missing", 2, "s = q @ k.mT\nw = s.softmax(dim=-1)\n",
          "s = q @ k.mT\ns = s.masked_fill(torch.ones_like(s, dtype=torch.bool).triu(1), float(\"-inf\"))\n"
          "w = s.softmax(dim=-1)\n"),
+        ("init=default", "init-too-large", 3,
+         "net = Net()\nwith torch.no_grad():\n    [p.mul_(30) for p in net.parameters()]\nopt = SGD(net)\n",
+         "net = Net()\nopt = SGD(net)\n"),
         ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
         ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
@@ -375,6 +407,33 @@ def test_a_group_of_a_part_is_given_the_whole_model(tmp_path: Path) -> None:
         "    return torch.optim.AdamW(groups)\n"
     )
     assert changed(tmp_path, source, "all_params") == ["groups = [{'params': model.parameters(), 'lr': lr}]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("[*body.parameters()]", "[*body.parameters(), *head.parameters()]"),
+        ("body.parameters()", "[*body.parameters(), *head.parameters()]"),
+        ("list(body.parameters())", "list(body.parameters()) + list(head.parameters())"),
+        ("[{'params': body.parameters()}]", "[{'params': body.parameters()}, {\"params\": head.parameters()}]"),
+        ("[*body.parameters(), *head.parameters()]", None),
+    ],
+)
+def test_a_model_that_stands_beside_is_given_to_the_optimiser(tmp_path: Path, given: str, expected: str | None) -> None:
+    source = f"body, other = Body(), 1\nbody = Body()\nhead = Head(3)\nopt = Adam({given}, lr=1)\nhead(body(x))\n"
+    script = _written(tmp_path, source)
+    said = "2 of 8 parameters (9 % of the weights) receive a gradient, but no optimiser holds them: Head.fc.weight."
+    found = edited(tmp_path, script, combined("all_params"), Evidence(texts={"parameters-not-optimized": said}))
+    assert found == (None if expected is None else {script.name: source.replace(given, expected)})
+
+
+def test_outputs_that_are_squashed_again_where_they_are_read_become_scores(tmp_path: Path) -> None:
+    source = (
+        "class Net(nn.Module):\n    def forward(self, x):\n        return torch.sigmoid(self.out(x))\n"
+        "loss_fn = nn.BCEWithLogitsLoss()\nfound = {} > 0.5\n"
+    )
+    assert changed(tmp_path, source.format("net(x)"), "logits") == ["loss_fn = nn.BCELoss()"]
+    assert changed(tmp_path, source.format("torch.sigmoid(net(x))"), "logits") == ["return self.out(x)"]
 
 
 def test_a_generator_that_is_made_of_what_is_known_inside_stays(tmp_path: Path) -> None:

@@ -250,3 +250,21 @@ def _arm(error: float, fault: Literal["present", "absent"]) -> Arm:
     rows = np.array([[step, error, 0.0, 8.0] for step in range(40)])
     page = Diagnosis("unhealthy", "", run, seen, (), (), "", "0")
     return Arm(page, Measured({"val/log loss": rows}, 0.0, {}, {}, 40, 1.0, "end"))
+
+
+@pytest.mark.parametrize(("edits", "tried"), [({"train.py": ""}, 1), ({}, 2)])
+def test_a_later_fix_that_mends_the_line_ends_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edits: dict[str, str], tried: int
+) -> None:
+    def need(session: Session, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
+        for candidate, seed in wanted:
+            made = _arm(0.3, "present") if candidate is None else _arm(0.01, "absent")
+            session._arms["" if candidate is None else candidate.change, seed] = made
+
+    monkeypatch.setattr(Session, "_need", need)
+    session = Session(Project(tmp_path, tmp_path), ["x"], Local(1), Limits(), lambda text: None)
+    proof = ("sigmoid-as-logits",)
+    second = Candidate("b", "", "double-sigmoid", combined("logits"), proof, proof, edits, rank=1, weight=0.6)
+    session._need([(None, 0)])
+    session.screen([second, Candidate("lower-lr", "", "lr-too-high", combined("lr=x0.1"), weight=0.1)])
+    assert len(session.trials) == tried

@@ -53,6 +53,12 @@ def test_a_diff_is_applied_where_it_fits(script: Path) -> None:
     assert applied(moved, script.parent) == {"train.py": CUT.replace(LINE, GOOD)}
 
 
+def test_a_plain_diff_of_two_files_changes_the_first(script: Path) -> None:
+    (script.parent / "other.py").write_text(CUT.replace(LINE, GOOD))
+    diff = DIFF.format(LINE, GOOD).replace("a/train.py", "train.py\t2026-01-01 00:00").replace("b/train.py", "other.py")
+    assert applied(diff, script.parent) == {"train.py": CUT.replace(LINE, GOOD)}
+
+
 @pytest.mark.parametrize(
     "diff",
     [

@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="posterior-collapse",
     title="posterior collapse: the latent code is unused",
     group="generative",
+    check="print the KL of each latent dimension: all near 0 if so",
     prior="rare",
     predicts={
         "latent-unused": "always",
@@ -59,6 +60,7 @@ CAUSE = Cause(
         "healthy": "some dimensions of the code are active there; a few unused ones are normal",
     },
     fixes=("anneal-kl", "match-loss-to-task"),
+    line=("loss",),
     do_not=(
         "judge it by the total loss: it is lower than that of many models that use their code",
         "make the decoder larger: it needs the code even less then",

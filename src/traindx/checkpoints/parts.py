@@ -86,7 +86,7 @@ def plain_name(name: str) -> str:
 def natural(name: str) -> tuple[tuple[int, str], ...]:
     """A key under which layer 2 comes before layer 10."""
     pieces = re.split(r"(\d+)", name)
-    return tuple((int(piece[:9]), "") if piece.isdigit() else (-1, piece) for piece in pieces if piece)
+    return tuple((int(piece[:9]), "") if piece.isdecimal() else (-1, piece) for piece in pieces if piece)
 
 
 def optimizers_in(tree: Any) -> list[OptimizerState]:

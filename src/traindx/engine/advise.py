@@ -14,6 +14,7 @@ from traindx.engine.next_evidence import Gain, gains
 from traindx.engine.ways import Way
 from traindx.fixes import fixes
 from traindx.fixes.base import TRAINER
+from traindx.lines.length import length_of
 from traindx.run import PROBES
 from traindx.signals import Signals, lookup
 from traindx.signals.inside import opening_ratio, ratio_curves
@@ -64,6 +65,7 @@ def facts(signals: Signals) -> dict[str, str]:
         reported["num_workers"] = f"{workers:.0f}"
     if signals.classes is not None:
         reported["classes"] = str(signals.classes[0])
+    reported |= _length(signals)
     steps = (
         signals.planned[0] if signals.planned is not None and signals.planned[1] == "step" else float(signals.run.steps)
     )
@@ -73,6 +75,18 @@ def facts(signals: Signals) -> dict[str, str]:
     if best is not None and len(best):
         reported["best_place"] = best.at(best.lowest_at)
     return reported
+
+
+def _length(signals: Signals) -> dict[str, str]:
+    """What the script calls its length, and the number; else what the settings give."""
+    found = length_of(signals.run.measured)
+    if found is not None:
+        name, number = found
+        return {"length": name, "length_now": name if number is None else f"{number:.12g}"}
+    if signals.planned is None:
+        return {}
+    number, unit = signals.planned
+    return {"length": f"{unit}s", "length_now": f"{number:.12g}"}
 
 
 def _loop(signals: Signals) -> dict[str, str]:

@@ -16,6 +16,7 @@ loss = reconstruction + beta * divergence
     safety="caution",
     why_safe="The objective is the same at the end; before that, samples from the prior are worse.",
     clears=("latent-unused", "plateau"),
+    tries=("sample_sums",),
     doc="""\
 Both terms are summed over what a sample has (pixels, dimensions) and averaged over the batch: a mean over pixels makes
 the divergence hundreds of times too heavy. If the code collapses again once the weight is 1, keep the weight below 1,

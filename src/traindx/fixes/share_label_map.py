@@ -18,6 +18,7 @@ y_val = torch.tensor([table[name] for name in val_labels])
     safety="safe",
     why_safe="Training is untouched: only the names of validation classes change.",
     clears=("val-at-chance", "overfitting-gap"),
+    tries=("val_labels",),
     doc="""\
 Writes the table once and reads it everywhere else, so that a missing class cannot shift the numbers. For
 `ImageFolder` the samples hold indices already: rebuild them, or give both folders the same subdirectories. If

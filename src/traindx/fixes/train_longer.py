@@ -8,8 +8,8 @@ FIX = Fix(
     id="train-longer",
     title="Train for more steps, with the schedule stretched to match",
     code="""
-epochs = 3 * {epochs}
-scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)  # stretch it, do not append to it
+{length} = 3 * {length_now}
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max={length})  # stretch it, do not append to it
 """,
     safety="safe",
     why_safe="It only costs time, and the best checkpoint by validation is kept whatever happens later.",
@@ -21,7 +21,7 @@ the schedule must be planned for the longer run, or restarted with a fresh warm-
 validation gets worse near the point of zero training error and then improves again, longer training is the cure too
 (Nakkiran et al. 2020). Save the best checkpoint, and stop when validation has not improved for a tenth of the run.
 """,
-    defaults={"epochs": "10"},
+    defaults={"length": "epochs", "length_now": "epochs", "epochs": "10"},
     writes="epochs=x3",
     tries=("epochs=x5", "epochs=x20", "epochs=x50"),
     in_trainer="""

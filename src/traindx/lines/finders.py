@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from traindx.lines.look import Line, Look, as_place, step_place, through_reshapes
+from traindx.lines.pairs import about, is_held_out
 from traindx.measurements import (
     COLLECTION,
     BackwardPasses,
@@ -547,9 +548,28 @@ def in_eval(look: Look) -> str | None:
     calls = [line for line in look.calling("eval") if not any(c.name == ".eval" for c in line.statement.calls)]
     around = look.backward.statement.scope if look.backward is not None else ""
     own = [line for line in calls if line.statement.scope == around]
-    for line in (*[one for one in own if look.in_training(one)], *own, *calls):
+    for line in (*[one for one in own if look.in_training(one)], *own):
         return line.call("eval")
-    return None
+    if not calls or not any(_around_training(look, line) for line in calls):
+        return calls[0].call("eval") if calls else None
+    # what evaluates is right to do so: nothing puts the model back before the next pass over the training data
+    assert look.backward is not None
+    outer = set(look.backward.statement.loops)
+    once = [
+        one for one in look.calling("train") if one.statement.scope == around and not outer & set(one.statement.loops)
+    ]
+    return once[-1].call("train") if once else outer_loop(look)
+
+
+def _around_training(look: Look, line: Line) -> bool:
+    """Whether the function of a statement is called in a loop that trains."""
+    function = line.statement.scope.rpartition(".")[2]
+    loops = set(look.backward.statement.loops) if look.backward is not None else set()
+    return bool(function) and any(
+        one.file == look.backward.file and loops & set(one.statement.loops)
+        for one in look.calling(function)
+        if look.backward is not None
+    )
 
 
 def without_eval(look: Look) -> str | None:
@@ -650,6 +670,45 @@ def held_out_prepared(look: Look) -> str | None:
     for line in look.lines:
         evaluates = _sets_held_out(line) or bool(_HELD_OUT.search(line.statement.scope))
         if line.statement.kind in ("assign", "augassign") and changing & set(line.calls) and evaluates:
+            return line.place
+    return _called_otherwise(look) or _prepared_alone(look)
+
+
+def _pairs(look: Look) -> Iterator[tuple[Line, Line]]:
+    """Statements that set held-out data, with those of their function that set the same of the training data."""
+    sets = [line for line in look.lines if line.statement.kind == "assign" and line.statement.stores]
+    for held in sets:  # a comprehension sets names as well, behind its own
+        for own in sets if is_held_out(held.statement.stores[0]) else ():
+            alike = about(own.statement.stores[0]) == about(held.statement.stores[0])
+            near = own.file == held.file and own.statement.scope == held.statement.scope
+            if alike and near and not is_held_out(own.statement.stores[0]):
+                yield held, own
+
+
+def _called_otherwise(look: Look) -> str | None:
+    """`val_y = f(val_rows, g(val_rows))` beside `train_y = f(train_rows, table)`."""
+    for held, own in _pairs(look):
+        names = [sorted({about(name) for name in line.statement.loads}) for line in (held, own)]
+        if set(held.calls[:1]) & set(own.calls[:1]) and names[0] != names[1]:
+            return held.place
+    return None
+
+
+def _prepared_alone(look: Look) -> str | None:
+    """`x_train = (x_train - mean) / std`, where held-out data of the same name is left as it is."""
+    changing = {"Div", "Sub", "Mult", "Add"}
+    held = [(line, name) for line in look.lines for name in line.statement.stores if is_held_out(name)]
+    for line in look.lines:
+        stores = line.statement.stores
+        if len(stores) != 1 or is_held_out(stores[0]) or stores[0] not in line.statement.loads:
+            continue
+        paired = any(
+            other.file == line.file
+            and other.statement.scope == line.statement.scope
+            and about(name) == about(stores[0])
+            for other, name in held
+        )
+        if changing & set(line.calls) and paired and not look.in_training(line):
             return line.place
     return None
 

@@ -38,6 +38,12 @@ class _Server(MCPServer):
     """Says in one sentence what is wrong with the arguments of a call."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        known = next(
+            (tool.input_schema.get("properties", {}) for tool in await self.list_tools() if tool.name == name), None
+        )
+        unknown = [argument for argument in arguments if argument not in known] if known is not None else []
+        if unknown and known is not None:  # a name that is off by a letter would be passed over in silence
+            raise ToolError(f"{name}: there is no argument {unknown[0][:60]!r}. There are: {', '.join(known)}.")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

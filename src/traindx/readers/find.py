@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -21,6 +22,7 @@ from traindx.readers.copies import without_copies
 from traindx.readers.reach import Allowed, kind_of, limited_to, may_read
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
+from traindx.readers.tables.jsontext import as_float
 from traindx.readers.version_files import CARD, on_card
 from traindx.run import Run
 from traindx.secrets import hidden, hidden_settings
@@ -275,8 +277,15 @@ def _quietly(reader: Reader, source: Source, damaged: list[str]) -> list[Run]:
 
 @np.errstate(all="ignore")  # a damaged file may hold any number
 def taken_in(reader: Reader, source: Source) -> list[Run]:
-    """What a reader finds in a file, its faults as they are."""
-    return reader.read(source)
+    """What a reader finds in a file, its faults as they are. A setting of hundreds of digits counts as infinite."""
+    runs = reader.read(source)
+    for run in runs:
+        run.config = {name: as_float(value) if _is_huge(value) else value for name, value in run.config.items()}
+    return runs
+
+
+def _is_huge(value: object) -> bool:
+    return isinstance(value, int) and abs(value) > sys.float_info.max
 
 
 def _read(reader: Reader, source: Source) -> list[Run]:

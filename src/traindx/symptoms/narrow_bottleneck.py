@@ -79,7 +79,7 @@ def _copies(config: Mapping[str, object], narrowest: int, hands_on: str) -> Obse
 def _width(shape: object) -> int | None:
     """Of a sample that is one row of numbers, written as "[64]"."""
     inside = str(shape).strip("[]")
-    return int(inside) if inside.isdigit() else None
+    return int(inside) if inside.isdecimal() else None
 
 
 def _classes(signals: Signals, narrowest: int, classes: float, hands_on: str) -> Observation:

@@ -41,6 +41,7 @@ def hand_over(
         brief = brief_of(page, script, attempts)
         if brief is None or session.left <= 0:
             break
+        session.tell(f"{_name(hand.command)} is asked for a patch, round {number} of {hand.rounds}")
         edits, said = _asked(session, hand, json.dumps(brief.to_json(), indent=2))
         if not edits:
             attempts.append(f"Round {number}: no source file was changed ({said}).")

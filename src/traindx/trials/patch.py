@@ -41,16 +41,21 @@ def read_patch(path: Path, root: Path) -> dict[str, str]:
 
 def applied(diff: str, root: Path) -> dict[str, str]:
     edits: dict[str, str] = {}
-    for name, hunks in _files(diff):
-        path = _inside(name, root)
+    for before, name, hunks in _files(diff):
+        of_git = before.startswith("a/") and name.startswith("b/")
+        path = _found(name, root) if of_git else _found(before, root) or _found(name, root)
+        if path is None:
+            raise TraindxError(
+                f"The patch changes {_named(name)}, which is no file below {root}.", "Make it in this directory."
+            )
         relative = str(path.relative_to(root.resolve()))
         try:
             text = edits.get(relative) or path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise TraindxError(
-                f"The patch changes {name}, which cannot be read.", "Make it in this directory."
+                f"The patch changes {relative}, which cannot be read.", "Make it in this directory."
             ) from error
-        edits[relative] = _with_hunks(text, hunks, name)
+        edits[relative] = _with_hunks(text, hunks, relative)
     return edits
 
 
@@ -61,30 +66,35 @@ def candidate_of(edits: Mapping[str, str], page: Diagnosis, title: str = "Your p
     first = next((h for h in page.hypotheses if h.cause == cause), None)
     clears = fixes()[first.fix.id].clears if first is not None and first.fix is not None else ()
     wanted = wanted_by(cause, clears) if cause else ()
-    return Candidate(YOURS, title, cause, (Setting("patch"),), wanted, wanted, dict(edits))
+    return Candidate(YOURS, title, cause, (Setting("patch"),), wanted, wanted, dict(edits), safety="caution")
 
 
-def _inside(name: str, root: Path) -> Path:
-    """The file a diff names, with the `a/` and `b/` of git taken off; never outside of the project."""
-    parts = PurePosixPath(name.partition("\t")[0].strip()).parts
+def _named(name: str) -> str:
+    """Without the time that `diff` writes behind it."""
+    return name.partition("\t")[0].strip()
+
+
+def _found(name: str, root: Path) -> Path | None:
+    """The file a diff names, with the `a/` and `b/` of git taken off; never outside of the project. What was changed is
+    the file it had before: `diff train.py train_new.py` names both."""
+    parts = PurePosixPath(_named(name)).parts
     stripped = parts[1:] if parts[:1] in (("a",), ("b",)) and not (root / Path(*parts)).exists() else parts
     path = (root / Path(*stripped)).resolve() if stripped else root
-    if not path.is_relative_to(root.resolve()) or not path.is_file():
-        raise TraindxError(f"The patch changes {name}, which is no file below {root}.", "Make it in this directory.")
-    return path
+    return path if path.is_relative_to(root.resolve()) and path.is_file() else None
 
 
-def _files(diff: str) -> Iterator[tuple[str, list[_Hunk]]]:
+def _files(diff: str) -> Iterator[tuple[str, str, list[_Hunk]]]:
+    """The name before, the name after and the hunks of each file."""
     name, hunks = "", list[_Hunk]()
-    before = ""
+    before = old = ""
     for line in diff.splitlines():
         inside = bool(hunks) and not _complete(hunks[-1], line)
         if line.startswith("--- ") and not inside:
             before = line[4:]
         elif line.startswith("+++ ") and not inside:
             if name:
-                yield name, hunks
-            name, hunks = (line[4:] if not line[4:].startswith("/dev/null") else before), []
+                yield old, name, hunks
+            old, name, hunks = before, (line[4:] if not line[4:].startswith("/dev/null") else before), []
         elif found := _HUNK.match(line):
             hunks.append(_Hunk(int(found.group(1))))
         elif hunks and line[:1] in (" ", "-", "+", ""):
@@ -93,7 +103,7 @@ def _files(diff: str) -> Iterator[tuple[str, list[_Hunk]]]:
             if line[:1] != "-":
                 hunks[-1].new.append(line[1:])
     if name:
-        yield name, hunks
+        yield old, name, hunks
 
 
 def _complete(hunk: _Hunk, line: str) -> bool:

@@ -25,7 +25,7 @@ from traindx.trials.judge import doubtful, promising, undecided
 from traindx.trials.measure import Measured
 from traindx.trials.order import gentler_than, rival_of, standing, written_instead
 from traindx.trials.outcome import Arm, Trial, judged
-from traindx.trials.plan import Candidate
+from traindx.trials.plan import LATER, Candidate
 from traindx.trials.strength import neighbours, strength
 from traindx.trials.workspace import Project
 
@@ -240,10 +240,14 @@ class Session:
             self.judge(candidate)
 
     def _clear(self, trial: Trial) -> bool:
-        """A large effect of a likely change; or the fault itself, which was seen, is gone and nothing got worse."""
+        """A large effect of a likely change, or of a lesser one that is written into the line of a likely cause and
+        removes what was seen; or the fault itself, which was seen, is gone and nothing got worse."""
         strong = trial.effect is not None and trial.effect.size >= CLEAR
         gone = trial.repaired and not trial.candidate.rank and trial.verdict not in ("worse", "failed")
-        return gone or (strong and bool(trial.cleared) and trial.candidate.weight >= SURE)
+        weight = trial.candidate.weight
+        if trial.repaired and trial.candidate.edits:
+            weight /= LATER**trial.candidate.rank
+        return gone or (strong and bool(trial.cleared) and weight >= SURE)
 
     def confirm(self) -> None:
         """More seeds for the best changes, until one is shown to help; and for its rival, if it has one."""

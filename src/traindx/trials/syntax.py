@@ -299,6 +299,9 @@ class _Removing(cst.CSTTransformer):
     def leave_For(self, original_node: cst.For, updated_node: cst.For) -> cst.For | cst.RemovalSentinel:
         return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
 
+    def leave_With(self, original_node: cst.With, updated_node: cst.With) -> cst.With | cst.RemovalSentinel:
+        return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
 
-def _emptied(before: cst.If | cst.For, after: cst.If | cst.For) -> bool:
-    return bool(before.body.body) and not after.body.body and after.orelse is None
+
+def _emptied(before: cst.If | cst.For | cst.With, after: cst.If | cst.For | cst.With) -> bool:
+    return bool(before.body.body) and not after.body.body and getattr(after, "orelse", None) is None

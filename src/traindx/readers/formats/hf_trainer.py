@@ -16,7 +16,7 @@ from traindx.readers.reach import open_file
 from traindx.readers.settings import load_settings
 from traindx.readers.source import Source
 from traindx.readers.tables.json_tables import load_document
-from traindx.readers.tables.jsontext import flat_row
+from traindx.readers.tables.jsontext import as_float, flat_row
 from traindx.run import Event, Run, flatten
 
 STATE = "trainer_state.json"
@@ -83,7 +83,8 @@ def _ending(builder: RunBuilder, state: Mapping[str, Any]) -> None:
     if any(event.kind == "finished" for event in builder.events):
         return
     if isinstance(step, int | float) and isinstance(planned, int | float) and 0 < planned <= step:
-        builder.events.append(Event("finished", f"reached step {step:g} of {planned:g}", float(step)))
+        reached = as_float(step)
+        builder.events.append(Event("finished", f"reached step {reached:g} of {as_float(planned):g}", reached))
 
 
 def claim(folder: Path, files: Sequence[Path]) -> list[Bundle]:

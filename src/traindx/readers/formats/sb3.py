@@ -104,20 +104,20 @@ def _add_episodes(builder: RunBuilder, parts: Sequence[dict[str, Floats]], *, pa
 
 def _siblings(path: Path) -> list[Path]:
     """The monitor files of the same training: 0.monitor.csv, 1.monitor.csv, …"""
-    if not path.name.endswith(_MONITOR_SUFFIX) or not path.name.split(".")[0].isdigit():
+    if not path.name.endswith(_MONITOR_SUFFIX) or not path.name.split(".")[0].isdecimal():
         return [path]
     return _in_order(
         [
             other
             for other in filter(may_read, path.parent.glob(f"*.{_MONITOR_SUFFIX}"))
-            if other.name.split(".")[0].isdigit()
+            if other.name.split(".")[0].isdecimal()
         ]
     )
 
 
 def _in_order(paths: Sequence[Path]) -> list[Path]:
     return sorted(
-        paths, key=lambda path: (int(path.name.split(".")[0]) if path.name.split(".")[0].isdigit() else 0, path.name)
+        paths, key=lambda path: (int(path.name.split(".")[0]) if path.name.split(".")[0].isdecimal() else 0, path.name)
     )
 
 

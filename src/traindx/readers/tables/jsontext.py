@@ -115,7 +115,7 @@ def flat_row(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> tuple[
         name = f"{prefix}{key}"
         kind = type(value)
         if kind is float or kind is int:
-            numbers[name] = _as_float(value)
+            numbers[name] = as_float(value)
         elif kind is str:
             number = number_of(value) if len(value) < 40 else None
             if number is None:
@@ -132,7 +132,7 @@ def flat_row(row: Mapping[str, Any], prefix: str = "", depth: int = 0) -> tuple[
             and all(type(item) in (int, float) for item in value)
         ):
             for index, item in enumerate(value):
-                numbers[name if len(value) == 1 else f"{name}/{index}"] = _as_float(item)
+                numbers[name if len(value) == 1 else f"{name}/{index}"] = as_float(item)
         elif isinstance(value, list) and _are_parts(value) and depth < 8:  # players, heads, data sets
             for index, item in enumerate(value):
                 inner_numbers, inner_words = flat_row(item, f"{name}/{index}/", depth + 1)
@@ -145,7 +145,7 @@ def _are_parts(value: list[Any]) -> bool:
     return 0 < len(value) <= _MAX_LIST and all(isinstance(item, Mapping) for item in value)
 
 
-def _as_float(value: float) -> float:
+def as_float(value: float) -> float:
     try:
         return float(value)
     except OverflowError:  # an integer with hundreds of digits

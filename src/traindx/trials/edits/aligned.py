@@ -3,6 +3,7 @@ that is drawn there for one side only."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import libcst as cst
@@ -31,7 +32,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     if not here:
         return _unshuffled(module, line) or _one_sided(module, line)
     if len(here) != 1:
-        return None
+        return _drawn_once(module, [node for node, _ in here])
     node, kept = here[0]
     if isinstance(kept, cst.GeneratorExp):  # sorted() made a list of it
         kept = cst.ListComp(kept.elt, kept.for_in)
@@ -39,6 +40,46 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     if order is not None and isinstance(node, cst.Subscript):
         kept = node.with_changes(slice=[cst.SubscriptElement(cst.Index(cst.Name(order)))])
     return syntax.replaced(module, node, kept)
+
+
+def _drawn_once(module: cst.Module, nodes: Sequence[cst.CSTNode]) -> cst.Module | None:
+    """`x[torch.randperm(n)], y[torch.randperm(n)]`: one order for all of them, drawn before."""
+    drawn = [node for node in nodes if isinstance(node, cst.Subscript)]
+    statements = [
+        one for one in m.findall(module, m.SimpleStatementLine())
+        if isinstance(one, cst.SimpleStatementLine) and any(part is drawn[0] for part in syntax.parts_of(one))
+    ] if drawn else []  # fmt: skip
+    whole = len(drawn) == len(nodes) and len(statements) == 1
+    if not whole or any(all(part is not one for part in syntax.parts_of(statements[0])) for one in drawn):
+        return None
+    name = next(one for one in ("order", "shuffled_order", "common_order") if not m.findall(module, m.Name(one)))
+    index = drawn[0].slice[0].slice
+    assert isinstance(index, cst.Index)
+    drawing = syntax.statement(f"{name} = {module.code_for_node(index.value)}")
+    return module.visit(_Once(statements[0], drawn, name, drawing))
+
+
+class _Once(cst.CSTTransformer):
+    """These orders become a name, and the statement that sets it goes before theirs."""
+
+    def __init__(
+        self, line: cst.SimpleStatementLine, drawn: Sequence[cst.Subscript], name: str, drawing: cst.SimpleStatementLine
+    ) -> None:
+        super().__init__()
+        self.line, self.drawn, self.name, self.drawing = line, drawn, name, drawing
+
+    def leave_Subscript(self, original_node: cst.Subscript, updated_node: cst.Subscript) -> cst.Subscript:
+        if not any(original_node is one for one in self.drawn):
+            return updated_node
+        return updated_node.with_changes(slice=[cst.SubscriptElement(cst.Index(cst.Name(self.name)))])
+
+    def leave_SimpleStatementLine(
+        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
+    ) -> cst.SimpleStatementLine | cst.FlattenSentinel[cst.BaseStatement]:
+        if original_node is not self.line:
+            return updated_node
+        drawing = self.drawing.with_changes(leading_lines=updated_node.leading_lines)
+        return cst.FlattenSentinel([drawing, updated_node.with_changes(leading_lines=())])
 
 
 def _unshuffled(module: cst.Module, line: int) -> cst.Module | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import libcst as cst
 import libcst.matchers as m
 
@@ -18,6 +21,9 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     optimizers = [call for call in syntax.calls_in(module) if syntax.is_optimizer(call)]
     if len(optimizers) != 1:
         return None
+    wider = _with_further_models(module, optimizers[0], evidence.texts.get("parameters-not-optimized", ""))
+    if wider is not None:
+        return wider
     given = _given(module, optimizers[0])
     if given is None or not isinstance(given.func, cst.Attribute):
         return None
@@ -30,6 +36,74 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return None
     new = given.with_changes(func=cst.Attribute(cst.parse_expression(whole), cst.Name("parameters")))
     return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
+
+
+def _with_further_models(module: cst.Module, optimizer: cst.Call, said: str) -> cst.Module | None:
+    """Models that stand beside those the optimiser is given: they are given to it as well. `said` names the parameters
+    that are left out, by the class of their model."""
+    around: cst.CSTNode = syntax.function_around(module, optimizer) or module
+    held = _whole_argument(around, optimizer)
+    if held is None:
+        return None
+    made = {
+        syntax.dotted(node.targets[0].target): syntax.called(node.value)
+        for node in m.findall(around, m.Assign(targets=[m.AssignTarget(m.Name() | m.Attribute())]))
+        if isinstance(node, cst.Assign)
+    }
+    inside = {
+        syntax.dotted(name)
+        for name in m.findall(held, m.Name() | m.Attribute())
+        if isinstance(name, cst.Name | cst.Attribute)
+    }
+    used = {syntax.dotted(call.func) for call in syntax.calls_in(module) if call.args}
+    missing = [
+        name for name, kind in made.items()
+        if kind and re.search(rf"\b{kind}\.\w", said) and name not in inside and name in used
+    ]  # fmt: skip
+    wider = _widened(held, missing) if missing else None
+    return None if wider is None else syntax.replaced(module, held, wider)
+
+
+def _whole_argument(around: cst.CSTNode, optimizer: cst.Call) -> cst.BaseExpression | None:
+    """What an optimiser is given to update, where that is written: there, or by a name of its function."""
+    value = optimizer.args[0].value
+    if not isinstance(value, cst.Name):
+        return value
+    named = [
+        one.value for one in m.findall(around, m.Assign(targets=[m.AssignTarget(m.Name(value.value))]))
+        if isinstance(one, cst.Assign)
+    ]  # fmt: skip
+    return named[0] if len(named) == 1 else None
+
+
+def _widened(held: cst.BaseExpression, missing: Sequence[str]) -> cst.BaseExpression | None:
+    """`[*a.parameters()]`, `list(a.parameters()) + …`, `chain(a.parameters(), …)`, groups or `a.parameters()` itself,
+    with the parameters of further models behind them."""
+    calls = [cst.parse_expression(f"{name}.parameters()") for name in missing]
+    if isinstance(held, cst.List) and held.elements:
+        last = held.elements[-1]
+        if isinstance(last, cst.StarredElement):
+            more: list[cst.BaseElement] = [cst.StarredElement(one) for one in calls]
+        elif isinstance(last.value, cst.Dict):
+            more = [cst.Element(cst.parse_expression(f'{{"params": {name}.parameters()}}')) for name in missing]
+        else:
+            return None
+        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        more = [one.with_changes(comma=comma) for one in more]
+        more[-1] = more[-1].with_changes(comma=last.comma)
+        return held.with_changes(elements=[*held.elements[:-1], last.with_changes(comma=comma), *more])
+    if isinstance(held, cst.BinaryOperation) and isinstance(held.operator, cst.Add):
+        text = " + ".join(f"list({name}.parameters())" for name in missing)
+        return cst.BinaryOperation(held, cst.Add(), cst.parse_expression(text))
+    if isinstance(held, cst.Call) and syntax.called(held) == "chain":
+        return held.with_changes(args=[*held.args, *(cst.Arg(one) for one in calls)])
+    if isinstance(held, cst.Call) and syntax.called(held) == "list" and len(held.args) == 1:
+        text = " + ".join(f"list({name}.parameters())" for name in missing)
+        return cst.BinaryOperation(held, cst.Add(), cst.parse_expression(text))
+    if isinstance(held, cst.Call) and syntax.called(held) == "parameters":
+        starred = [cst.StarredElement(held), *(cst.StarredElement(one) for one in calls)]
+        return cst.List(starred)
+    return None
 
 
 def _given(module: cst.Module, optimizer: cst.Call) -> cst.Call | None:

@@ -20,7 +20,19 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
         return None
     if _only_seeds(here[0]):
         return syntax.removed(module, lambda line: line is here[0])
-    return _made_before(module, here[0]) if _makes_generator(here[0]) else None
+    return _made_before(module, here[0]) if _makes_generator(here[0]) else _without_generator(module, here[0])
+
+
+def _without_generator(module: cst.Module, line: cst.SimpleStatementLine) -> cst.Module | None:
+    """`torch.randint(…, generator=torch.Generator().manual_seed(0))`: a generator that begins anew at every draw."""
+    found = [call for call in syntax.calls_in(line) if _begun_anew(syntax.argument(call, "generator"))]
+    return (
+        syntax.replaced(module, found[0], syntax.without_argument(found[0], "generator")) if len(found) == 1 else None
+    )
+
+
+def _begun_anew(given: cst.Arg | None) -> bool:
+    return given is not None and syntax.called(given.value) in _MAKING
 
 
 def _only_seeds(line: cst.SimpleStatementLine) -> bool:

@@ -14,12 +14,17 @@ _SETS = frozenset({
     "trunc_normal_", "eye_",
 })  # fmt: skip
 _FILLED = ("torch.ones", "torch.zeros", "torch.full")
+_CAUSES = ("init-too-large", "init-too-small", "constant-init")
 SMALL = 0.02
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
     if setting.value == "default":
-        return syntax.removed(module, lambda line: any(_is_init(call) for call in syntax.calls_in(line)))
+        return _without_change(module, evidence) or syntax.removed(
+            module, lambda line: any(_is_init(call) for call in syntax.calls_in(line))
+        )
+    if _changing(module, evidence) is not None or _named_elsewhere(evidence):
+        return None  # what is set there is not what does the harm
     squashed = {"Tanh", "Sigmoid", "tanh", "sigmoid"} & {syntax.called(call) for call in syntax.calls_in(module)}
     changed_weights = 0
 
@@ -40,6 +45,34 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
 
     changed = syntax.rewrite_calls(module, change)
     return changed if changed_weights else _by_hand(module, setting, evidence)
+
+
+def _without_change(module: cst.Module, evidence: Evidence) -> cst.Module | None:
+    """Without the statement on the line that the recording names, where it does nothing but change weights in place:
+    `for p in model.parameters(): p.data.mul_(30)`."""
+    named = _changing(module, evidence)
+    return None if named is None else syntax.removed(module, lambda line: line is named)
+
+
+def _named_elsewhere(evidence: Evidence) -> bool:
+    return any(evidence.lines.get(cause, (evidence.file, 0))[0] != evidence.file for cause in _CAUSES)
+
+
+def _changing(module: cst.Module, evidence: Evidence) -> cst.SimpleStatementLine | None:
+    for cause in _CAUSES:
+        here = syntax.statements_at(module, evidence.line(cause))
+        if len(here) == 1 and all(map(_changes_in_place, here[0].body)):
+            return here[0]
+    return None
+
+
+def _changes_in_place(part: cst.BaseSmallStatement) -> bool:
+    calls = syntax.calls_in(part.value) if isinstance(part, cst.Expr) else []
+    return any(isinstance(call.func, cst.Attribute) and _in_place(syntax.called(call)) for call in calls)
+
+
+def _in_place(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_")
 
 
 def _by_hand(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:

@@ -68,10 +68,22 @@ def _by_loss(module: cst.Module) -> cst.Module | None:
     if used & {"CrossEntropyLoss", "cross_entropy"}:
         return outputs.without_last(module, outputs.SOFTMAX)
     if used & {"BCEWithLogitsLoss", "binary_cross_entropy_with_logits"}:
-        if _HALVED.search(module.code):  # answers are cut at one half: the outputs must stay probabilities
+        bare = outputs.without_last(module, outputs.SIGMOID)
+        # answers are cut at one half: the outputs must stay probabilities, unless they are squashed for that besides
+        if _HALVED.search(module.code) and (bare is None or not _squashed_besides(bare)):
             return with_other_loss(module, _FOR_PROBABILITIES)
-        return outputs.without_last(module, outputs.SIGMOID)
+        return bare
     return None
+
+
+def _squashed_besides(module: cst.Module) -> bool:
+    """A sigmoid outside of all classes: of what the model gave."""
+    inside = {
+        id(call) for one in m.findall(module, m.ClassDef()) for call in syntax.calls_in(one)
+    }  # fmt: skip
+    return any(
+        outputs.bare(call, outputs.SIGMOID) is not None and id(call) not in inside for call in syntax.calls_in(module)
+    )
 
 
 # Cross-entropy is nll_loss of the log_softmax: the loss changes its name, the model stays.

@@ -12,20 +12,25 @@ from traindx.trials.setting import Setting
 
 _ON = cst.Name("True")
 _METHOD = m.Attribute(attr=m.Name("requires_grad_"))
+_OFF = m.Call(_METHOD, [m.Arg(m.Name("False"))])
 _FIELD = m.AssignTarget(m.Attribute(attr=m.Name("requires_grad")))
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
-    return (
-        syntax.removed(module, _freezes) or _asked_to(module, evidence.line("frozen-params")) or _always(module)
-    )  # fmt: skip
+    line = evidence.line("frozen-params")
+    named = [one for one in syntax.statements_at(module, line) if _freezes(one)]
+    if named:  # what else is frozen may be so on purpose
+        return syntax.removed(module, lambda one: one is named[0])
+    elsewhere = line is None and "frozen-params" in evidence.lines
+    unfrozen = None if elsewhere else syntax.removed(module, _freezes)
+    return unfrozen or _asked_to(module, line) or _always(module)
 
 
 def _freezes(line: cst.SimpleStatementLine) -> bool:
     for part in line.body:
         if m.matches(part, m.Assign(targets=[_FIELD], value=m.Name("False"))):
             return True
-        if m.matches(part, m.Expr(m.Call(_METHOD, [m.Arg(m.Name("False"))]))):
+        if m.matches(part, m.Expr(_OFF | m.ListComp(elt=_OFF))):
             return True
     return False
 
