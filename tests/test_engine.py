@@ -14,9 +14,10 @@ import pytest
 
 from runs import run_of
 from traindx.diagnosis import UNSURE, Diagnosis, Observation
-from traindx.engine import diagnose, judge, picture, words
+from traindx.engine import diagnose, judge, picture
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
+from traindx.engine.fitted import INSIDE, levels
 from traindx.engine.rank import Ranked, rank
 from traindx.engine.sentences import next_step
 from traindx.errors import TraindxError

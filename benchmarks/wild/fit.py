@@ -50,7 +50,7 @@ PROBABLE = 1e-3  # no answer is punished for less than this
 WEIGHTS = (5.0, 10.0, 20.0, 40.0)  # of what is expected of a symptom, in programs
 MUCH_THE_SAME = 0.01  # surprise: of weights that differ by no more the smallest, which leaves most to the counts
 INFERRED_SURE = 0.75  # a cause that was not seen itself and is this likely
-GROUP = 20  # recordings, by what health was given
+GROUP = 10  # recordings, by what health was given
 TEMPERATURES = (0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.6, 2.0)
 HEALTH = (-1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)
 
@@ -80,6 +80,7 @@ def main() -> None:
     parser.add_argument("work", type=Path, nargs="+")
     parser.add_argument("--seeds", type=int, nargs="+", default=(0,))
     parser.add_argument("--every", action="store_true", help="sealed programs too")
+    parser.add_argument("--meaning", action="store_true", help="only what the probabilities mean, all else as it is")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--verbose", action="store_true")
@@ -93,6 +94,12 @@ def main() -> None:
     pages = [page for page in pages if level_of(page.evidence.observations) == INSIDE]
     print(f"{len(pages)} recordings of {len({page.repository for page in pages})} repositories")
     print("as it is: ", figures([(page, page.ranked(levels()[INSIDE])) for page in pages]))
+    if given.meaning:
+        level = meaning(pages)
+        print("with what they mean:", figures([(page, page.ranked(level)) for page in pages]))
+        if given.write:
+            write(level)
+        return
     by_weight = {weight: left_out(pages, weight) for weight in WEIGHTS}
     surprises = {weight: truth_missed(answers) for weight, answers in by_weight.items()}
     print("surprise by weight:", {weight: round(value, 4) for weight, value in surprises.items()})
@@ -131,6 +138,28 @@ def read(case: Case) -> list[Page]:
         others = case.program != case.name
         pages.append(Page(run.about["repository"], name, case.kind, frozenset(right), gather(signals), others))
     return pages
+
+
+def meaning(pages: Sequence[Page]) -> Level:
+    """What the probabilities of the level as it is turned out to mean."""
+    level = levels()[INSIDE]
+    plain = replace(level, inferred=level.ceiling, health=None)
+    answers = [(page, page.ranked(plain)) for page in pages]
+    told = replace(level, inferred=inferred(answers), health=health(answers))
+    print(f"inferred {told.inferred:.3f}, {told.health}")
+    repositories = sorted({page.repository for page in pages})
+    lost = {"as given": 0.0, "as counted, repositories left out": 0.0}
+    for index in range(PARTS):
+        part = set(repositories[index::PARTS])
+        table = health([one for one in answers if one[0].repository not in part])
+        for page, ranked in answers:
+            if page.repository in part and page.kind != "harmless":
+                given = next(one.probability for one in ranked if one.cause == HEALTHY)
+                for name, said in zip(lost, (given, table.probability(given)), strict=True):
+                    right = said if page.kind == "sound" else 1 - said
+                    lost[name] -= math.log(max(right, PROBABLE)) / len(answers)
+    print("surprise of health:", {name: round(value, 4) for name, value in lost.items()})
+    return told
 
 
 def health(answers: Sequence[tuple[Page, list[Ranked]]]) -> Counted:
