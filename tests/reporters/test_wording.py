@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from traindx.reporters.layout import told_apart
+from traindx.reporters.layout import distinguished
 from traindx.reporters.wording import amount, apart, clean, clean_lines, count, number, percent, span
 
 
@@ -52,7 +52,7 @@ def test_code_keeps_its_lines() -> None:
 
 def test_long_names_are_told_apart_by_what_differs() -> None:
     names = [f"experiment_with_a_long_name_lr_{rate}_wd_0.1_seed_1" for rate in ("0.001", "0.010")]
-    shown = told_apart(names, 18)
+    shown = distinguished(names, 18)
     assert [shown[name] for name in names] == ["…lr_0.001_…", "…lr_0.010_…"]
-    assert told_apart(["a.csv", "b.csv"], 18) == {"a.csv": "a.csv", "b.csv": "b.csv"}
-    assert len(told_apart(["x" * 40], 18)["x" * 40]) == 18
+    assert distinguished(["a.csv", "b.csv"], 18) == {"a.csv": "a.csv", "b.csv": "b.csv"}
+    assert len(distinguished(["x" * 40], 18)["x" * 40]) == 18

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from traindx.reporters import reporters
-from traindx.reporters.layout import told_apart
+from traindx.reporters.layout import distinguished
 from traindx.reporters.wording import amount, percent
 from traindx.server.shelf import Shelf
 
@@ -22,7 +22,7 @@ WIDE = 90  # columns from which the curve has room
 NARROW = 64  # columns below which the length gives way to the cause
 HELP = "q ends · j k choose, or scroll a page · Enter opens and closes"
 FIXED, LENGTH, LEAST_ROOM = 24, 14, 12  # columns: verdict and changed with their gaps, the length, a name at least
-FEW = 3  # runs that should be in sight at once
+RUNS_IN_SIGHT = 3  # runs that should be in sight at once
 SCROLL = 3  # lines a key moves the page
 
 
@@ -84,9 +84,9 @@ class View:
         room = max((width - used) // 2, LEAST_ROOM)
         guesses = {row["name"]: _guess(row) for row in rows}
         lines = max((math.ceil((len(guess) + 1) / room) for guess in guesses.values()), default=1)
-        wraps = most // lines >= min(len(rows), FEW)  # else the end of a cause gives way to the other runs
+        wraps = most // lines >= min(len(rows), RUNS_IN_SIGHT)  # else the end of a cause gives way to the other runs
         most = most // lines if wraps else most
-        names = told_apart(list(guesses), room)
+        names = distinguished(list(guesses), room)
         table = Table(box=None, expand=True, pad_edge=False, show_edge=False, header_style="dim")
         table.add_column("verdict", no_wrap=True)
         table.add_column("run", ratio=2, overflow="ellipsis", no_wrap=True)

@@ -73,7 +73,7 @@ def shorten(text: str, width: int) -> str:
     return f"{set_cell_size(text, head).rstrip()}…{tail}"
 
 
-def told_apart(names: Sequence[str], width: int) -> dict[str, str]:
+def distinguished(names: Sequence[str], width: int) -> dict[str, str]:
     """Each name in at most `width` cells. Of those that are too long and begin alike, what they all begin and end with
     goes first: two that are cut in the middle may look the same."""
     shown = {name: name for name in names}

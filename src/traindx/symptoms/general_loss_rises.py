@@ -65,7 +65,7 @@ def _score_falls(signals: Signals) -> Observation | None:
     """A score of what the model knew before, by its name, that was best at first and is lost while the task is
     learnt."""
     train = signals.train
-    if train is None or not len(train) or not FALL.reached(train.now / float(train.y[0])):
+    if train is None or not len(train) or train.y[0] <= 0 or not FALL.reached(train.now / float(train.y[0])):
         return None
     for one in held_out_scores(signals.run):
         values, steps = _finite(one)

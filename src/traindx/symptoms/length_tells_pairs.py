@@ -16,7 +16,9 @@ ONE_SIDE = Threshold(
     "chosen answers are longer in 50 to 70 % of the pairs of public preference sets (Singhal et al. 2023)",
     strong=0.99,
 )
-TOLD = Threshold(0.8, "of the pairs told apart at the end", "a model that has learnt nothing has not learnt length")
+RANKED_RIGHT = Threshold(
+    0.8, "of the pairs told apart at the end", "a model that has learnt nothing has not learnt length"
+)
 
 
 def judge(measured: Measured) -> Observation | None:
@@ -24,7 +26,7 @@ def judge(measured: Measured) -> Observation | None:
         if one.longer is None or not PAIRS.reached(one.pairs):
             continue
         text = f"The chosen answer is the longer one in {percent(one.longer)} of {one.pairs} pairs"
-        if ONE_SIDE.reached(one.longer) and TOLD.reached(one.right):
+        if ONE_SIDE.reached(one.longer) and RANKED_RIGHT.reached(one.right):
             text += f", and {percent(one.right)} are told apart: length alone is enough for that."
             return seen(ID, True, text, at=one, clarity=ONE_SIDE.clarity(one.longer))
         if not ONE_SIDE.reached(one.longer):

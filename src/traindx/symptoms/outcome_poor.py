@@ -113,7 +113,7 @@ SYMPTOM = Symptom(
     severity="problem",
     family="outcome",
     background=0.02,
-    needs=("a score that the script prints when the training is over",),
+    needs=("a recording of a script that prints its score (traindx run)",),
     doc="""
 ## What is observed
 The loss falls and nothing else looks wrong, but the score that the script prints at its end is next to nothing, or far

@@ -10,7 +10,7 @@ from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "still-improving"
 FEWEST = 8  # values; of fewer evaluations the training loss tells,
-LEAST = 6  # and of fewer values of it only a trend through all of them
+FEWEST_WITH_TREND = 6  # and of fewer values of it only a trend through all of them
 EVEN = 0.25  # of the progress: an even descent makes as much in its last quarter
 
 
@@ -19,7 +19,7 @@ def detect(signals: Signals) -> Observation:
     if val is not None and 2 <= len(val) < FEWEST and val.y[-1] > val.y.min():
         return Observation(ID, "unknown", f"{val.name} has {len(val)} values, and the last is not the best.")
     curve = signals.main if val is None or len(val) < FEWEST or signals.settings.metric else val
-    few = curve is not None and LEAST <= len(curve) < FEWEST and SLIGHT_TREND.reached(Progress(curve).trend)
+    few = curve is not None and FEWEST_WITH_TREND <= len(curve) < FEWEST and SLIGHT_TREND.reached(Progress(curve).trend)
     if curve is None or (len(curve) < FEWEST and not few) or signals.kind == "gan":
         return Observation(ID, "unknown", "Too few values of an objective to see how it ended.")
     course = Progress(curve)

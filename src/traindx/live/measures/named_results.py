@@ -20,7 +20,7 @@ from traindx.live.measures.splits import HELD_WORDS, part_of_name
 MAX_BYTES = 200_000  # of a file
 # a result called `eval_loss` may well be that of an evaluation of the training data
 _HELD_RESULT = re.compile(r"(^|_)(val|valid|validation|dev|test|held_?out|hold_?out)(_|\d|$)")
-_PLAIN = (str, bytes, bool, int, float, type(None), torch.nn.Module, torch.optim.Optimizer)
+_SINGLE_VALUES = (str, bytes, bool, int, float, type(None), torch.nn.Module, torch.optim.Optimizer)
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.NamedExpr)
 
 
@@ -88,7 +88,7 @@ def _value(node: ast.expr, found: dict[str, Any]) -> Any:
 
 def _is_data(value: Any) -> bool:
     kind = type(value)
-    return not isinstance(value, _PLAIN) and any(hasattr(kind, name) for name in ("__iter__", "__getitem__"))
+    return not isinstance(value, _SINGLE_VALUES) and any(hasattr(kind, name) for name in ("__iter__", "__getitem__"))
 
 
 def _targets(node: Any) -> list[ast.expr]:

@@ -10,7 +10,7 @@ from traindx.comparison.explain import summary_sentence
 from traindx.comparison.result import Comparison, Effect, Explanation, Level, Row, Versus
 from traindx.comparison.settings import Value, shown
 from traindx.diagnosis import STANDS_OUT
-from traindx.reporters.layout import told_apart
+from traindx.reporters.layout import distinguished
 from traindx.reporters.wording import amount, apart, clean, count, number, percent
 
 SHOWN_FIRST, SHOWN_LAST = 15, 5  # of many runs; the others are in the JSON
@@ -62,7 +62,7 @@ class Labels:
 
     def short(self, width: int) -> dict[str, str]:
         """By its label, at most `width` cells of each run, and never two alike."""
-        return told_apart([self(row) for row in self._rows], width)
+        return distinguished([self(row) for row in self._rows], width)
 
 
 def level(value: Level) -> str:
