@@ -14,9 +14,10 @@ import pytest
 
 from runs import run_of
 from traindx.diagnosis import UNSURE, Diagnosis, Observation
-from traindx.engine import diagnose, judge, picture, words
+from traindx.engine import diagnose, judge, picture
 from traindx.engine.advise import facts
 from traindx.engine.context import Hint, hints
+from traindx.engine.fitted import INSIDE, levels
 from traindx.engine.health import of_logs
 from traindx.engine.priors import REINFORCEMENT, of_labelled_logs, problem_of
 from traindx.engine.rank import Ranked, rank
@@ -364,7 +365,7 @@ def test_only_what_was_seen_itself_is_nearly_certain() -> None:
     wiped.facts = looked | {"gradients-wiped": Fact("gradients-wiped", True, "as recorded")}
     inferred, seen = (diagnose(run).hypotheses[0] for run in (huge, wiped))
     assert inferred.cause == "lr-too-high"
-    assert 0.5 < inferred.confidence <= words.INFERRED
+    assert 0.5 < inferred.confidence <= levels()[INSIDE].inferred
     assert seen.cause == "gradients-cleared-before-step"
     assert seen.confidence > 0.9
 

@@ -12,6 +12,7 @@ from traindx.causes import causes
 from traindx.diagnosis import Observation
 from traindx.engine.evidence import Evidence
 from traindx.engine.fitted import CURVE, INSIDE, SCHEMA, Level, level_of, levels
+from traindx.engine.health import Counted
 from traindx.engine.rank import HEALTHY, rank
 from traindx.engine.together import FIX_ORDER, secondary_causes, without_secondary
 from traindx.engine.words import AS_RUNS
@@ -130,3 +131,21 @@ def test_one_cause_that_explains_all_stays_alone() -> None:
         "gradients-not-cleared", "huge-updates", absent=tuple(d for d in direct if d != "gradients-not-cleared")
     )
     assert secondary_causes(Evidence(tuple(observations)), rank(observations)) == ()
+
+
+def test_what_a_probability_of_health_means_is_counted() -> None:
+    """Groups in which fewer were sound than in one before are one group with it; nothing is certain."""
+    given = [(0.01, False)] * 10 + [(0.5, n < 6) for n in range(10)] + [(0.6, n < 4) for n in range(10)]
+    counted = Counted.of([*given, *((0.99, True) for _ in range(10))], 10)
+    assert counted.known == (10, 20, 10)
+    assert counted.sound == (0, 10, 10)
+    said = [counted.probability(one) for one in (0.0, 0.01, 0.3, 0.55, 0.9, 0.99, 1.0)]
+    assert said == sorted(said)
+    assert said[0] == said[1] == pytest.approx(0.5 / 11)
+    assert said[-1] == pytest.approx(10.5 / 11)
+    assert Counted.from_json(json.loads(json.dumps(counted.to_json()))).probability(0.3) == pytest.approx(said[2], 0.01)
+
+
+def test_health_of_a_recording_is_no_surer_than_what_was_counted() -> None:
+    looked = [Observation(one.id, "absent", "looked at") for one in symptoms().values() if one.severity == "problem"]
+    assert 0.8 < probability(rank(looked), HEALTHY) < 0.97

@@ -2,10 +2,13 @@
 
     python benchmarks/wild/fit.py WORK… [--seeds 0] [--write] [--verbose]
 
-WORK is where `run.py` kept its recordings. Only open programs are read. How often a symptom showed in sound ones is put
-beside what the zoo counted (engine/fitted.py: FalseAlarms); temperature and weight of health are those under which the
-truth was likeliest. Every figure printed is of programs whose whole repository was left out of both. `--write` puts
-counts and calibration of all of them into src/traindx/engine/fitted.json."""
+WORK is where `run.py` kept its recordings, or a folder of recordings with a `run.json` beside each that says `cause`
+and `also`. Only open programs are read, unless `--every` says that the sealed ones have been reported. How often a
+symptom showed in sound ones is put beside what the zoo counted (engine/fitted.py: FalseAlarms); temperature, weight of
+health and the weight of what is expected are those under which the truth was likeliest. Every figure printed is of
+programs whose whole repository was left out. From the same answers come what a probability of health means
+(engine/health.py: Counted) and how often a cause was right that was not seen itself. `--write` puts all of it into
+src/traindx/engine/fitted.json."""
 
 from __future__ import annotations
 
@@ -23,13 +26,14 @@ from pathlib import Path
 os.environ.setdefault("TRAINDX_CASES", "off")
 
 import numpy as np
-from score import SURE, Case, cases, told_apart
+from score import SURE, Case, Outcome, cases, told_apart
 
 from traindx.diagnosis import Observation
 from traindx.engine import decide
 from traindx.engine.evidence import Evidence, gather
 from traindx.engine.fitted import DATA, INSIDE, FalseAlarms, Level, level_of, levels
-from traindx.engine.rank import HEALTHY, OTHER, Ranked, rank
+from traindx.engine.health import Counted
+from traindx.engine.rank import HEALTHY, OTHER, Ranked, rank, seen_itself
 from traindx.errors import TraindxError
 from traindx.readers.find import find_runs
 from traindx.signals import Signals
@@ -43,6 +47,10 @@ MIN_KNOWN = 10  # programs in which a symptom could be measured
 FEW = 0.5  # false alarms expected beside those counted, of one that the background rates expect
 VERY_SURE = 0.8
 PROBABLE = 1e-3  # no answer is punished for less than this
+WEIGHTS = (5.0, 10.0, 20.0, 40.0)  # of what is expected of a symptom, in programs
+MUCH_THE_SAME = 0.01  # surprise: of weights that differ by no more the smallest, which leaves most to the counts
+INFERRED_SURE = 0.75  # a cause that was not seen itself and is this likely
+GROUP = 10  # recordings, by what health was given
 TEMPERATURES = (0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.6, 2.0)
 HEALTH = (-1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 1.0)
 
@@ -56,6 +64,7 @@ class Page:
     kind: str  # sound, damaging, harmless
     right: frozenset[str]
     evidence: Evidence
+    of_others: bool = True  # a program of other people: only their false alarms are counted
 
     @property
     def known(self) -> list[Observation]:
@@ -70,19 +79,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path, nargs="+")
     parser.add_argument("--seeds", type=int, nargs="+", default=(0,))
+    parser.add_argument("--every", action="store_true", help="sealed programs too")
+    parser.add_argument("--meaning", action="store_true", help="only what the probabilities mean, all else as it is")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     found = [case for work in given.work for case in cases(work, given.seeds)]
-    kept = [case for case in told_apart(found) if not case.sealed and case.kind in ("sound", "damaging", "harmless")]
+    kept = [case for case in told_apart(found) if case.kind in ("sound", "damaging", "harmless")]
+    kept = [case for case in kept if given.every or not case.sealed]
+    kept += [case for work in given.work for case in labelled(work)]
     with ProcessPoolExecutor(given.jobs) as pool:
         pages = [page for some in pool.map(read, kept, chunksize=4) for page in some]
     pages = [page for page in pages if level_of(page.evidence.observations) == INSIDE]
     print(f"{len(pages)} recordings of {len({page.repository for page in pages})} repositories")
     print("as it is: ", figures([(page, page.ranked(levels()[INSIDE])) for page in pages]))
-    print("left out: ", figures(left_out(pages), given.verbose))
-    level = fit(pages)
+    if given.meaning:
+        level = meaning(pages)
+        print("with what they mean:", figures([(page, page.ranked(level)) for page in pages]))
+        if given.write:
+            write(level)
+        return
+    by_weight = {weight: left_out(pages, weight) for weight in WEIGHTS}
+    surprises = {weight: truth_missed(answers) for weight, answers in by_weight.items()}
+    print("surprise by weight:", {weight: round(value, 4) for weight, value in surprises.items()})
+    weight = min(one for one, value in surprises.items() if value <= min(surprises.values()) + MUCH_THE_SAME)
+    answers = by_weight[weight]
+    print("left out: ", figures(answers, given.verbose))
+    level = replace(fit(pages, weight), inferred=inferred(answers), health=health(answers))
     print("all:      ", figures([(page, page.ranked(level)) for page in pages]))
     print(f"temperature {level.temperature}, healthy {level.healthy}, shares {_alarms(level).share}")
     for name, (known, present) in sorted(_alarms(level).counts.items(), key=lambda pair: -pair[1][1]):
@@ -90,6 +114,15 @@ def main() -> None:
             print(f"  {name}: {present} of {known} sound programs")
     if given.write:
         write(level)
+
+
+def labelled(folder: Path) -> Iterable[Case]:
+    """Scripts with one known fault, or none, each a repository of its own."""
+    for place in sorted(folder.glob("*/run.json")):
+        about = {"also": (), "cause": HEALTHY, **json.loads(place.read_text())}
+        about |= {"repository": f"{folder}/{place.parent.name}", "sealed": False}
+        kind = "sound" if about["cause"] == HEALTHY else "damaging"
+        yield Case(place.parent.name, place.parent.name, (Outcome(place.parent, about),), kind=kind)
 
 
 def read(case: Case) -> list[Page]:
@@ -102,13 +135,73 @@ def read(case: Case) -> list[Page]:
         wanted = {run.about["cause"], *run.about["also"]}
         right = {"sound": {HEALTHY}, "harmless": {HEALTHY, *wanted}, "damaging": wanted}[case.kind]
         name = f"{case.program}/{case.name}"
-        pages.append(Page(run.about["repository"], name, case.kind, frozenset(right), gather(signals)))
+        others = case.program != case.name
+        pages.append(Page(run.about["repository"], name, case.kind, frozenset(right), gather(signals), others))
     return pages
 
 
-def fit(pages: Sequence[Page]) -> Level:
+def meaning(pages: Sequence[Page]) -> Level:
+    """What the probabilities of the level as it is turned out to mean."""
+    level = levels()[INSIDE]
+    plain = replace(level, inferred=level.ceiling, health=None)
+    answers = [(page, page.ranked(plain)) for page in pages]
+    told = replace(level, inferred=inferred(answers), health=health(answers))
+    print(f"inferred {told.inferred:.3f}, {told.health}")
+    repositories = sorted({page.repository for page in pages})
+    lost = {"as given": 0.0, "as counted, repositories left out": 0.0}
+    for index in range(PARTS):
+        part = set(repositories[index::PARTS])
+        table = health([one for one in answers if one[0].repository not in part])
+        for page, ranked in answers:
+            if page.repository in part and page.kind != "harmless":
+                given = next(one.probability for one in ranked if one.cause == HEALTHY)
+                for name, said in zip(lost, (given, table.probability(given)), strict=True):
+                    right = said if page.kind == "sound" else 1 - said
+                    lost[name] -= math.log(max(right, PROBABLE)) / len(answers)
+    print("surprise of health:", {name: round(value, 4) for name, value in lost.items()})
+    return told
+
+
+def health(answers: Sequence[tuple[Page, list[Ranked]]]) -> Counted:
+    """Of harmless changes nobody can say whether they are sound."""
+    given = [
+        (next(one.probability for one in ranked if one.cause == HEALTHY), page.kind == "sound")
+        for page, ranked in answers
+        if page.kind != "harmless"
+    ]
+    return Counted.of(given, GROUP)
+
+
+def inferred(answers: Sequence[tuple[Page, list[Ranked]]]) -> float:
+    """How often a likely cause that was not seen itself was right."""
+    firsts = [
+        (page, next(one for one in ranked if one.cause not in (HEALTHY, OTHER)))
+        for page, ranked in answers
+        if page.kind != "harmless"
+    ]
+    sure = [
+        first.cause in page.right
+        for page, first in firsts
+        if first.probability >= INFERRED_SURE and not seen_itself(first.cause, page.known)
+    ]
+    print(f"causes that were not seen themselves, {INFERRED_SURE:g} and more: {sum(sure)} of {len(sure)} right")
+    return (sum(sure) + 0.5) / (len(sure) + 1)
+
+
+def truth_missed(answers: Sequence[tuple[Page, list[Ranked]]]) -> float:
+    """How improbable the truth was; sound and faulty programs weigh the same."""
+    totals: dict[bool, list[float]] = {True: [], False: []}
+    for page, ranked in answers:
+        truth = sum(one.probability for one in ranked if one.cause in page.right)
+        totals[page.kind == "sound"].append(-math.log(max(truth, PROBABLE)))
+    return sum(sum(some) / max(len(some), 1) for some in totals.values())
+
+
+def fit(pages: Sequence[Page], weight: float) -> Level:
     """What the zoo fitted, with the false alarms of these sound programs and a calibration on all of these pages."""
-    level = replace(levels()[INSIDE], false_alarms=counted(pages), temperature=1.0, healthy=0.0)
+    level = levels()[INSIDE]
+    alarms = replace(counted(pages), weight=weight)
+    level = replace(level, false_alarms=alarms, temperature=1.0, healthy=0.0, inferred=level.ceiling, health=None)
     weighed = [(page, page.ranked(level)) for page in pages]
     temperature, healthy = min(product(TEMPERATURES, HEALTH), key=lambda pair: surprise(weighed, *pair))
     return replace(level, temperature=temperature, healthy=healthy)
@@ -118,7 +211,7 @@ def counted(pages: Iterable[Page]) -> FalseAlarms:
     """Sound pages in which a symptom could be measured and in which it was there; a program's seeds are one."""
     programs: dict[str, dict[str, bool]] = {}
     for page in pages:
-        if page.kind == "sound":
+        if page.kind == "sound" and page.of_others:
             seen = programs.setdefault(page.name, {})
             for one in page.known:
                 seen[one.id] = seen.get(one.id, False) or one.state == "present"
@@ -148,12 +241,12 @@ def surprise(weighed: Sequence[tuple[Page, list[Ranked]]], temperature: float, h
     return sum(sum(some) / max(len(some), 1) for some in totals.values())
 
 
-def left_out(pages: Sequence[Page]) -> list[tuple[Page, list[Ranked]]]:
+def left_out(pages: Sequence[Page], weight: float) -> list[tuple[Page, list[Ranked]]]:
     repositories = sorted({page.repository for page in pages})
     answers = []
     for index in range(PARTS):
         part = set(repositories[index::PARTS])
-        level = fit([page for page in pages if page.repository not in part])
+        level = fit([page for page in pages if page.repository not in part], weight)
         answers += [(page, page.ranked(level)) for page in pages if page.repository in part]
     return answers
 

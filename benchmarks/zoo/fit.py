@@ -278,8 +278,9 @@ def write(known: Sequence[Specimen]) -> None:
             counts = count([s for s in known if s.task not in part], name)
             cases += [weighed(s, level, counts) for s in known if s.task in part and level in s.evidence]
         calibration = calibrated(cases)
-        counts, alarms = count(known, name).counts, levels()[name].false_alarms
-        made[name] = replace(calibration, counts=counts, false_alarms=alarms).to_json()
+        counts, before = count(known, name).counts, levels()[name]
+        of_others = {"false_alarms": before.false_alarms, "inferred": before.inferred, "health": before.health}
+        made[name] = replace(calibration, counts=counts, **of_others).to_json()
         made[name]["reliability"] = [
             [round(said, 4), round(right, 4), number]
             for said, right, number in reliability([(case.specimen, case.ranked(calibration)) for case in cases])

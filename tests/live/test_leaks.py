@@ -12,6 +12,8 @@ import torch
 from live_scripts import facts_of
 
 from traindx.live.measures.sources import holds, tables_like
+from traindx.measurements import EvaluatedRows
+from traindx.readers.find import find_runs
 
 ID = "validation-seen-in-training"
 CUT = """
@@ -135,6 +137,28 @@ class Sequence(list[Any]):
 
     def __len__(self) -> int:
         raise RuntimeError
+
+
+STUDENT = """
+X = torch.randn(640, 8); y = X.sum(1, keepdim=True)
+teacher, student = (nn.Sequential(nn.Linear(8, h), nn.ReLU(), nn.Linear(h, 1)) for h in (32, 8))
+opt = torch.optim.SGD(teacher.parameters(), 0.01)
+for epoch in range(3):
+    for b in torch.randperm(640).split(32):
+        loss = F.mse_loss(teacher(X[b]), y[b]); opt.zero_grad(); loss.backward(); opt.step()
+opt = torch.optim.SGD(student.parameters(), 0.01)
+for epoch in range(3):
+    for b in torch.randperm(640).split(32):
+        with torch.no_grad(): wanted = teacher({asked})
+        loss = F.mse_loss(student(X[b]), wanted); opt.zero_grad(); loss.backward(); opt.step()
+"""
+
+
+@pytest.mark.parametrize(("asked", "evaluates"), [("X[b]", False), ("X[b.flip(0) - 1]", True)])
+def test_a_teacher_answers_the_batches_of_its_student(tmp_path: Path, asked: str, evaluates: bool) -> None:
+    facts_of(STUDENT.format(asked=asked), tmp_path)
+    looks = [one for line in find_runs([tmp_path / "run.traindx"])[0].measured for one in line.all(EvaluatedRows)]
+    assert bool(looks) is evaluates
 
 
 def test_tables_are_found_without_running_code() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from traindx.diagnosis import Observation
 from traindx.engine import words
+from traindx.engine.health import Counted
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
 
@@ -37,6 +38,7 @@ class FalseAlarms:
 
     counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     share: Mapping[str, float] = field(default_factory=dict)
+    weight: float = words.AS_PROGRAMS  # what is expected weighs as much as so many counted programs
 
     def rate(self, symptom: Symptom, elsewhere: float) -> float:
         """P(symptom | sound). `elsewhere`: the same in trainings that were written for the zoo. No problem is
@@ -44,11 +46,12 @@ class FalseAlarms:
         share = self.share.get(symptom.kind or "", 0.0)
         expected = max(elsewhere, share * symptom.background)
         known, present = self.counts.get(symptom.id, (0, 0))
-        return min((present + words.AS_PROGRAMS * expected) / (known + words.AS_PROGRAMS), symptom.background)
+        return min((present + self.weight * expected) / (known + self.weight), symptom.background)
 
     def to_json(self) -> dict[str, Any]:
         names = sorted(self.counts)
         return {
+            "weight": self.weight,
             "share": {kind: round(value, 4) for kind, value in sorted(self.share.items())}, "symptoms": names,
             "known": [self.counts[name][0] for name in names], "present": [self.counts[name][1] for name in names],
         }  # fmt: skip
@@ -56,7 +59,7 @@ class FalseAlarms:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FalseAlarms:
         counts = {n: (k, p) for n, k, p in zip(data["symptoms"], data["known"], data["present"], strict=True)}
-        return cls(counts, data["share"])
+        return cls(counts, data["share"], data.get("weight", words.AS_PROGRAMS))
 
 
 def _counts_of(data: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, int]]]:
@@ -82,6 +85,8 @@ class Level:
     silence: float = math.log(words.SILENT_FAULT)  # log share of faults that show nothing at all
     ceiling: float = words.CEILING
     false_alarms: FalseAlarms | None = None
+    inferred: float = words.CEILING  # what a cause that was not seen itself may have at most
+    health: Counted | None = None  # what the ranking's probability of health meant
 
     def rate(self, cause: str, symptom: Symptom, reported: float | None) -> float | None:
         """P(symptom | cause): the page's word, moved by what the zoo saw."""
@@ -96,7 +101,9 @@ class Level:
     def to_json(self) -> dict[str, Any]:
         names = sorted({name for row in self.counts.values() for name in row})
         sound = {} if self.false_alarms is None else {"false_alarms": self.false_alarms.to_json()}
-        return sound | {
+        health = {} if self.health is None else {"health": self.health.to_json()}
+        return sound | health | {
+            "inferred": round(self.inferred, 3),
             "temperature": round(self.temperature, 3), "healthy": round(self.healthy, 3),
             "silence": round(self.silence, 3),
             "ceiling": round(self.ceiling, 3), "symptoms": names,
@@ -110,7 +117,10 @@ class Level:
     def from_json(cls, data: Mapping[str, Any]) -> Level:
         counts = _counts_of(data)
         sound = FalseAlarms.from_json(data["false_alarms"]) if "false_alarms" in data else None
-        return cls(counts, data["temperature"], data["healthy"], data["silence"], data["ceiling"], sound)
+        health = Counted.from_json(data["health"]) if "health" in data else None
+        inferred = data.get("inferred", data["ceiling"])
+        calibration = (data["temperature"], data["healthy"], data["silence"], data["ceiling"])
+        return cls(counts, *calibration, sound, inferred, health)
 
 
 @cache

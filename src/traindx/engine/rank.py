@@ -101,11 +101,18 @@ def rank(
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
         _as_in_real_logs(ranked, observations, known, training)
+    elif level.health is not None:
+        _set_health(ranked, level.health.probability(_healthy(ranked).probability))
     _bound(ranked, HEALTHY, healthy_at_most)
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
     return sorted(ranked, key=lambda entry: -entry.probability)
+
+
+def seen_itself(cause: str, observations: Sequence[Observation]) -> bool:
+    """Whether a recording saw the cause itself, or somebody reported it."""
+    return _proven(causes()[cause], observations, symptoms(), words.SAID_SO)
 
 
 def _facts_first(ranked: Sequence[Ranked], seen_itself: Collection[str]) -> None:
@@ -123,7 +130,7 @@ def _as_in_real_logs(
 ) -> None:
     """Health as calibrated on labelled logs, where enough was looked at; causes lean to what such logs turned out to
     be."""
-    healthy = next(entry for entry in ranked if entry.cause == HEALTHY)
+    healthy = _healthy(ranked)
     if healthy.probability >= 1:
         return
     failed = any(o.conclusive for o in observations if o.state == "present")
@@ -152,6 +159,20 @@ def _hold(ranked: Sequence[Ranked], ceiling: float) -> None:
     spare = (first.probability - start) * (1 - (ceiling - start) / (1 - start))
     first.probability -= spare
     next(entry for entry in ranked if entry.cause == OTHER).probability += spare
+
+
+def _healthy(ranked: Sequence[Ranked]) -> Ranked:
+    return next(entry for entry in ranked if entry.cause == HEALTHY)
+
+
+def _set_health(ranked: Sequence[Ranked], probability: float) -> None:
+    """The others keep their proportions."""
+    healthy = _healthy(ranked)
+    if healthy.probability >= 1:
+        return
+    rest = (1 - probability) / (1 - healthy.probability)
+    for entry in ranked:
+        entry.probability = probability if entry is healthy else entry.probability * rest
 
 
 def _lean(
@@ -315,7 +336,7 @@ def _normalise(ranked: Sequence[Ranked], level: Level, seen_itself: Collection[s
         entry.probability = weight / total
     first = max(ranked, key=lambda entry: entry.probability)
     inferred = seen_itself is not None and first.cause not in seen_itself
-    _cap(ranked, min(level.ceiling, words.INFERRED) if inferred else level.ceiling)
+    _cap(ranked, min(level.ceiling, level.inferred) if inferred else level.ceiling)
 
 
 def _cap(ranked: Sequence[Ranked], ceiling: float) -> None:

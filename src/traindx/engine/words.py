@@ -15,7 +15,7 @@ AGAINST: Mapping[str, float] = {"rarely": 0.35, "never": 0.02}
 
 AS_RUNS = 15.0  # a word weighs as much as so many counted runs; chosen by cross-validation over whole tasks
 
-# what is expected of a symptom weighs as much as so many counted sound programs: few symptoms err, and those often
+# what is expected of a symptom weighs as much as so many counted sound programs, where nobody fitted it
 AS_PROGRAMS = 10.0
 
 # How common a cause is among faulty runs, relative to each other (frequencies of confirmed threads,
@@ -40,6 +40,3 @@ TEMPERATURE = 0.85  # symptoms are not independent; without this their product i
 CLARITY_POWER = 1.5  # a finding just past its threshold counts for less than its share
 ELSEWHERE = -6.0  # log odds of a cause whose kind of training shows nowhere: rewards in a run that has none
 CEILING = 0.9  # a curve alone never proves a cause
-# What a recording inferred and did not see itself: of 13 such first causes in open programs of other people 8 were
-# right (docs/benchmarks.md), while the trainings that the zoo breeds have nearly all of them right. Between the two.
-INFERRED = 0.75

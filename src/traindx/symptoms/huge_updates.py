@@ -49,6 +49,14 @@ def detect(signals: Signals) -> Observation:
     curves = ratio_curves(signals.run)
     if not curves:
         return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
+    at_once = _at_once(curves) * _usual_size(signals)
+    if at_once >= GONE and course is not None and not learned(course):
+        return Observation(
+            ID, "present",
+            f"One of the first updates changed the weights by {num(at_once)} times their own size (healthy 1e-4 to "
+            f"1e-2), and {course.name} lost {percent(max(course.reduction, 0))} of its value.",
+            (float(curves[0].x[0]), float(curves[0].x[:OPENING][-1])), None,
+        )  # fmt: skip
     worst = max(curves, key=_held)
     held, opening = _held(worst), opening_ratio(curves) * _usual_size(signals)
     if opening > max(held, HUGE):
@@ -90,6 +98,13 @@ def _lost(signals: Signals, way: tuple[float, float], course: Curve) -> bool:
 def _pace(way: tuple[float, float]) -> float:
     distance, updates = way
     return distance / math.sqrt(max(updates, 1.0))
+
+
+def _at_once(curves: list[Curve]) -> float:
+    """The largest of the first updates, of the median layer: after it there may be nothing left to move."""
+    layers = [one for one in curves if not one.series.meaning.where] or curves
+    first = [one.y[:OPENING] for one in layers if one.x[0] <= START * one.x[-1] or len(one) <= OPENING]
+    return max((float(np.median(row)) for row in zip(*first, strict=False)), default=0.0)
 
 
 def _usual_size(signals: Signals) -> float:
@@ -147,6 +162,14 @@ step.
 """,
     detect=detect,
     cases=(
+        Case(
+            "one update that leaves nothing to move",
+            "present",
+            lambda: {
+                **{f"update_ratio/fc{i}": put(flat(60, 0.0), 0, 7.0) for i in range(3)},
+                "train_loss": put(flat(60, 12.6, 0.3), 0, 2.0),
+            },
+        ),
         Case("a third of the weights a step", "present",
              lambda: {"update_ratio": flat(200, 0.31, 0.3), "loss": flat(200, 2.3, 0.05)}),
         Case("one layer, from step 80 on", "present",

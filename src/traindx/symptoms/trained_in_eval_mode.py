@@ -6,6 +6,7 @@ from traindx.diagnosis import Observation
 from traindx.measurements import Measured, UpdateModes
 from traindx.run import Fact
 from traindx.symptoms.base import Case, Symptom
+from traindx.symptoms.learning import pretrained
 from traindx.symptoms.modes import CLARITY, layers
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -30,7 +31,8 @@ def judge(measured: Measured) -> Observation | None:
                 f"{one.where} was in eval mode in {one.in_eval} of {one.updates} updates (first in update "
                 f"{one.first_in_eval}): its {layers(one)} did not act as in training."
             )
-            return seen(ID, True, sentence, at=one, clarity=_weight(one))
+            mild = one.first_in_eval == 1 and pretrained(measured) and _is_mild(one)
+            return seen(ID, True, sentence, at=one, clarity=MILD if mild else CLARITY)
     for one in looks:
         if UPDATES.reached(one.updates) and not one.in_eval:
             sentence = f"{one.where} was in train mode in its first {one.updates} updates."
@@ -38,9 +40,8 @@ def judge(measured: Measured) -> Observation | None:
     return None
 
 
-def _weight(look: UpdateModes) -> float:
-    """A little dropout alone that is off changes little, as in a pretrained model that is loaded in eval mode."""
-    return MILD if not look.batchnorms and look.dropout > 0 and MILD_DROPOUT.reached(look.dropout) else CLARITY
+def _is_mild(look: UpdateModes) -> bool:
+    return not look.batchnorms and look.dropout > 0 and MILD_DROPOUT.reached(look.dropout)
 
 
 def _modes(updates: int, in_eval: int, first: int = 0) -> UpdateModes:
@@ -63,8 +64,9 @@ Updates of a model with dropout or batch norm while the whole model is in eval m
 ## How it is measured
 The mode of every model whose weights the optimiser holds, at every update; five updates in eval mode are enough, and 30
 updates in train mode without one in eval mode are called absent. Batch norm alone in eval mode is a deliberate freeze
-and does not count, nor does a frozen backbone under a new head. Dropout of at most 0.1 that is off is weak evidence:
-`from_pretrained` gives a model in eval mode, and many fine-tunings leave it there.
+and does not count, nor does a frozen backbone under a new head. Dropout of at most 0.1 that is off from the
+first update on is weak evidence where weights were loaded: `from_pretrained` gives a model in eval mode, and many
+fine-tunings leave it there.
 
 In a checkpoint: the gains of BatchNorm layers were trained, and all running statistics are those they were made with.
 

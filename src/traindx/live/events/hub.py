@@ -32,7 +32,7 @@ from traindx.live.events.scaling import around_scale, unscaled
 from traindx.live.events.step_buffer import StepBuffer
 from traindx.live.host.bootstrap import after_import
 from traindx.live.host.forks import leave_children_alone
-from traindx.live.host.modes import fake_tensors_active, outside_modes, profiled
+from traindx.live.host.modes import fake_tensors_active, has_gradient, outside_modes, profiled
 from traindx.live.host.patches import Patches, shielded
 from traindx.live.host.release import release
 from traindx.live.host.saying import say
@@ -439,8 +439,7 @@ class Hub(Records):
             return False
         if self.by_hand.pending:
             self.look_for_update()
-        with outside_modes():
-            training = output.requires_grad
+        training = has_gradient(output)
         if not training:
             self._evaluated = True
             self.wake()
@@ -450,8 +449,7 @@ class Hub(Records):
 
     def loss_made(self, call: Criterion) -> None:
         self._flush_buffer()
-        with outside_modes():
-            training = call.output.requires_grad
+        training = has_gradient(call.output)
         self._tell(self._active["on_criterion" if training else "on_evaluation"], (call,))
         if training:
             with outside_modes():

@@ -88,6 +88,7 @@ class _Rows:
     looks: int = 0  # for them
     part: float = 1.0  # of a training call's rows that was looked at
     kept: _Evaluated | None = None
+    waiting: tuple[Sets, bool] | None = None  # an evaluation in one call, which may prove the answer of a teacher
 
     @property
     def known(self) -> float:
@@ -98,6 +99,18 @@ class _Rows:
             came_back *= self.part
         cut_out = len(self.trained) / max(table.size for table in self.tables) if self.tables else 0.0
         return min(1.0, max(came_back, cut_out))
+
+    def forget_answers(self, trained: frozenset[int]) -> None:
+        """A teacher that answers the batch which its student is trained on next is not evaluated on it, nor was it when
+        it first did so, before the student was known."""
+        asked = [
+            group
+            for group, members in self.sets.items()
+            if len(trained.intersection(members)) >= JUST_TRAINED * len(members)
+        ]
+        for group in asked:
+            del self.sets[group]
+            self.waiting = self.kept = None
 
 
 class Leaks(Observer):
@@ -223,6 +236,8 @@ class Leaks(Observer):
             if rows.tables:  # one that lacks a row was a part of the data, or rows are altered on their way
                 rows.tables = [table for table in rows.tables if table.has(hashes)]
             rows.last = frozenset(hashes)
+            for other in self._by_model.values():
+                other.forget_answers(rows.last)
         elif len(rows.last.intersection(hashes)) < JUST_TRAINED * len(hashes):
             rows.sets.setdefault(group, {}).update((value, value in rows.trained) for value in hashes)
 
@@ -263,6 +278,8 @@ class Leaks(Observer):
             self._evaluated_batch()
             self._copies.poll(wait=True)
             self._close_gaps()
+            for rows in (self._loaded, self._members, *self._by_model.values()):
+                self._measure_waiting(rows)
             self._look_back()
 
     def _look_back(self) -> None:
@@ -277,10 +294,19 @@ class Leaks(Observer):
     def _close_gaps(self) -> None:
         for rows in (self._loaded, self._members, *self._by_model.values()):
             if rows.sets and rows.trained:
+                self._measure_waiting(rows)
                 rows.kept = _kept(rows)
-                self._measure(rows, rows.sets, rows.whole)
+                if len(rows.sets) > 1:
+                    self._measure(rows, rows.sets, rows.whole)
+                else:
+                    rows.waiting = rows.sets, rows.whole
             rows.sets, rows.whole = {}, True
         self._calls = 0
+
+    def _measure_waiting(self, rows: _Rows) -> None:
+        if rows.waiting is not None:
+            self._measure(rows, *rows.waiting)
+            rows.waiting = None
 
     def _measure(self, rows: _Rows, sets: Sets, whole: bool, first: _Evaluated | None = None) -> None:
         """One evaluation; with how it looked the first time where it is compared once more in the end."""

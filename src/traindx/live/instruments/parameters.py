@@ -91,12 +91,8 @@ class Parameters(Observer):
         ran = {i for i, looks in self._silent.items() if looks >= MIN_LOOKS and i in self._called}
         silent = ran - self._reached.keys()
         alone = not (torch.distributed.is_available() and torch.distributed.is_initialized())
-        if (
-            silent
-            and alone
-            and id(model) not in self._tried
-            and not isinstance(model, torch.nn.parallel.DistributedDataParallel)
-        ):
+        wrapped = isinstance(model, torch.nn.parallel.DistributedDataParallel)
+        if alone and not wrapped and id(model) not in self._tried and any(id(p) in silent for p in model.parameters()):
             self._tried.add(id(model))
             for layer in used_layers(getattr(model, "_orig_mod", model), args, kwargs, output, silent):
                 for p in layer.parameters(recurse=False):
