@@ -71,6 +71,7 @@ def test_page(cause: Cause) -> None:
 def test_a_fault_has_fixes_warnings_and_four_kinds_of_cases(cause: Cause) -> None:
     assert cause.fixes, "name a fix"
     assert cause.do_not, "name what not to do"
+    assert cause.check, "say how somebody finds out by hand whether it is this one"
     assert len(cause.look_alikes) >= 2, "name two look-alikes"
     assert {case.kind for case in cause.cases} == {"fires", "healthy", "look-alike", "missing"}, "one case of each kind"
     for case in cause.cases:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from runs import run_of
 from traindx.diagnosis import Diagnosis
@@ -30,14 +31,15 @@ def test_the_gap_in_points_and_in_percent() -> None:
     assert "val_accuracy 69 % (medians of the last 3 evaluations): 30 points lower" in figures
     assert "times as high" in figures
     losses = {"train_loss": flat(30, 1.0, 0.0), "val_loss": flat(30, 1.2, 0.0)}
-    assert ": 0.2 higher (+20%)." in " ".join(diagnose(run_of(losses)).figures)
+    assert ": 0.2 higher (+20 %)." in " ".join(diagnose(run_of(losses)).figures)
     assert ": almost equal." in " ".join(diagnose(run_of({**losses, "val_loss": flat(30, 1.002, 0.0)})).figures)
     percent = {**series, "train_accuracy": flat(30, 99.0, 0.0), "val_accuracy": flat(30, 69.0, 0.0)}
     assert ": 30 points" in " ".join(diagnose(run_of(percent)).figures)
 
 
-def test_losses_of_two_formulas_have_no_gap() -> None:
-    series = {"train/nll_loss": flat(30, 0.019, 0.0), "val/rmse_loss": flat(30, 0.0175, 0.0)}
+@pytest.mark.parametrize("names", [("train/nll_loss", "val/rmse_loss"), ("loss", "val/NME")])
+def test_losses_of_two_formulas_or_units_have_no_gap(names: tuple[str, str]) -> None:
+    series = dict(zip(names, (flat(30, 0.019, 0.0), flat(30, 0.0175, 0.0)), strict=True))
     assert not any(text.startswith("Gap") for text in diagnose(run_of(series)).figures)
 
 

@@ -107,6 +107,19 @@ def test_every_mistake_that_was_seen_is_named_in_the_order_to_fix_them() -> None
     assert sum(entry.probability for entry in again) == pytest.approx(1)
 
 
+@pytest.mark.parametrize(("begins", "named"), [(2.0, True), (47.0, False)])
+def test_scores_since_a_number_was_none_need_no_second_cause(begins: float, named: bool) -> None:
+    direct = tuple(symptom.id for symptom in symptoms().values() if symptom.direct)
+    nan = [
+        Observation("nan-from-log", "present", "nan-from-log", (4, 4)),
+        Observation("nonfinite-loss", "present", "nonfinite-loss", (4, 900)),
+    ]
+    gap = Observation("overfitting-gap", "present", "overfitting-gap", (begins, 900))
+    calm = seen(absent=tuple(one for one in direct if one != "nan-from-log"))
+    evidence = Evidence((*nan, gap, *calm))
+    assert bool(secondary_causes(evidence, evidence.ranked())) == named
+
+
 def test_every_group_of_causes_has_its_place_in_the_order() -> None:
     assert {cause.group for cause in causes().values()} <= set(FIX_ORDER)
 

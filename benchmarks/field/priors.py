@@ -79,7 +79,8 @@ def main() -> None:
             "catalogue (benchmarks/field/priors.py)"
         )
         ordered = {kind: dict(sorted(groups.items())) for kind, groups in sorted(counts.items())}
-        TARGET.write_text(json.dumps({"source": source, "counts": ordered}, indent=1) + "\n")
+        kept = json.loads(TARGET.read_text())
+        TARGET.write_text(json.dumps({**kept, "source": source, "counts": ordered}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # the help of the command line loads no schema
 SCHEMA = "traindx.diagnosis/1"
 ANSWERS = "answers"  # the format of a run nobody measured: all that is known of it was reported
 STANDS_OUT = 0.25  # an explanation less likely than this is no answer: the cause is unclear
-RATHER_WELL = 0.5  # chance of health
 WORTH_NAMING, WORTH_A_LINE = 0.1, 0.05  # a candidate of a run that is rather well than not; any other one
 UNSURE = 0.4  # below this probability an explanation asks for more evidence, not for a change
 

@@ -56,8 +56,10 @@ _SCORE = frozenset(
     "aps apm apl ar auc auroc auprc roc dice iou miou jaccard bleu bleu4 sacrebleu rouge rouge1 rouge2 rougel "
     "rougelsum "
     "chrf meteor r2 mcc kappa psnr ssim em exact hella hellaswag hit hits ndcg mrr success winrate win score pearson "
-    "spearman cider spice correct sensitivity specificity hmean fitness pck accu bertscore iu miu fb1".split()
+    "spearman cider spice correct sensitivity specificity hmean fitness pck accu bertscore iu miu fb1 "
+    "solved pass1 pass5 pass10".split()
 )
+_SIDES = frozenset("left up down top bottom upper lower turns wheels arms legs hands eyes".split())
 _ERROR = frozenset(
     "mae mse rmse mape smape wer cer per ter fid lpips error err bpc bpb bpd brier eer rmsle nme epe mpjpe msle "
     "crps perplexities abserr rel".split()
@@ -430,11 +432,13 @@ def _score_or_error(
         return Meaning("error", split, "min", part, stat=stat, scale=scale)
     reconstructed = "rec" in bag and bag & {"gan", "adv", "kl", "l1", "l2", "cycle"}  # not a recall
     windowed = "win" in bag and bag & {"length", "size", "len", "hop"}  # of a spectrum
+    of_answers = words[-1] == "right" and len(words) > 1 and words[-2][-1] == "s"  # 'answers right'
+    named = bool(bag & _SCORE) or (of_answers and not bag & _SIDES)
     if (
         not reconstructed
         and not windowed
         and (
-            bag & _SCORE
+            named
             or re.match(r"^(map|ap|ar|acc|top|rouge|bleu|hits?|prec|recall|ndcg)[\d.]*$", words[-1])
             or "accuracy" in bare
         )

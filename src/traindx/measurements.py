@@ -575,6 +575,15 @@ class BatchClasses(Measurement, frozen=True, kw_only=True):
     sequential: bool | None  # the loader goes through the data in order; None: no loader, or it is not known
 
 
+class BatchTopics(Measurement, frozen=True, kw_only=True):
+    """Tokens that stand in at least half of the rows of one batch and in at most a tenth of all rows: a shuffled batch
+    hardly has one."""
+
+    batches: int  # of at least eight rows, the first ones
+    with_topic: int  # of these, those that have such a token
+    topics: int  # different ones
+
+
 class InputScale(Measurement, frozen=True, kw_only=True):
     """The scale of a training batch where data first meets weights. `where` is that layer."""
 
@@ -640,10 +649,11 @@ class CallsAlike(NamedTuple):
 
 class SameData(Measurement, frozen=True, kw_only=True):
     """Data that are named after an evaluation, when one runs, and hold the same samples as those that are trained on.
-    `where` is the name."""
+    `where` is the name, or the line of a result that is computed from them."""
 
     trained: str  # the name of the training data, or the training loader
     held: str
+    computed: bool = False  # `held` names what an evaluation of the training data gives
 
 
 class EvaluatedRows(Measurement, frozen=True, kw_only=True):
@@ -885,6 +895,8 @@ class SilentParameters(Measurement, frozen=True, kw_only=True):
     matrices: int  # of these, those with two dimensions or more
     silent: tuple[int, int, int] = (0, 0, 0)  # parameters, elements and matrices in layers that run with gradients on
     names: tuple[str, ...] = ()  # of these, the first four
+    used: tuple[int, int, int] = (0, 0, 0)  # of these, those that an output depends on whose graph leads elsewhere
+    used_names: tuple[str, ...] = ()
     muted: tuple[int, int, int] = (0, 0, 0)  # the same in layers that run in training with gradients off only
     muted_names: tuple[str, ...] = ()
     first_matrix: str = ""  # 'silent' or 'muted' where the first matrix of the model is one of them
@@ -1241,6 +1253,7 @@ class PreferencePairs(Measurement, frozen=True, kw_only=True):
     first_chosen: float = 0.0  # in the first three looks
     longer: float | None = None  # share of pairs whose chosen answer is longer; None where lengths are not known
     length: float | None = None  # correlation of a reward model's margin with the difference of lengths
+    likelier: float | None = None  # share of pairs whose chosen answer was the likelier one at the first three looks
 
 
 class BootstrapTargets(Measurement, frozen=True, kw_only=True):
@@ -1725,6 +1738,9 @@ class AdapterPairs(Measurement, frozen=True, kw_only=True):
     updates: int = 0  # made before this look
     rate: float | None = None  # the largest learning rate of the optimiser that holds them so far
     adaptive: bool = False  # that optimiser is Adam or one of its kin
+    learnt_off: int = 0  # pairs that an optimiser has held, and another adapter of their layer is switched on now
+    learnt_on: int = 0  # pairs that one has held and that are switched on
+    never_on: int = 0  # pairs that are switched on and no optimiser has held
 
 
 class EmbeddingRows(Measurement, frozen=True, kw_only=True):

@@ -648,3 +648,47 @@ def test_the_rows_of_a_table_are_no_weights_that_amplify(table: str, large: bool
         script = script.replace("\nmodel =", "\nfor layer in table: nn.init.normal_(layer.weight)\nmodel =")
     found = facts_of(script, tmp_path)
     assert found.get("initial-weights-large", {"present": False})["present"] is large
+
+
+class Attention(nn.Module):
+    """One small block in a wide model. `cut`: the keys are detached. `spare`: a head whose output the loss leaves
+    alone."""
+
+    def __init__(self, cut: bool, spare: bool) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(8, 8, bias=False) for _ in range(3))
+        self.dropout, self.wide = nn.Dropout(0.2), nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 3))
+        self.cut, self.spare = cut, nn.Linear(8, 8) if spare else None
+        self.calls = 0
+
+    def forward(self, x: torch.Tensor) -> Any:
+        self.calls += 1
+        tokens = x[:, None, :] * torch.eye(8)
+        key = self.key(tokens)
+        scores = self.query(tokens) @ (key.detach() if self.cut else key).transpose(1, 2)
+        mixed = self.dropout(scores.softmax(-1)) @ self.value(tokens)
+        out = self.wide(mixed.sum(1))
+        return (out, self.spare(mixed)) if self.spare is not None else out
+
+
+def attended(cut: bool, spare: bool) -> list[torch.Tensor]:
+    torch.manual_seed(3)
+    model = Attention(cut, spare)
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(8):
+        x, y = batch()
+        optimizer.zero_grad()
+        out = model(x)
+        F.cross_entropy(out[0] if spare else out, y).backward()
+        optimizer.step()
+    return [*(p.detach() for p in model.parameters()), torch.rand(1), torch.tensor(model.calls)]
+
+
+@pytest.mark.parametrize(("cut", "spare"), [(True, False), (True, True), (False, True)])
+def test_a_small_part_whose_values_are_used_without_a_gradient(cut: bool, spare: bool, tmp_path: Path) -> None:
+    watched: list[torch.Tensor] = []
+    found = judged(watch(tmp_path, lambda: watched.extend(attended(cut, spare)), *ALL))["no-gradient"]
+    assert (found.state == "present") is cut
+    assert not cut or "key.weight" in found.evidence
+    assert "spare" not in found.evidence or not cut
+    assert all(torch.equal(a, b) for a, b in zip(attended(cut, spare), watched, strict=True))

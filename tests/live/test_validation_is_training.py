@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from live_scripts import facts_of
+from live_scripts import HEAD, facts_of
 from torch.utils.data import DataLoader, Subset, SubsetRandomSampler, TensorDataset
 
+from traindx.live.measures.named_results import _assignments
 from traindx.live.measures.same_data import key_of
 from traindx.live.measures.splits import part_of_name
 
@@ -82,3 +83,45 @@ def test_grids_constants_and_short_arrays_are_no_data(grid: object) -> None:
 )  # fmt: skip
 def test_names_say_which_part(name: str, part: str | None) -> None:
     assert part_of_name(name) == part
+
+
+BY_STATEMENT = """
+class Batches:
+    def __init__(self, count): self.parts = [(torch.randn(16, 8), torch.randn(16, 1)) for _ in range(count)]
+    def __iter__(self): return iter(self.parts)
+train_iter, dev_iter = Batches(20), Batches(5)
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1)); opt = torch.optim.SGD(net.parameters(), 0.01)
+def evaluate(model, data):
+    with torch.no_grad():
+        return sum(F.mse_loss(model(x), y).item() for x, y in data)
+def fit(model, data):
+    for x, y in data:
+        loss = F.mse_loss(model(x), y); opt.zero_grad(); loss.backward(); opt.step()
+    return evaluate(model, data)
+for epoch in range(3):
+    fit(net, train_iter)
+    train_loss = evaluate(net, train_iter)
+    {statement}
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "found"),
+    [
+        ("dev_loss = evaluate(net, train_iter)", True),
+        ("dev_loss = evaluate(net, dev_iter)", False),
+        ("dev_loss, ratio = evaluate(net, train_iter), 1", False),  # not all of it is named after held-out data
+        ("eval_loss = evaluate(net, train_iter)", False),  # a training metric, perhaps
+        ("val_loss = fit(net, train_iter)", False),  # what trains may hold out a part of what it is given
+    ],
+)
+def test_a_result_that_is_named_after_what_is_held_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, found: bool
+) -> None:
+    script = BY_STATEMENT.format(statement=statement)
+    (tmp_path / "train.py").write_text(HEAD + script)
+    monkeypatch.chdir(tmp_path)
+    _assignments.cache_clear()  # another script of this name may have been read
+    told = facts_of(script, tmp_path, 0.01).get(ID)
+    assert bool(told and told["present"]) is found
+    assert not found or "`dev_loss` is computed from `train_iter`" in told["evidence"]  # type: ignore[index]

@@ -67,3 +67,27 @@ def test_only_what_the_recording_has_not_measured_is_added(
 def test_a_training_loss_beside_it_that_agrees_with_the_recorded_one_vouches_for_its_scale() -> None:
     text = [(10.0 * e, f"Epoch {e} train loss {1.2 - e / 6 + 1 / 12:.3f} val loss {9.0 + e:.2f}") for e in range(1, 7)]
     assert {one.meaning.split for one in added(RECORDED, printed_series(text)).values()} == {"val"}
+
+
+LOSSES = [(10.0 * number, f"step {10 * number} loss {3 - number / 10:.3f}") for number in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "name", "values"),
+    [
+        ("", "solved before 0.88 after 0.15; probability of the answer 0.43 -> 0.06", "solved", [0.88, 0.15]),
+        ("", "Accuracy: 10.0% → 95.0%", "Accuracy", [10.0, 95.0]),
+        ("baseline accuracy: 0.31", "final accuracy: 0.84", "accuracy", [0.31, 0.84]),
+    ],
+)
+def test_a_score_before_and_after_the_training_is_one_series(
+    before: str, after: str, name: str, values: list[float]
+) -> None:
+    printed = [(0.0, before), *LOSSES, (200.0, after)]
+    found = next(one for one in printed_series(printed) if one.meaning.kind == "score")
+    assert (found.name, found.steps.tolist(), found.values.tolist()) == (name, [0.0, 200.0], values)
+
+
+def test_arrows_between_other_numbers_are_no_score() -> None:
+    found = printed_series([*LOSSES, (200.0, "lr 0.1 -> 0.01"), (200.0, "top left 0.3 -> 0.4")])
+    assert [one.name for one in found] == ["loss"]

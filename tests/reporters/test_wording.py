@@ -6,6 +6,7 @@ import math
 
 import pytest
 
+from traindx.reporters.layout import distinguished
 from traindx.reporters.wording import amount, apart, clean, clean_lines, count, number, percent, span
 
 
@@ -47,3 +48,11 @@ def test_names_are_defused(raw: str, shown: str) -> None:
 
 def test_code_keeps_its_lines() -> None:
     assert clean_lines("if x:\n\ty = 1\x07 \n") == ["if x:", "    y = 1�", ""]
+
+
+def test_long_names_are_told_apart_by_what_differs() -> None:
+    names = [f"experiment_with_a_long_name_lr_{rate}_wd_0.1_seed_1" for rate in ("0.001", "0.010")]
+    shown = distinguished(names, 18)
+    assert [shown[name] for name in names] == ["…lr_0.001_…", "…lr_0.010_…"]
+    assert distinguished(["a.csv", "b.csv"], 18) == {"a.csv": "a.csv", "b.csv": "b.csv"}
+    assert len(distinguished(["x" * 40], 18)["x" * 40]) == 18

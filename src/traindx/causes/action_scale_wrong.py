@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="action-scale-wrong",
     title="actions outside the range of the environment, or squashed without correction",
     group="classic",
+    check="print the share of actions outside of action_space: more than half of them if so",
     prior="occasional",
     predicts={
         "actions-out-of-range": "often",

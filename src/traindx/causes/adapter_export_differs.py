@@ -37,6 +37,7 @@ CAUSE = Cause(
     id="adapter-export-differs",
     title="export differs from the trained adapter",
     group="going on",
+    check="run traindx checkpoint ADAPTER --against BASE --merged MERGED: every pair must agree",
     prior="rare",
     predicts={
         "adapter-export-differs": "always",

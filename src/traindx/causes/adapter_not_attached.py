@@ -42,8 +42,10 @@ CAUSE = Cause(
     id="adapter-not-attached",
     title="adapter takes no part in the training",
     group="which weights move",
+    check="call model.print_trainable_parameters(): the adapters must be among them, and not zero",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "adapter-inactive": "always",
         "adapter-at-zero": "often",
         "flat-from-start": "sometimes",

@@ -39,8 +39,10 @@ CAUSE = Cause(
     id="adapter-scale-wrong",
     title="scale or rate does not fit the adapter",
     group="which weights move",
+    check="print alpha / r and the learning rate: 1 to 2 and about 1e-4 to 5e-4 are usual for LoRA",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "adapter-scale-extreme": "always",
         "clipped-hard": "often",  # gradients of both factors grow with the scale
         "exploding-gradients": "often",

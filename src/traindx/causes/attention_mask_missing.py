@@ -38,9 +38,11 @@ CAUSE = Cause(
     id="attention-mask-missing",
     title="padding is attended to: the attention mask is missing",
     group="what the loss sees",
+    check="call the model on one sample alone and in a padded batch: the outputs must agree",
     prior="rare",
     doc=DOC,
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "padding-attended": "always",
         "high-initial-loss": "sometimes",

@@ -30,7 +30,10 @@ POLICY = (
     "discount-off", "target-network-still", "replay-repeats", "values-beyond-returns",
     "values-below-rewards",
 )  # fmt: skip
-PREFERENCE = ("margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy", "beta-large")
+PREFERENCE = (
+    "margin-zero", "chosen-pushed-down", "equal-pairs", "reference-is-policy", "beta-large", "length-tells-pairs",
+    "rejected-likelier",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

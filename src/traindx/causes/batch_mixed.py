@@ -46,6 +46,7 @@ CAUSE = Cause(
     id="batch-mixed",
     title="samples of a batch are mixed",
     group="wiring",
+    check="in eval mode, exchange one sample of a batch: the outputs of the others must not change",
     prior="rare",
     predicts={
         "samples-mixed": "always",

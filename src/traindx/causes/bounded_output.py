@@ -60,6 +60,7 @@ CAUSE = Cause(
     id="bounded-output",
     title="output range too narrow for the targets",
     group="loss and output",
+    check="print the smallest and largest target and prediction: predictions end at ±1, or at 0 and 1, if so",
     prior="rare",
     predicts={
         "targets-beyond-output-range": "always",

@@ -42,6 +42,7 @@ CAUSE = Cause(
     check="evaluate the untouched checkpoint on the same data: it scores better if so",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "general-loss-rises": "always",
         "overfitting-gap": "often",  # of a validation loss over both sets
         "ends-off-best": "often",

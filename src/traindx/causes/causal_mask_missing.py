@@ -54,8 +54,10 @@ CAUSE = Cause(
     id="causal-mask-missing",
     title="causal mask missing",
     group="wiring",
+    check="change the last token of a prompt: no earlier output may change",
     prior="rare",
     predicts={
+        "outcome-poor": "usually",
         "sees-the-future": "always",
         "suspiciously-good": "usually",
         "overfitting-gap": "never",

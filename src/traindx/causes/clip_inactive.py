@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="clip-inactive",
     title="clipping that never acts",
     group="policy",
+    check="print the clip fraction and the KL of an update: 0 with a large KL if so",
     prior="rare",
     predicts={
         "clip-fraction-extreme": "usually",

@@ -44,6 +44,7 @@ CAUSE = Cause(
     id="constant-init",
     title="weights initialised to a constant",
     group="initialisation",
+    check="print p.std() of each weight before training: zero, or equal rows, if so",
     prior="rare",
     predicts={
         "equal-initial-weights": "always",

@@ -49,6 +49,7 @@ CAUSE = Cause(
     id="data-not-distributed",
     title="every rank reads the same data",
     group="distributed",
+    check="print the first sample index on every rank: they must differ",
     prior="rare",
     predicts={
         **LEARNING_UNAFFECTED,

@@ -37,6 +37,7 @@ CAUSE = Cause(
     id="data-order-restarted",
     title="data starts from the first batch again at a resume",
     group="going on",
+    check="print the first sample index after a resume: it must not be the first of the data again",
     prior="rare",
     predicts={
         "data-order-repeated": "always",

@@ -56,6 +56,7 @@ CAUSE = Cause(
     id="detached-graph",
     title="loss cut off from the parameters",
     group="wiring",
+    check="after one backward(), list the parameters whose .grad is None: there must be none",
     prior="occasional",
     predicts={
         "weights-at-start": "often",

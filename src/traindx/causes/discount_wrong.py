@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="discount-wrong",
     title="wrong discount",
     group="classic",
+    check="print (return(t) - reward(t)) / return(t + 1): it must be the discount that you set",
     prior="occasional",
     predicts={
         "discount-off": "always",

@@ -35,8 +35,10 @@ CAUSE = Cause(
     id="double-bos",
     title="begin-of-sequence added twice",
     group="what the loss sees",
+    check="print the first three token ids of one sample: the begin token must stand there once",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "special-tokens-doubled": "always",
         "high-initial-loss": "sometimes",

@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="dpo-beta-too-large",
     title="beta too large",
     group="preference",
+    check="compare logps/chosen with its first value: hardly moved beside a large margin if so",
     prior="occasional",
     predicts={
         "beta-large": "always",

@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="dpo-reference-is-policy",
     title="reference model is the policy itself",
     group="preference",
+    check="compare one weight of policy and reference after an update: they must differ",
     prior="common",
     predicts={
         "reference-is-policy": "always",

@@ -43,8 +43,10 @@ CAUSE = Cause(
     id="eos-not-a-target",
     title="end-of-sequence is not a target",
     group="what the loss sees",
+    check="print the labels of the last tokens of one answer: the end token must be there, not -100",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "eos-never-counted": "always",
         "still-improving": "sometimes",

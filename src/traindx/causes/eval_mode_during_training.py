@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="eval-mode-during-training",
     title="model left in evaluation mode while training",
     group="wiring",
+    check="print model.training inside the loop, after the first validation: it must be True",
     prior="rare",
     predicts={
         "trained-in-eval-mode": "always",

@@ -40,6 +40,7 @@ CAUSE = Cause(
     id="exploration-gone",
     title="exploration ends too early",
     group="classic",
+    check="print the share of random actions, or the policy's entropy: near zero long before the return is high",
     prior="common",
     predicts={
         "exploration-missing": "always",

@@ -56,8 +56,10 @@ CAUSE = Cause(
     id="frozen-params",
     title="parameters frozen by mistake",
     group="wiring",
+    check="list the parameters with requires_grad=False: only those that should stay as they are",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "weights-at-start": "usually",
         "adapter-at-zero": "sometimes",
         "frozen-weights": "always",

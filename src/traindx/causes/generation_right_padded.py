@@ -35,8 +35,10 @@ CAUSE = Cause(
     id="generation-right-padded",
     title="prompts for generation padded on the right",
     group="what the loss sees",
+    check="generate for one prompt alone and in a batch: the answers must be equal",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "padding-on-the-wrong-side": "always",
         "val-noisy": "sometimes",

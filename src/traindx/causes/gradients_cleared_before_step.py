@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="gradients-cleared-before-step",
     title="gradients are cleared before the optimizer uses them",
     group="optimisation",
+    check="print p.grad right before optimizer.step(): zero or None if so",
     prior="rare",
     predicts={
         "gradients-wiped": "always",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     group="none",
     prior="very common",
     predicts={
+        "outcome-poor": "never",
         "still-improving": "often",
         "plateau": "rarely",
         "val-noisy": "rarely",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     id="host-sync",
     title="host and device waiting for each other",
     group="throughput",
+    check='run ten steps with torch.cuda.set_sync_debug_mode("warn"): it prints each call that waits',
     prior="rare",
     predicts={
         **LEARNING_UNAFFECTED,

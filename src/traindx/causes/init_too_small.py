@@ -49,6 +49,7 @@ CAUSE = Cause(
     id="init-too-small",
     title="initial weights too small",
     group="initialisation",
+    check="print the standard deviation of each layer's output on one batch: it shrinks layer by layer if so",
     prior="rare",
     predicts={
         "small-gradient-norm": "often",

@@ -42,6 +42,7 @@ CAUSE = Cause(
     check="check the sign: the KL term is added to a loss and subtracted from a reward",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         "kl-pushed-up": "always",
         "reward-reversed": "rarely",
         "kl-high": "always",

@@ -63,6 +63,7 @@ CAUSE = Cause(
     check="decode five samples with their labels by eye, as they come out of the loader",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         "labels-unrelated": "always",
         "loss-at-chance": "usually",
         "val-at-chance": "usually",

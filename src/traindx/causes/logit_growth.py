@@ -40,6 +40,7 @@ CAUSE = Cause(
     id="logit-growth",
     title="logits grow without end",
     group="which weights move",
+    check="print the largest attention score every 100 steps: it grows without end if so",
     prior="rare",
     predicts={
         "logits-growing": "always",

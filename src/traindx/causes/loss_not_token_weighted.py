@@ -38,6 +38,7 @@ CAUSE = Cause(
     id="loss-not-token-weighted",
     title="loss is a mean of means, not a mean over tokens",
     group="what the loss sees",
+    check="compare the loss with the mean over all tokens of the step: they must be equal",
     prior="rare",
     predicts={
         "token-weights-unequal": "always",

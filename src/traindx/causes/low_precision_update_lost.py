@@ -63,6 +63,7 @@ CAUSE = Cause(
     id="low-precision-update-lost",
     title="updates lost in low-precision weights",
     group="numerics",
+    check="print the dtype of the weights and the share of elements that one step changes: few in bf16 if so",
     prior="rare",
     predicts={
         "half-precision": "often",

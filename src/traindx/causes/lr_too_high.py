@@ -61,6 +61,7 @@ CAUSE = Cause(
     check="train 200 steps at a tenth of the learning rate: the loss falls steadily if so",
     prior="very common",
     predicts={
+        "outcome-poor": "sometimes",
         "lr-above-usual": "often",
         "lr-below-usual": "never",
         "spike-at-rate-change": "often",

@@ -51,6 +51,7 @@ CAUSE = Cause(
     check="train 200 steps at ten times the learning rate: the loss falls faster if so",
     prior="common",
     predicts={
+        "outcome-poor": "sometimes",
         "lr-below-usual": "often",
         "lr-above-usual": "never",
         "dead-units": "rarely",

@@ -58,6 +58,7 @@ CAUSE = Cause(
     id="missing-nonlinearity",
     title="no activation between linear layers",
     group="wiring",
+    check="compare f((x + y) / 2) with (f(x) + f(y)) / 2: equal if the model is linear",
     prior="rare",
     predicts={
         "no-nonlinearity": "always",

@@ -37,6 +37,7 @@ CAUSE = Cause(
     id="mode-collapse",
     title="mode collapse: generated samples are all alike",
     group="generative",
+    check="look at twenty generated samples: nearly the same if so",
     prior="rare",
     predicts={
         "samples-alike": "always",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="mse-for-classification",
     title="squared error used for classification",
     group="loss and output",
+    check="look at the loss function: classes want cross-entropy",
     prior="rare",
     predicts={
         "classes-regressed": "always",

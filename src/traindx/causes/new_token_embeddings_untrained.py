@@ -44,8 +44,10 @@ CAUSE = Cause(
     id="new-token-embeddings-untrained",
     title="embeddings of new tokens are not trained",
     group="which weights move",
+    check="compare embed.weight[new_id] before and after training: equal if so",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "embedding-rows-untrained": "always",
         "plateau": "often",
         "underfitting": "sometimes",

@@ -43,8 +43,10 @@ CAUSE = Cause(
     id="no-target-tokens",
     title="no tokens left to learn from",
     group="what the loss sees",
+    check="print (labels != -100).sum(1) of one batch: there must be no zero",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "no-counted-tokens": "usually",
         "answers-cut-off": "often",

@@ -36,6 +36,7 @@ CAUSE = Cause(
     id="noise-schedule-wrong",
     title="the noise schedule does not end in noise",
     group="generative",
+    check="print alphas_cumprod[-1]: it must be near 0",
     prior="rare",
     predicts={"noise-schedule-off": "always", "nonfinite-loss": "never", "overfitting-gap": "rarely"},
     look_alikes={

@@ -38,8 +38,10 @@ CAUSE = Cause(
     id="packing-cross-contamination",
     title="packed samples see each other",
     group="what the loss sees",
+    check="change a token of the first packed sample: outputs of the second one must not change",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "documents-not-separated": "always",
         "val-left-behind": "sometimes",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="padding-not-masked",
     title="padding not masked",
     group="wiring",
+    check="print the share of pad tokens among the labels that are not -100: it must be 0",
     prior="rare",
     predicts={
         "padding-in-loss": "usually",

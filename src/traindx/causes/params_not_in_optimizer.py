@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="params-not-in-optimizer",
     title="parameters missing from the optimizer",
     group="wiring",
+    check="compare the ids of model.parameters() with those in optimizer.param_groups: none may be missing",
     prior="rare",
     predicts={
         "weights-at-start": "usually",

@@ -37,8 +37,10 @@ CAUSE = Cause(
     id="position-ids-wrong",
     title="position ids wrong",
     group="what the loss sees",
+    check="print position_ids of one row: 0, 1, 2, … from the first token of every document",
     prior="rare",
     predicts={
+        "outcome-poor": "sometimes",
         **LEARNING_UNAFFECTED,
         "positions-not-restarted": "always",
         "slow-convergence": "sometimes",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="posterior-collapse",
     title="posterior collapse: the latent code is unused",
     group="generative",
+    check="print the KL of each latent dimension: all near 0 if so",
     prior="rare",
     predicts={
         "latent-unused": "always",

@@ -38,8 +38,10 @@ CAUSE = Cause(
     id="prompt-in-loss",
     title="prompts counted in the loss",
     group="what the loss sees",
+    check="print the tokens of one sample whose label is not -100: the answer alone should count",
     prior="occasional",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "prompt-dominates-loss": "always",
         "still-improving": "sometimes",

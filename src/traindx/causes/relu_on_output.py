@@ -52,6 +52,7 @@ CAUSE = Cause(
     id="relu-on-output",
     title="ReLU on the output layer",
     group="loss and output",
+    check="print the smallest prediction and the smallest target: exactly 0 beside a negative one if so",
     prior="rare",
     predicts={
         "relu-cuts-output": "always",

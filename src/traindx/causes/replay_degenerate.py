@@ -37,6 +37,7 @@ CAUSE = Cause(
     id="replay-degenerate",
     title="replay buffer with few transitions",
     group="classic",
+    check="print the number of different rows in one replay batch: nearly all should differ",
     prior="rare",
     predicts={
         "replay-repeats": "always",

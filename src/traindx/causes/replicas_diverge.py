@@ -61,6 +61,7 @@ CAUSE = Cause(
     id="replicas-diverge",
     title="replicas with different weights",
     group="distributed",
+    check="print a checksum of the weights on every rank: they must be equal",
     prior="rare",
     predicts={
         "replica-mismatch": "always",

@@ -41,8 +41,10 @@ CAUSE = Cause(
     id="reward-answer-misaligned",
     title="reward of the wrong answer",
     group="reward",
+    check="print answer, reference and reward of ten rows right before the advantages",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "advantages-off-rewards": "often",
         "reward-reversed": "rarely",
         "reward-flat": "usually",

@@ -47,6 +47,7 @@ CAUSE = Cause(
     check="look at ten answers, or episodes, with the highest reward",
     prior="common",
     predicts={
+        "outcome-poor": "often",
         "proxy-and-score-part": "always",
         "reward-flat": "never",
         "reward-falls": "never",

@@ -42,6 +42,8 @@ CAUSE = Cause(
     check="correlate reward and length of the answers: above 0.5 it is paid by length",
     prior="common",
     predicts={
+        "length-tells-pairs": "usually",
+        "outcome-poor": "sometimes",
         "proxy-and-score-part": "usually",
         "length-drifts": "often",
         "length-at-limit": "sometimes",

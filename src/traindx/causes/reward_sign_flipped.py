@@ -43,6 +43,7 @@ CAUSE = Cause(
     check="read the answers with the highest and the lowest reward",
     prior="occasional",
     predicts={
+        "outcome-poor": "usually",
         "reward-reversed": "usually",
         "advantages-off-rewards": "rarely",
         "terminals-bootstrapped": "rarely",
@@ -54,7 +55,7 @@ CAUSE = Cause(
         "kl-high": "sometimes",
         "entropy-low": "sometimes",
         "clip-fraction-extreme": "rarely",
-        "proxy-and-score-part": "never",
+        "proxy-and-score-part": "sometimes",
         "nonfinite-loss": "rarely",
         "length-drifts": "sometimes",
         "length-at-limit": "sometimes",

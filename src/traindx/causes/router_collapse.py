@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="router-collapse",
     title="router sends all tokens to few experts",
     group="which weights move",
+    check="count the tokens by expert over ten batches: half of the experts with none if so",
     prior="rare",
     predicts={
         "experts-idle": "always",

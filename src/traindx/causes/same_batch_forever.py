@@ -41,8 +41,10 @@ CAUSE = Cause(
     id="same-batch-forever",
     title="every update sees the same batch",
     group="data",
+    check="print the sample indices of three batches in a row: they must differ",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "same-batch-repeated": "always",
         "overfitting-gap": "often",
         "val-at-chance": "often",

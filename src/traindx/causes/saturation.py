@@ -48,6 +48,8 @@ CAUSE = Cause(
     id="saturation",
     title="saturated sigmoid or tanh units",
     group="gradient flow",
+    check="print the share of outputs beyond ±0.95 after each tanh, or 0.05 and 0.95 after each sigmoid: above "
+    "half if so",
     prior="rare",
     predicts={
         "small-gradient-norm": "often",

@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="small-batch-underuse",
     title="batch too small to fill the device",
     group="throughput",
+    check="measure samples per second at twice and four times the batch: they rise in proportion if so",
     prior="rare",
     predicts={
         **LEARNING_UNAFFECTED,

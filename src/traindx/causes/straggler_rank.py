@@ -63,6 +63,7 @@ CAUSE = Cause(
     id="straggler-rank",
     title="one rank slower than the others",
     group="distributed",
+    check="print the time before the gradient exchange on every rank: one is longest every time if so",
     prior="rare",
     predicts={
         **LEARNING_UNAFFECTED,

@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="target-network-stale",
     title="target network never or always updated",
     group="classic",
+    check="print the norm of the difference between the two networks: always 0, or growing without end, if so",
     prior="occasional",
     predicts={
         "target-network-still": "always",

@@ -59,6 +59,7 @@ CAUSE = Cause(
     check="print inputs[0] and targets[0]: targets must be one token ahead, and shifted only once",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         "targets-not-next-token": "always",
         "suspiciously-good": "usually",
         "underfitting": "sometimes",

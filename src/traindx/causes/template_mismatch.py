@@ -41,8 +41,10 @@ CAUSE = Cause(
     id="template-mismatch",
     title="chat template differs",
     group="what the loss sees",
+    check="print one training sample and one generation prompt as tokens: equal up to the answer",
     prior="rare",
     predicts={
+        "outcome-poor": "often",
         **LEARNING_UNAFFECTED,
         "template-differs": "always",
         "high-initial-loss": "sometimes",

@@ -41,6 +41,7 @@ CAUSE = Cause(
     id="terminal-not-masked",
     title="bootstrapping through the end of an episode",
     group="classic",
+    check="print target - reward at rows with done=1: it must be 0",
     prior="occasional",
     predicts={
         "terminals-bootstrapped": "always",

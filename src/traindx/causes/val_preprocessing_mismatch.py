@@ -63,6 +63,7 @@ CAUSE = Cause(
     check="evaluate training samples with the validation pipeline: the score should not drop",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "val-inputs-differ": "always",
         "val-labels-differ": "never",
         "val-at-chance": "usually",

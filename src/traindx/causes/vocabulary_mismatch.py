@@ -39,6 +39,7 @@ CAUSE = Cause(
     id="vocabulary-mismatch",
     title="tokenizer and embedding do not match",
     group="what the loss sees",
+    check="compare len(tokenizer) with model.get_input_embeddings().weight.shape[0]: not larger",
     prior="rare",
     predicts={
         "ids-beyond-embedding": "always",

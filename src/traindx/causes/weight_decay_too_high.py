@@ -49,6 +49,7 @@ CAUSE = Cause(
     check="train 200 steps with weight_decay=0: the loss falls further if so",
     prior="occasional",
     predicts={
+        "outcome-poor": "sometimes",
         "strong-weight-decay": "always",
         "weights-decayed-away": "usually",
         "underfitting": "usually",

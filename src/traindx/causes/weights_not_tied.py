@@ -55,6 +55,7 @@ CAUSE = Cause(
     id="weights-not-tied",
     title="shared weights not tied",
     group="wiring",
+    check="print head.weight is embedding.weight: it must be True",
     prior="rare",
     predicts={
         "tied-weights-apart": "always",

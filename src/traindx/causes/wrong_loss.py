@@ -61,6 +61,7 @@ CAUSE = Cause(
     id="wrong-loss",
     title="loss that does not match the task",
     group="loss and output",
+    check="overfit eight samples: loss at its minimum but the metric is not, if so",
     prior="rare",
     predicts={
         "labels-out-of-range": "sometimes",

@@ -35,6 +35,7 @@ CAUSE = Cause(
     id="wrong-prediction-target",
     title="training and sampling disagree on what the model gives",
     group="generative",
+    check="look up what the sampler expects (noise, sample or velocity): the training target must be the same",
     prior="rare",
     predicts={
         "target-not-in-input": "often",

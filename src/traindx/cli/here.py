@@ -12,11 +12,13 @@ from pathlib import Path
 
 MAX_ENTRIES = 3000  # of directories that are looked through: an answer at once matters more than all of it
 MAX_DEPTH = 3
+MAX_LINE = 76
 MAX_SOURCE = 200_000  # bytes of a script that are read
 SKIPPED = {"node_modules", "site-packages", "__pycache__", "build", "dist", "venv", "tests", "docs"}
 LOGS = (
     "trainer_state.json", "events.out.tfevents.*", "metrics.csv", "progress.csv", "results.csv", "metrics.jsonl",
-    "log.txt", "train.log", "*.wandb", "mlflow.db", "scalars.json", "history.json",
+    "log.txt", "*.log", "*.wandb", "mlflow.db", "scalars.json", "*history*.json", "*history*.csv", "*log*.csv",
+    "*log*.jsonl", "*metrics*.csv",
 )  # fmt: skip
 _TRAINS = re.compile(r"\.backward\(|\.fit\(|Trainer\(|\.learn\(|minimize\(")
 _FRAMEWORK = re.compile(
@@ -63,6 +65,8 @@ def offers(found: Found) -> list[str]:
     if len(found.logs) + len(found.recordings) > 1:
         lines.append(("traindx diagnose .", "all runs here, the worst first"))
     wide = max((len(command) for command, _ in lines), default=0)
+    if wide + max((len(what) for _, what in lines), default=0) > MAX_LINE:  # then what it does stands below it
+        return [line for command, what in lines for line in (f"  {command}", f"      {what}")]
     return [f"  {command:<{wide}}  {what}" for command, what in lines]
 
 

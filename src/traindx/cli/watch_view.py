@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from traindx.reporters import reporters
+from traindx.reporters.layout import distinguished
 from traindx.reporters.wording import amount, percent
 from traindx.server.shelf import Shelf
 
@@ -19,6 +21,8 @@ SPARK = 24
 WIDE = 90  # columns from which the curve has room
 NARROW = 64  # columns below which the length gives way to the cause
 HELP = "q ends · j k choose, or scroll a page · Enter opens and closes"
+FIXED, LENGTH, LEAST_ROOM = 24, 14, 12  # columns: verdict and changed with their gaps, the length, a name at least
+RUNS_IN_SIGHT = 3  # runs that should be in sight at once
 SCROLL = 3  # lines a key moves the page
 
 
@@ -76,24 +80,30 @@ class View:
         return text
 
     def _table(self, rows: list[dict[str, Any]], width: int, most: int) -> Table:
+        used = FIXED + (LENGTH if width >= NARROW else 0) + (SPARK + 1 if width >= WIDE else 0)
+        room = max((width - used) // 2, LEAST_ROOM)
+        guesses = {row["name"]: _guess(row) for row in rows}
+        lines = max((math.ceil((len(guess) + 1) / room) for guess in guesses.values()), default=1)
+        wraps = most // lines >= min(len(rows), RUNS_IN_SIGHT)  # else the end of a cause gives way to the other runs
+        most = most // lines if wraps else most
+        names = distinguished(list(guesses), room)
         table = Table(box=None, expand=True, pad_edge=False, show_edge=False, header_style="dim")
         table.add_column("verdict", no_wrap=True)
         table.add_column("run", ratio=2, overflow="ellipsis", no_wrap=True)
         if width >= WIDE:
             table.add_column("curve", no_wrap=True, width=SPARK)
-        table.add_column("most likely", ratio=2, overflow="ellipsis", no_wrap=True)
+        table.add_column("most likely", ratio=2, overflow="ellipsis", no_wrap=not wraps)
         if width >= NARROW:
             table.add_column("length", no_wrap=True, justify="right")
         table.add_column("changed", no_wrap=True, justify="right")
         place = next((i for i, row in enumerate(rows) if row["id"] == self.chosen), 0)
         first = max(0, min(place - most // 2, len(rows) - most))
         for row in rows[first : first + most]:
-            cells: list[RenderableType] = [Text(row["verdict"], style=STYLES[row["verdict"]]), Text(row["name"])]
+            cells: list[RenderableType] = [Text(row["verdict"], style=STYLES[row["verdict"]]), Text(names[row["name"]])]
             if width >= WIDE:
                 cells.append(Text(_spark(row.get("spark", [])), style="cyan"))
-            guess = f"{row['cause']} {percent(row['sure'])}" if row.get("cause") else ""
             changed = "● live" if row.get("live") else _ago(time.time() - row["changed"])
-            cells += [Text(guess), *([Text(row.get("length", ""))] if width >= NARROW else [])]
+            cells += [Text(guesses[row["name"]]), *([Text(row.get("length", ""))] if width >= NARROW else [])]
             cells.append(Text(changed, style="green" if row.get("live") else "dim"))
             table.add_row(*cells, style="reverse" if row["id"] and row["id"] == self.chosen else None)
         return table
@@ -118,6 +128,13 @@ class View:
             ["Symptoms", "Most likely", "Suspected", "Else", "Could be", "Next", "Not measured"], "bold"
         )
         return page
+
+
+def _guess(row: dict[str, Any]) -> str:
+    """What is likeliest, its probability first: what does not fit may lose its end."""
+    if row.get("cause"):
+        return f"{percent(row['sure'])} {row['cause']}"
+    return "cause unclear" if row["verdict"] == "unhealthy" else ""
 
 
 def _spark(heights: list[float]) -> str:

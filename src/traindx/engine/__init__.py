@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ from traindx.engine.evidence import gather
 from traindx.engine.figures import figures
 from traindx.engine.fitted import INSIDE, level_of
 from traindx.engine.rank import HEALTHY, OTHER, Ranked
-from traindx.engine.sentences import DEATHS, REST, SCOPE, headline, next_step
+from traindx.engine.sentences import REST, SCOPE, headline, next_step, of_death
 from traindx.engine.together import secondary_causes, without_secondary
 from traindx.fixes import fixes
 from traindx.known import matching
@@ -43,7 +42,15 @@ NEVER_WELL = (
 NEVER_EARNED = ("reward-flat", "reward-falls")  # so is a policy that got nowhere, however weakly that shows
 HALF = 0.5
 # what shows that a training failed, whatever its cause
-FAILS = (*NEVER_WELL, "divergence", "prediction-collapse", "val-at-chance", "reward-falls", "reward-flat")
+FAILS = (
+    *NEVER_WELL,
+    "divergence",
+    "prediction-collapse",
+    "val-at-chance",
+    "outcome-poor",
+    "reward-falls",
+    "reward-flat",
+)
 # of the likeliest cause: of five open pages with less, of recordings that show no failure, two had it right
 NAMED = 0.35
 BELOW = 0.99  # of the likeliest cause, what health may have at most on a page that says unhealthy
@@ -134,24 +141,33 @@ def judge(observations: tuple[Observation, ...], ranked: list[Ranked]) -> Verdic
         return "unhealthy"
     healthy = next(entry.probability for entry in ranked if entry.cause == HEALTHY)
     seen_directly = any(known[i].direct and present[i].clarity >= STRONG for i in present if i in known)
-    if "too-short" in present and not (seen_directly and healthy < HALF):
+    likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
+    inside = level_of(observations) == INSIDE  # how often sound trainings show each symptom was counted there
+    named = inside and likeliest >= HALF and healthy < BENEFIT  # what was seen inside needs no trend
+    if "too-short" in present and not (seen_directly and healthy < HALF) and not named:
         return "inconclusive"
     problems = [observation for observation in present.values() if known[observation.id].severity == "problem"]
     plain = any(problem.clarity >= VERDICT_CLARITY and problem.id not in ALSO_WELL for problem in problems)
-    likeliest = max(entry.probability for entry in ranked if entry.cause not in (HEALTHY, OTHER))
-    inside = level_of(observations) == INSIDE  # how often sound trainings show each symptom was counted there
     if healthy >= HALF and inside:
         stuck = any(present[i].clarity >= HALF for i in FAILS if i in present)
         stuck = stuck or any(i in present for i in NEVER_EARNED)
         doubted = problems and (stuck or healthy < TWO_TO_ONE)
         return "inconclusive" if doubted or DIED in present else "healthy"
     if healthy >= HALF and not problems:
-        return "inconclusive" if DIED in present else "healthy"
+        return "inconclusive" if DIED in present or not _seen_to_move(observations) else "healthy"
     if inside and likeliest < NAMED and not any(i in present and present[i].clarity >= STRONG for i in FAILS):
         return "inconclusive"
-    if healthy >= BENEFIT and healthy > likeliest and not plain:
+    curves_alone = not any(known[i].direct for i in present if i in known)
+    ahead = healthy > likeliest or (likeliest < NAMED and curves_alone)
+    if healthy >= BENEFIT and ahead and not plain:
         return "inconclusive"
     return "unhealthy" if problems else "inconclusive"
+
+
+def _seen_to_move(observations: Sequence[Observation]) -> bool:
+    """Whether anything was seen to get better: silence of a piece of a log that stands still is no health."""
+    states = {observation.id: observation.state for observation in observations}
+    return states.get("flat-from-start") != "unknown" or states.get("still-improving") == "present"
 
 
 def _failed(present: Mapping[str, Observation]) -> bool:
@@ -333,9 +349,8 @@ def _excused(observations: Sequence[Observation]) -> tuple[str, ...]:
 
 def _notes(signals: Signals) -> tuple[str, ...]:
     run = signals.run
-    notes = [SCOPE[event.kind] for event in run.events if event.kind in SCOPE]
-    if run.died is not None:
-        notes += [advice for words, advice in DEATHS if re.search(words, run.died.text, re.IGNORECASE)][:1]
+    notes = [what for event in run.events if event.kind in SCOPE for what in SCOPE[event.kind]]
+    notes += list(of_death(run))[:1]
     if run.died is not None and run.last_lines:
         notes.append(f"The last lines: {' | '.join(run.last_lines)}")
     notes += judged_by(signals)

@@ -14,6 +14,7 @@ from traindx.run import PROBES, Series
 from traindx.signals import Signals, lookup
 from traindx.signals.curve import Curve, counted
 from traindx.signals.rates import CALLED, USUAL_LR, family_of, peak_lr
+from traindx.symptoms.base import num
 
 LARGE_NORM = 100.0  # the mark that guides call an exploding gradient: said with its count, judged nowhere
 TOP = 1.5  # scores above it are given in percent
@@ -21,6 +22,7 @@ ALIKE = 0.01  # of the training loss: closer than that is no gap
 MANY_TIMES = 5.0  # from five times on a factor is the easier number
 FORMULAS = frozenset({"nll", "mse", "rmse", "mae", "l1", "l2", "ce", "bce", "huber", "kl", "dice", "focal"})
 LAST = 3  # evaluations whose median is the gap
+LONG, LONGEST = 1e5, 1e9  # between them a number is written out: 3300000, not 3.3e+06
 PAIR = 2  # values from which on there is a spread
 
 
@@ -92,19 +94,20 @@ def _gap(signals: Signals) -> Iterator[str]:
         if "acc" in score.name.lower():  # a share of the samples; what R² or a correlation means no percent says
             there, here = there * scales[0], here * scales[1]
             if scales[0] == scales[1]:  # one in percent and one as a share: what the other means is a guess
-                points = f"{_short(abs(there - here))} points {'higher' if here > there else 'lower'}"
+                size = _short(abs(there - here))
+                points = f"{size} point{'' if size == '1' else 's'} {'higher' if here > there else 'lower'}"
                 apart = points if abs(there - here) >= ALIKE * max(abs(there), 1.0) else "almost equal"
-                yield f"Gap: {own.name} {there:.3g} %, {score.name} {here:.3g} % ({over}): {apart}."
+                yield f"Gap: {own.name} {num(there)} %, {score.name} {num(here)} % ({over}): {apart}."
         else:
-            yield f"Gap: {own.name} {there:.3g}, {score.name} {here:.3g} ({over}): {_short(abs(there - here))} apart."
+            yield f"Gap: {own.name} {num(there)}, {score.name} {num(here)} ({over}): {_short(abs(there - here))} apart."
     val, train = signals.val, signals.train_epochs
     at = signals.train_at(val.x) if val is not None and len(val) else None
-    if val is None or train is None or at is None or not len(at) or not _one_formula(train.name, val.name):
+    if val is None or train is None or at is None or not len(at) or not _one_quantity(train, val):
         return
     if _still_trained(val, train):
         there, here = float(np.median(at[-LAST:])), _end(val)
         if math.isfinite(there) and math.isfinite(here):
-            ends = f"{train.name} {there:.3g}, {val.name} {here:.3g} ({_over(min(len(at), len(val)))})"
+            ends = f"{train.name} {num(there)}, {val.name} {num(here)} ({_over(min(len(at), len(val)))})"
             yield f"Gap: {ends}: {_apart(there, here)}."
 
 
@@ -114,10 +117,12 @@ def _still_trained(val: Curve, train: Curve) -> bool:
     return val.series.axis != train.series.axis or float(val.x[-1]) >= middle
 
 
-def _one_formula(one: str, other: str) -> bool:
-    """Whether two names may be those of one loss: a likelihood has no gap to a root of squares."""
-    said = [FORMULAS & set(tokens_of(name)) for name in (one, other)]
-    return said[0] == said[1] or bool(said[0] & said[1])
+def _one_quantity(one: Curve, other: Curve) -> bool:
+    """Whether two curves may be of one loss: it has no gap to an error in other units, nor a likelihood to a root of
+    squares."""
+    said = [FORMULAS & set(tokens_of(curve.name)) for curve in (one, other)]
+    kinds = {curve.series.meaning.kind for curve in (one, other)}
+    return len(kinds) == 1 and (said[0] == said[1] or bool(said[0] & said[1]))
 
 
 def _apart(there: float, here: float) -> str:
@@ -128,7 +133,7 @@ def _apart(there: float, here: float) -> str:
     share = (here - there) / there
     if abs(share) < ALIKE:
         return "almost equal"
-    return f"{size} ({share:+.0%})" if share < MANY_TIMES else f"{_short(here / there)} times as high"
+    return f"{size} ({share * 100:+.0f} %)" if share < MANY_TIMES else f"{_short(here / there)} times as high"
 
 
 def _over(evaluations: int) -> str:
@@ -170,7 +175,8 @@ def _spread(series: Series) -> Iterator[str]:
 
 def _short(value: float) -> str:
     """Two digits, as people write them: 180 and 1.2e-08, not 1.8e+02."""
-    return f"{float(f'{value:.2g}'):g}"
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:.0f}" if LONG <= abs(rounded) < LONGEST else f"{rounded:g}"
 
 
 def _median(series: Series) -> float:

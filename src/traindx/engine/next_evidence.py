@@ -104,7 +104,7 @@ def gains(evidence: Evidence, used: Collection[str] = (), *, simulate: bool = Tr
         for gain in worth
     ]
     if TRIAL.id not in used:
-        exact += _trial(evidence, probabilities, now)
+        exact += _trial(probabilities)
     best = max((gain.bits for gain in exact), default=0.0)
     exact.sort(key=lambda gain: (gain.bits < SUBSTANTIAL * best, -gain.per_minute))
     return [gain for gain in exact if gain.bits > 0] + [gain for gain in rough if gain not in worth and gain.bits > 0]
@@ -145,15 +145,10 @@ def _shown(cause: str, symptom: Symptom, clarity: float) -> Observation:
     return Observation(symptom.id, state, "supposed", clarity=clarity)  # type: ignore[arg-type]
 
 
-def _trial(evidence: Evidence, probabilities: Mapping[str, float], now: float) -> list[Gain]:
-    """Trying the fix of the likeliest cause: it helps or it does not."""
+def _trial(probabilities: Mapping[str, float]) -> list[Gain]:
+    """Trying the fix of the likeliest cause: it helps or it does not, which is a symptom of that cause alone."""
     top = max((c for c in probabilities if c not in (HEALTHY, OTHER)), key=lambda cause: probabilities[cause])
-    share = probabilities[top]
-    outcomes = []
-    for helps in (True, False):
-        if_so, if_not = (TRIAL_HELPS[at_work] if helps else 1 - TRIAL_HELPS[at_work] for at_work in (True, False))
-        hint = Hint(top, math.log(if_so / if_not), "supposed")
-        outcomes.append(Outcome((), (hint,), share * if_so + (1 - share) * if_not))
-    bits = expected_information(evidence, outcomes, now)
+    helps = {cause: TRIAL_HELPS[cause == top] for cause in probabilities}
+    bits = bound(probabilities, [helps, {cause: 1 - chance for cause, chance in helps.items()}])
     named = Way(TRIAL.id, TRIAL.kind, TRIAL.evidence.format(cause=top), TRIAL.command, TRIAL.person, TRIAL.machine)
     return [Gain(named, bits, (top,))] if bits > 0 else []

@@ -19,12 +19,13 @@ from traindx.engine import words
 from traindx.engine.context import Hint
 from traindx.engine.fitted import CURVE, INSIDE, Level, level_of, levels
 from traindx.engine.health import of_logs, plainest
-from traindx.engine.priors import ANY, share
+from traindx.engine.priors import ANY, of_labelled_logs, problem_of, share
 from traindx.symptoms import symptoms
 from traindx.symptoms.base import Symptom
 
 HEALTHY = "healthy"
 OTHER = "other"
+BRIEF, IMPROVING = "too-short", "still-improving"
 Expectation = Callable[[Symptom], float | None]  # P(present) under an explanation; None: it says nothing about it
 SEEN_BY = ("always", "usually")
 TELLING = 0.25  # log odds below which a symptom is not worth a line
@@ -96,7 +97,7 @@ def rank(
         _facts_first(ranked, seen_itself)
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
-        _as_in_real_logs(ranked, observations, known)
+        _as_in_real_logs(ranked, observations, known, training)
     for entry in ranked:
         entry.supports.sort(key=lambda pair: -pair[0])
         entry.contradicts.sort(key=lambda pair: -pair[0])
@@ -114,19 +115,41 @@ def _facts_first(ranked: Sequence[Ranked], seen_itself: Collection[str]) -> None
 
 
 def _as_in_real_logs(
-    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom]
+    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom], training: str
 ) -> None:
-    """Health as calibrated on labelled logs, where enough was looked at; the others keep their proportions."""
+    """Health as calibrated on labelled logs, where enough was looked at; causes lean to what such logs turned out to
+    be."""
     healthy = next(entry for entry in ranked if entry.cause == HEALTHY)
     if healthy.probability >= 1:
         return
     failed = any(o.conclusive for o in observations if o.state == "present")
     reported = of_logs().probability(healthy.probability, plainest(observations, known), failed)
-    if _looked(observations, known) < 1:  # silence is no health where hardly anything could be looked at
+    improves = any(o.id == IMPROVING and o.state == "present" for o in observations)
+    # silence is no health where hardly anything could be looked at, unless that which could gets better to the end
+    if _looked(observations, known) < 1 and not improves:
         reported = min(reported, healthy.probability)
-    rest = (1 - reported) / (1 - healthy.probability)
-    for entry in ranked:
-        entry.probability = reported if entry is healthy else entry.probability * rest
+    rest = [entry for entry in ranked if entry is not healthy]
+    _lean(rest, observations, known, training)
+    total = sum(entry.probability for entry in rest)
+    for entry in rest:
+        entry.probability *= (1 - reported) / total
+    healthy.probability = reported
+    brief = any(o.id == BRIEF and o.state == "present" for o in observations)
+    _cap(ranked, of_labelled_logs().brief if brief else of_labelled_logs().ceiling)
+
+
+def _lean(
+    rest: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom], training: str
+) -> None:
+    """Labelled logs were judged by their curves alone: what was seen directly says more."""
+    if any(o.state == "present" and o.id in known and known[o.id].direct for o in observations):
+        return
+    logs = of_labelled_logs()
+    problem = problem_of(observations, {i for i, symptom in known.items() if symptom.severity == "problem"}, training)
+    if problem is None:
+        return
+    for entry in rest:
+        entry.probability *= logs.factor(problem, entry.cause)
 
 
 def expectation(explanation: str, symptom: Symptom) -> float:
@@ -276,7 +299,12 @@ def _normalise(ranked: Sequence[Ranked], level: Level, seen_itself: Collection[s
         entry.probability = weight / total
     first = max(ranked, key=lambda entry: entry.probability)
     inferred = seen_itself is not None and first.cause not in seen_itself
-    ceiling = min(level.ceiling, words.INFERRED) if inferred else level.ceiling
+    _cap(ranked, min(level.ceiling, words.INFERRED) if inferred else level.ceiling)
+
+
+def _cap(ranked: Sequence[Ranked], ceiling: float) -> None:
+    """No cause is surer than this; what is left belongs to something else."""
+    first = max(ranked, key=lambda entry: entry.probability)
     if first.cause not in (HEALTHY, OTHER) and first.probability > ceiling:
         spare = first.probability - ceiling
         first.probability = ceiling

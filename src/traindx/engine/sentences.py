@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from traindx import commands
 from traindx.causes import causes
 from traindx.diagnosis import (
     ANSWERS,
-    RATHER_WELL,
     STANDS_OUT,
     UNSURE,
     WORTH_A_LINE,
@@ -22,7 +22,7 @@ from traindx.engine.next_evidence import Gain
 from traindx.engine.rank import HEALTHY, OTHER
 from traindx.engine.ways import WAYS
 from traindx.fixes import fixes
-from traindx.run import PROBES
+from traindx.run import PROBES, Run
 from traindx.signals import Signals, lookup
 from traindx.symptoms import symptoms
 from traindx.symptoms.too_short import POINTS
@@ -34,14 +34,16 @@ ANOTHER = 5.0  # times: a suggested rate that is closer to the own one says noth
 CUT = "truncated"
 DIED = "run-died"
 IMPROVING = "still-improving"
+RARELY = 100  # steps for one logged value: a log that could tell more of the same run
 CANDIDATES, WITH_A_LEADER = 3, 2  # how many, and how many where one leads
 
-SCOPE: Mapping[str, str] = {
-    "oom": "Out of GPU memory is an infrastructure problem, not a learning one: halve the batch and accumulate "
-    "gradients, "
-    "or look at torch.cuda.memory_summary().",
-    "dataloader": "A data-loader crash is an infrastructure problem: run once with num_workers=0 to see the real error.",  # noqa: E501
-}
+# what is no problem of learning, and what to do about it
+SCOPE: Mapping[str, tuple[str, str]] = {
+    "oom": ("Out of GPU memory is an infrastructure problem, not a learning one.",
+            "Halve the batch and accumulate gradients, or look at torch.cuda.memory_summary()."),
+    "dataloader": ("A data-loader crash is an infrastructure problem.",
+                   "Run once with num_workers=0 to see the real error."),
+}  # fmt: skip
 
 # what ended a run, by its words, and what to do about it
 DEATHS: tuple[tuple[str, str], ...] = (
@@ -123,6 +125,13 @@ def next_step(
     return f"{top.fix.title}; then compare a short run with this one. Details: `{details}`"
 
 
+def of_death(run: Run) -> Iterator[str]:
+    """What to do about what ended the run, where its words tell."""
+    if run.died is not None:
+        yield from (do for kind, (_, do) in SCOPE.items() if kind in {run.died.kind, *(e.kind for e in run.events)})
+        yield from (do for words, do in DEATHS if re.search(words, run.died.text, re.IGNORECASE))
+
+
 def _candidates(hypotheses: Sequence[Hypothesis], least: float = WORTH_A_LINE) -> tuple[str, ...]:
     """The causes that the page names: no other one is of use in its last line."""
     named = [h.cause for h in hypotheses if h.cause not in (HEALTHY, OTHER) and h.confidence >= least]
@@ -156,9 +165,9 @@ def _open(
     of it."""
     run = signals.run
     if run.died is not None:
-        if run.died.kind == "killed":
-            return "Find out what ended it (memory, a time limit, somebody), then run it to its end and diagnose again."
-        return "Fix the crash first, then diagnose the next log."
+        killed = "Find out what ended it (memory, a time limit, somebody), then run it to its end and diagnose again."
+        other = killed if run.died.kind == "killed" else "Fix the crash first, then diagnose the next log."
+        return next(of_death(run), other)
     if run.format == "checkpoint":
         return f"Give the course of the training as well: {commands.DIAGNOSE_LOG}, or {commands.ADD_CHECKPOINT}."
     if run_of_probes(signals):
@@ -178,11 +187,13 @@ def _what_would_help(
     """Of a log that is long enough and ended by itself."""
     if _still_improving(observations, signals) and signals.main is not None:
         return f"Let it train on: {signals.main.name} was still improving when the log ended."
-    well = sum(h.confidence for h in hypotheses if h.cause == HEALTHY) >= RATHER_WELL
-    among = _candidates(hypotheses, WORTH_NAMING if well else WORTH_A_LINE)
+    among = _candidates(hypotheses, WORTH_NAMING)
     top = next((h for h in hypotheses if h.cause in _candidates(hypotheses)), None)
     spoken_for = top is not None and any(o.state == "present" and o.evidence in top.supports for o in observations)
     harmless = _harmless(top, found) if top is not None and spoken_for else ""
+    by_hand = causes()[among[0]].check if among else ""
+    if not harmless and by_hand and not any(cause in among for gain in found[:1] for cause in gain.decides):
+        return f"Find out by hand whether it is {among[0]}: {by_hand}."  # no command would tell
     if harmless or found:
         return harmless or settle(found[0], signals, among, well=True)
     plot = commands.typed(commands.PLOT_RUN, source=signals.run.source)
@@ -239,14 +250,19 @@ def _another_rate(signals: Signals) -> str:
 def _longer(signals: Signals) -> str:
     """What to do about a log that is too short to judge."""
     values = 0 if signals.main is None else len(signals.main.series)
-    if not values:
+    again = "and diagnose again"
+    if signals.main is None or not values:
         return (
-            f"Log the training loss and diagnose again; `{command(WAYS[0], signals)}` (PyTorch) records it "
+            f"Log the training loss {again}; `{command(WAYS[0], signals)}` (PyTorch) records it "
             f"without a change of code."
         )
+    if signals.run.axis == "step" and signals.run.steps >= RARELY * values:
+        return f"Log {signals.main.name} more often ({values} values in {signals.run.steps} steps) {again}."
+    if signals.kind == "rl":
+        return f"Let it run on, or log {signals.main.name} more often, {again}."
     if values < POINTS:
-        return f"Let it run on (at least {POINTS} values of the loss, better a few epochs) and diagnose again."
-    return "Let it run on for a few epochs and diagnose again."
+        return f"Let it run on (at least {POINTS} values of the loss, better a few epochs) {again}."
+    return f"Let it run on for a few epochs {again}."
 
 
 def _at_rest(observations: Sequence[Observation]) -> bool:

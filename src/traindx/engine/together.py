@@ -7,6 +7,7 @@ of what curves suggest, one second cause is as far as the evidence carries."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -26,8 +27,9 @@ RIVAL = 0.05  # a cause at work beside the first that takes more than this from 
 
 # What to put right first: numbers that are no numbers, then what is computed at all, then how it is learnt, speed last.
 # A fault further down cannot be judged while one above it is there.
+NUMERICS, NONFINITE = "numerics", "nonfinite"  # the group of such causes, the family of such symptoms
 FIX_ORDER = (
-    "numerics", "wiring", "which weights move", "loss and output", "what the loss sees", "data", "initialisation",
+    NUMERICS, "wiring", "which weights move", "loss and output", "what the loss sees", "data", "initialisation",
     "gradient flow", "optimisation", "learning rate", "going on", "distributed", "capacity", "throughput", "reward",
     "preference", "policy", "classic", "generative", "none",
 )  # fmt: skip
@@ -51,9 +53,11 @@ def secondary_causes(evidence: Evidence, ranked: Sequence[Ranked]) -> tuple[Seco
     first = next((entry for entry in ranked if entry.cause not in (HEALTHY, OTHER)), None)
     if first is None or not (first.probability >= SURE or _seen(first.cause, evidence.observations)):
         return ()
+    ruined = _ruined_from(evidence.observations) if causes()[first.cause].group == NUMERICS else math.inf
     unexplained = [
-        o for o in evidence.observations if _problem(o) and o.clarity >= CLEAR and not _brings(first.cause, o)
-    ]
+        o for o in evidence.observations
+        if _problem(o) and o.clarity >= CLEAR and not _brings(first.cause, o) and not _after(o, ruined)
+    ]  # fmt: skip
     left = [o for o in evidence.observations if not (_problem(o) and _brings(first.cause, o))]
     hints = [hint for hint in evidence.hints if hint.cause != first.cause]
     facts = [o for o in unexplained if symptoms()[o.id].direct and o.clarity >= PROVES]
@@ -102,6 +106,17 @@ def _explaining(
     if not explains or candidate.probability < least or candidate.probability <= chance[HEALTHY]:
         return None
     return SecondaryCause(candidate.cause, candidate.probability, explains)
+
+
+def _ruined_from(observations: Sequence[Observation]) -> float:
+    """The step from which a number was none: scores and curves since then tell of nothing else."""
+    hit = (o for o in observations if o.state == "present" and symptoms()[o.id].family == NONFINITE)
+    return min((o.steps[0] for o in hit if o.steps), default=math.inf)
+
+
+def _after(observation: Observation, step: float) -> bool:
+    direct = symptoms()[observation.id].direct
+    return not direct and observation.steps is not None and observation.steps[0] >= step
 
 
 def _problem(observation: Observation) -> bool:

@@ -80,12 +80,18 @@ def understood(run: Run) -> Understood:
 
 def _without_namesakes(run: Run) -> Run:
     """A recording takes a variable called `r` for rewards until it sees what is made of them. Where nothing was, no
-    objective of a policy or of pairs, no advantages, no episodes, they are ratings or radii."""
+    objective of a policy, no advantages, no episodes, they are ratings, radii or shares of pairs."""
     if not run.measured or not all(name in run.series for name in _EARNED):
         return run
-    if any(one.last(kind) is not None for one in run.measured for kind in _MADE_OF_REWARDS):
+    if any(one.last(kind) is not None for one in run.measured for kind in _MADE_OF_REWARDS) and not _of_pairs(run):
         return run
     return replace(run, series={name: series for name, series in run.series.items() if name not in _EARNED})
+
+
+def _of_pairs(run: Run) -> bool:
+    """Whether the only objective that was seen compares two answers, and nobody was rewarded."""
+    seen = {objective.family for one in run.measured for objective in one.latest(PolicyObjective)}
+    return bool(seen) and seen <= {"preference", "reward-model"}
 
 
 def _meant(series: Series, trainer: Trainer) -> Series:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from traindx.reporters import fresh
-from traindx.reporters.pages import MADE_BY
+from traindx.reporters.pages import made_by_us
 
 PACKAGE = Path(__file__).parents[1]
 # what is public, by subject: module:name as it is defined, and the name it is imported by
@@ -66,7 +66,7 @@ them loads them when it is asked for. Callbacks for frameworks: [frameworks](fra
 
 
 def files() -> dict[str, str]:
-    parts = [f"{MADE_BY}\n{INTRODUCTION}"]
+    parts = [made_by_us(INTRODUCTION)]
     for subject, names in PUBLIC.items():
         parts.append(f"## {subject}")
         parts += [_entry(where, name) for where, name in names]

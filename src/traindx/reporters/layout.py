@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
@@ -11,6 +12,10 @@ Style = Literal["bold", "dim", "red", "green", "yellow", "cyan", "heading"]
 _CODES: dict[Style, str] = {
     "bold": "1", "dim": "2", "red": "1;31", "green": "1;32", "yellow": "1;33", "cyan": "36", "heading": "1",
 }  # fmt: skip
+
+
+_CUT = "…"
+_WORD = re.compile(r"[^_\-/ ]+[_\-/ ]?|[_\-/ ]")  # of a name, with what ends it
 
 
 class Ink:
@@ -66,6 +71,29 @@ def shorten(text: str, width: int) -> str:
     while cell_len(tail) > width - 1 - head:
         tail = tail[1:]
     return f"{set_cell_size(text, head).rstrip()}…{tail}"
+
+
+def distinguished(names: Sequence[str], width: int) -> dict[str, str]:
+    """Each name in at most `width` cells. Of those that are too long and begin alike, what they all begin and end with
+    goes first: two that are cut in the middle may look the same."""
+    shown = {name: name for name in names}
+    alike: dict[str, list[list[str]]] = {}
+    for name in shown:
+        if cell_len(name) > width:
+            words = _WORD.findall(name)
+            alike.setdefault(words[0], []).append(words)
+    for group in alike.values():
+        begin, end = _shared(group), _shared([one[::-1] for one in group])
+        for own in group:
+            first, last = max(begin - 1, 0), max(len(own) - end, begin)  # with one word before, to say what differs
+            cut = own if len(group) == 1 else [_CUT * (first > 0), *own[first:last], _CUT * (last < len(own))]
+            shown["".join(own)] = shorten("".join(cut), width)
+    return shown
+
+
+def _shared(words: Sequence[Sequence[str]]) -> int:
+    """How many words all of them begin with."""
+    return next((place for place, one in enumerate(zip(*words, strict=False)) if len(set(one)) > 1), 0)
 
 
 def pad(text: str, width: int) -> str:

@@ -243,7 +243,13 @@ def all_pages() -> dict[str, str]:
     )  # fmt: skip
     pages["first-aid.md"] = first_aid_page()
     pages["known-issues.md"] = known_issues_page()
-    return {path: f"{MADE_BY}\n{text}" for path, text in sorted(pages.items())} | drawn
+    return {path: made_by_us(text) for path, text in sorted(pages.items())} | drawn
+
+
+def made_by_us(page: str) -> str:
+    """With the mark of a made page below its title: sites take the title of a page from its first line."""
+    title, rest = page.split("\n", 1)
+    return f"{title}\n\n{MADE_BY}\n{rest}"
 
 
 def stale(folder: Path) -> list[str]:

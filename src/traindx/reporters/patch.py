@@ -22,7 +22,8 @@ class Change:
 
 
 def changes(diff: str) -> list[Change]:
-    """What a unified diff changes, without what surrounds it; what is only added keeps the line before it."""
+    """What a unified diff changes, without what surrounds it and without empty lines; what is only added keeps the line
+    before it."""
     found: list[Change] = []
     file, number, before, place, pending = "", 0, "", 0, list[str]()
 
@@ -48,8 +49,9 @@ def changes(diff: str) -> list[Change]:
         elif line.startswith("\\") or not number:
             continue
         elif line.startswith(("-", "+")):
-            place = place if pending else number
-            pending.append(line)
+            if line[1:].strip():  # an empty line that comes or goes is nothing to read
+                place = place if pending else number
+                pending.append(line)
             number += line.startswith("-")
         else:
             close()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from traindx.reporters import fresh
 from traindx.reporters.markdown import row
-from traindx.reporters.pages import MADE_BY
+from traindx.reporters.pages import made_by_us
 
 SOURCE = Path(__file__).parents[1] / "measurements.py"
 SECTION = "# --- "  # begins a group of kinds in the schema's file
@@ -43,7 +43,7 @@ def files() -> dict[str, str]:
     from traindx.measurements import SCHEMA, kinds  # here: every reporter is loaded when the commands are
 
     introduction = INTRODUCTION.format(schema=SCHEMA)
-    return {"recording.md": "\n\n".join([f"{MADE_BY}\n{introduction}", *_kinds(set(kinds()))]) + "\n"}
+    return {"recording.md": "\n\n".join([made_by_us(introduction), *_kinds(set(kinds()))]) + "\n"}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -73,7 +73,11 @@ def _is_record(node: ast.ClassDef) -> bool:
 
 def _kind(node: ast.ClassDef, lines: list[str]) -> str:
     fields = [
-        row(f"`{member.target.id}`", f"`{ast.unparse(member.annotation)}`", _comment(member, lines))
+        row(
+            f"`{member.target.id}`",
+            f"`{ast.unparse(member.annotation).replace(' | ', ' or ')}`",
+            _comment(member, lines),
+        )
         for member in node.body
         if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name)
     ]

@@ -83,6 +83,8 @@ def result(curve: Curve, unit: str) -> str:
         return f"{name}: not one finite value"
     best, at = (max if curve.goal == "max" else min)(finite, key=lambda pair: pair[0])
     last = curve.values[-1]
+    if len(finite) == len(curve.values) > 1 and min(finite)[0] == max(finite)[0]:
+        return f"{name}: {number(last)} from first to last"
     if last == best:
         sentence = f"{name}: {number(last)} now, its best"
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -14,7 +15,7 @@ from traindx.reporters.base import Reporter
 from traindx.reporters.layout import Ink, Style, ends, hanging, narrowed, pad, shorten, table, wrap
 from traindx.reporters.patch import recipe
 from traindx.reporters.sparkline import caption, curves_of, label_width, results_of, sparkline
-from traindx.reporters.unclear import RATE, checks, context, heading
+from traindx.reporters.unclear import RATE, USUALLY, checks, context, heading
 from traindx.reporters.wording import (
     ENDS,
     HEALTHY,
@@ -25,6 +26,7 @@ from traindx.reporters.wording import (
     amount,
     clean,
     details,
+    ended,
     first_of_each_story,
     folder_of,
     headline,
@@ -50,11 +52,12 @@ PAGE = 30  # lines of a page at MAX_WIDTH, unless the detail is asked for
 ALL_PAGES = 3  # up to this many runs every page is shown in full; beyond, the table and the worst pages
 _STYLES: dict[Verdict, Style] = {"healthy": "green", "unhealthy": "red", "inconclusive": "yellow"}
 _CURVE_COLUMNS = 44
+BY_LAYER = "Gradient norms by layer"  # how that figure begins (engine/figures.py)
 _CAPTION_ROOM = 24  # narrower than this a caption is a ladder of single words
 _WHERE_THE_REST_IS = "`traindx diagnose` with one run's path shows that run; `-o report.md` writes every page."
-USUALLY = "usually"  # in the figure of a rate that lies outside of what is usual
 _RIVAL = 0.1  # an explanation this likely beside the first gets a line on what speaks against it
 _LABEL = 13  # where the text beside 'for', 'against', 'fix' begins
+_SENTENCE = re.compile(r"((?:.{20,}?\.){2}) [A-Z].*")  # two sentences of a note, and what else it says
 _RIGHT = frozenset({"length", ""})  # columns of the overview that align to the right
 _TITLE = 22  # where the name of an explanation begins
 _SECTION = 17  # where the text beside 'Not measured', 'Next' begins
@@ -93,6 +96,7 @@ _BRIEFER: tuple[Mapping[str, int], ...] = (
     {}, {"tokens": 3}, {"seen": 2, "figures": 2, "do not": 1, "notes": 2},
     {"or": 0, "notes": 1, "code": 4}, {"seen": 1, "also": 1, "tokens": 2}, {"seen": 0}, {"figures": 1},
     {"else": 1, "against": 0, "diff": 6}, {"figures": 0}, {"notes": 0, "do not": 0}, {"why": 1},
+    {"code": 2, "diff": 4}, {"tokens": 0},
 )  # fmt: skip
 
 
@@ -185,11 +189,11 @@ class _Pages:
         columns = min(_CURVE_COLUMNS, self.width - margin - 5)
         lines: list[str] = []
         for place, curve in enumerate(shown):
-            rows = 3 if place == 0 else 2
+            rows = 1 if min(curve.values) == max(curve.values) else 3 if place == 0 else 2
             picture = sparkline(curve.steps, curve.values, columns=columns, rows=rows, margin=margin)
             lines += self.captioned(picture, caption(curve, diagnosis.run.axis))
         lines += hanging("", results_of(diagnosis), 2, self.width)
-        facts = [text for text in diagnosis.figures if self.full or not text.startswith(RATE) or USUALLY in text]
+        facts = [text for text in diagnosis.figures if self.full or _worth_a_line(text, diagnosis.verdict == "healthy")]
         return lines + hanging("", [clean(text) for text in facts[: self.most["figures"]]], 2, self.width)
 
     def captioned(self, picture: list[str], text: str) -> list[str]:
@@ -233,7 +237,7 @@ class _Pages:
 
     def tokens(self, diagnosis: Diagnosis) -> list[str]:
         """A sample as the loss sees it, where that is what is wrong; every kept sample in the long page."""
-        if not diagnosis.batches:
+        if not diagnosis.batches or not self.most["tokens"]:
             return []
         from traindx.reporters.batches.excerpt import about_tokens, excerpt, title
 
@@ -371,11 +375,13 @@ class _Pages:
         lines: list[str] = []
         lines += self.missing(diagnosis)
         lines += self.section("Asked", [clean(f"{asked} → {answer}") for asked, answer in diagnosis.asked])
-        lines += self.section("Note", notes_of(diagnosis)[: self.most["notes"]])
+        lines += self.section("Note", self.notes(diagnosis))
         lines += self.section("Next", [clean(diagnosis.next)] if diagnosis.next else [])
         return lines
 
     def missing(self, diagnosis: Diagnosis) -> list[str]:
+        if ended(diagnosis):
+            return []
         texts: list[str] = []
         lacking = wanted(diagnosis)
         for item in lacking[: self.most["missing"]]:
@@ -409,7 +415,12 @@ class _Pages:
                 lines += hanging("", [", ".join(unknown)], _SECTION, self.width)
         present = [f"{clean(s.id)}: {placed(s, diagnosis.run.axis)}" for s in diagnosis.present()]
         lines += self.known(diagnosis)
-        return lines + self.section("Note", [*present, *notes_of(diagnosis)][: self.most["notes"]])
+        return lines + self.section("Note", [*present, *self.notes(diagnosis)][: self.most["notes"]])
+
+    def notes(self, diagnosis: Diagnosis) -> list[str]:
+        """Whole in the long page; else of each what it begins with, since what is general stands behind it."""
+        found = notes_of(diagnosis)[: self.most["notes"]]
+        return found if self.full else [_SENTENCE.sub(r"\1", text) for text in found]
 
     def summary(self, diagnoses: Sequence[Diagnosis]) -> list[str]:
         """One line a run, and how many there are of each kind."""
@@ -444,6 +455,12 @@ class _Pages:
         if lines:
             lines[0] = lines[0].replace(label, self.ink(label, "heading"), 1)
         return lines
+
+
+def _worth_a_line(figure: str, healthy: bool) -> bool:
+    """Of a healthy run the norms of single layers only raise questions, and a rate is worth a line where it is unusual:
+    the long page has both."""
+    return USUALLY in figure if figure.startswith(RATE) else not (healthy and figure.startswith(BY_LAYER))
 
 
 def _stacked(rows: list[list[str]], width: int) -> list[list[str]]:

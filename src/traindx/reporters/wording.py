@@ -22,6 +22,7 @@ from traindx.diagnosis import (
 )
 
 ENDS = frozenset({"too-short", "truncated"})
+DIED = "run-died"
 HEALTHY, OTHER = "healthy", "other"  # the two explanations that name no fault
 SAFETY: dict[Safety, str] = {"safe": "safe to try", "caution": "changes the training", "disruptive": "a large change"}
 VERDICT_WORD: dict[Verdict, str] = {"healthy": "HEALTHY", "unhealthy": "UNHEALTHY", "inconclusive": "INCONCLUSIVE"}
@@ -90,11 +91,15 @@ def amount(value: int, noun: str) -> str:
     return f"{count(value)} {noun}" if value == 1 else f"{count(value)} {noun}s"
 
 
-def length_of(diagnosis: Diagnosis) -> str:
-    """'412 steps', '9 epochs', '412 steps, recorded at 0.6 % cost', or '' for a run without any. Epochs 0 to 9 are
-    ten, and so are rows."""
+def counted_of(diagnosis: Diagnosis) -> str:
+    """'412 steps', '9 epochs', or '' for a run without any. Epochs 0 to 9 are ten, and so are rows."""
     from_zero = diagnosis.run.axis in ("epoch", "row") and any(curve.steps[0] == 0 for curve in diagnosis.curves[:1])
-    length = amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
+    return amount(diagnosis.run.steps + from_zero, diagnosis.run.axis) if diagnosis.run.steps else ""
+
+
+def length_of(diagnosis: Diagnosis) -> str:
+    """The same with what a recording cost: '4120 steps, recorded at 0.6 % cost'."""
+    length = counted_of(diagnosis)
     cost = diagnosis.run.config.get("recording.cost")
     return (
         f"{length}, recorded at {cost * 100:.1f} % cost"
@@ -115,7 +120,8 @@ def placed(symptom: Observation, unit: str) -> str:
     """What was measured, after where: 'steps 97–412, fc2: …'. A place the sentence itself names is not said twice."""
     evidence = clean(symptom.evidence)
     where = clean(symptom.where or "")
-    place = ", ".join(part for part in (span(symptom.steps, unit), "" if where in evidence else where) if part)
+    parts = (span(symptom.steps, unit), where)
+    place = ", ".join(part for part in parts if part and not re.search(rf"(?<!\w){re.escape(part)}(?!\w)", evidence))
     return f"{place}: {evidence}" if place else evidence
 
 
@@ -141,10 +147,18 @@ def unmeasured(diagnosis: Diagnosis) -> bool:
     return run.objective is None and run.format != ANSWERS and diagnosis.verdict == "inconclusive" and known <= ENDS
 
 
+def ended(diagnosis: Diagnosis) -> bool:
+    """Whether the page's answer is what ended the run: what the few values before its death could mean is no answer."""
+    died = next((symptom.evidence for symptom in diagnosis.present() if symptom.id == DIED), None)
+    return diagnosis.verdict == "inconclusive" and died is not None and diagnosis.headline.startswith(died)
+
+
 def leading(diagnosis: Diagnosis) -> Hypothesis | None:
     """The explanation to act on: the likeliest one that names a fault, where it stands out and is likelier than a run
     without one. A healthy run has none."""
     if diagnosis.verdict == "healthy":
+        return None
+    if ended(diagnosis):
         return None
     first = next((h for h in diagnosis.hypotheses if h.cause not in (HEALTHY, OTHER)), None)
     healthy = next((h.confidence for h in diagnosis.hypotheses if h.cause == HEALTHY), 0.0)
@@ -192,6 +206,8 @@ def telling(diagnosis: Diagnosis) -> list[Observation]:
     rests = [text for h in (leading(diagnosis), *diagnosis.also) if h is not None for text in h.supports]
     above = headline(diagnosis)
     present = [symptom for symptom in diagnosis.present() if not above.startswith(clean(symptom.evidence))]
+    if ended(diagnosis):  # which is why it is short
+        present = [symptom for symptom in present if symptom.id not in ENDS]
     rank = {text: place for place, text in reversed(list(enumerate(rests)))}
     return sorted(present, key=lambda symptom: (rank.get(symptom.evidence, len(rests)), -symptom.clarity))
 
@@ -276,8 +292,8 @@ def ids_of(diagnosis: Diagnosis, state: str) -> list[str]:
 
 
 def notes_of(diagnosis: Diagnosis) -> list[str]:
-    """What is out of scope and what was lost, each said once."""
-    sentence = list(diagnosis.notes)
+    """What is out of scope and what was lost, each said once; *Next* says what is to be done."""
+    sentence = [note for note in diagnosis.notes if note not in diagnosis.next]
     sentence += [loss for loss in diagnosis.run.lost if not any(loss in note for note in sentence)]
     return [clean(note) for note in dict.fromkeys(sentence)]
 

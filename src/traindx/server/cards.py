@@ -16,7 +16,7 @@ from traindx.engine import diagnose
 from traindx.errors import TraindxError
 from traindx.readers.units import Unit, runs_of
 from traindx.reporters.sparkline import is_log
-from traindx.reporters.wording import amount, clean, leading, main_symptom, number, percent, run_name, title_of
+from traindx.reporters.wording import clean, counted_of, leading, main_symptom, number, percent, run_name, title_of
 from traindx.run import Run
 from traindx.signals import Signals
 from traindx.signals.speed import step_seconds
@@ -81,7 +81,7 @@ def card_of(unit: Unit, place: int, run: Run, diagnosis: Diagnosis) -> Card:
     first = leading(diagnosis)
     return Card(
         id=identifier_of(unit, place, run.name), place=place, name=run_name(diagnosis), verdict=diagnosis.verdict,
-        headline=clean(diagnosis.headline), length=amount(run.steps, run.axis) if run.steps else "",
+        headline=clean(diagnosis.headline), length=counted_of(diagnosis),
         cause=title_of(first) if first is not None else "",
         confidence=first.confidence if first is not None else 0.0,
         symptom=main_symptom(diagnosis) if diagnosis.verdict != "healthy" else "",

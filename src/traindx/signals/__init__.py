@@ -117,7 +117,8 @@ class Signals:
             chosen: Curve | None = self._named(self.settings.metric)
         elif self.kind == "rl":
             still = self.reward is not None and self.reward.constant  # zero-sum games add up to nothing
-            chosen = self.score if still and self.score is not None else self.reward or self.score
+            counted = self.score is not None and len(self.score) >= ENOUGH
+            chosen = self.score if still and counted else self.reward or self.score
         else:
             curves = [one for one in (self.train, self.val, self.score, self.train_score) if one is not None]
             # two training losses beside a hundred evaluations tell nothing

@@ -52,7 +52,8 @@ def still_warming_up(signals: Signals) -> str:
     rises = np.diff(rates)
     few = len(rates) >= RISES and lr.axis == "step" and bool(np.all(rises > 0))  # a row of epochs is long
     steadily = len(rates) >= RATES or few
-    if not steadily or np.any(rises < 0) or not rates[-1] > DOUBLED * rates[0]:
+    rests = rates[-1] == rates[-1 - len(rates) // 4]  # a second phase at a higher rate, or a warm-up that is over
+    if not steadily or np.any(rises < 0) or not rates[-1] > DOUBLED * rates[0] or rests:
         return ""
     return f"{lr.name} has risen all through the log: its warm-up is not over."
 

@@ -7,9 +7,11 @@ import re
 
 import numpy as np
 
-from traindx.measurements import InitialWeights, Measured, TokenCounts
+from traindx.measurements import InitialWeights, LoadedWeights, Measured, TokenCounts
 from traindx.signals import Signals
 from traindx.signals.chance import variance_of_targets
+from traindx.signals.curve import Curve
+from traindx.signals.rates import warms_up_at_first
 from traindx.thresholds import Threshold, fitted
 
 TRAINED = 0.6  # of chance level: no fresh model starts there,
@@ -22,11 +24,15 @@ NEXT = Threshold(
     "those of masked language modelling are tokens here and there, of which nothing follows",
 )
 FRESH = fitted("straight-path.fresh", 0.5, unit="of the weight matrices are uniform")
+# libraries whose models come with trained weights, loaded in ways of their own
+WITH_WEIGHTS = frozenset({"transformers", "timm", "peft", "open_clip", "sentence_transformers", "torchvision"})
 FIRST_LOOKS = 3  # at the training accuracy
 KNOWS, SIGMAS = 0.15, 5.0  # beyond chance, and standard errors: no fresh model is there
 HELD_OUT = 0.75  # and none is here at its first evaluation unless it has learnt something
 
 
+RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log,
+INTERVALS = 5  # where it is also later than so many rows, and epochs
 _TUNING = re.compile(r"lora|peft|finetun|fine.tun|pretrained|adapter|prefix.?tun|freeze.backbone", re.IGNORECASE)
 _NOT_TUNED = (False, None, "", 0, "none", "None", "False", "false")
 _VERSION = "version."  # of a library that is installed: it says nothing of what is trained
@@ -35,6 +41,17 @@ TUNERS = frozenset({"llama-factory", "trl-sft", "ms-swift", "unsloth", "axolotl"
 TOKENS = Threshold(
     6.0, "first loss", "guessing among the tokens of any usual vocabulary costs more (ln 403)", side="below"
 )
+
+
+def begins_late(signals: Signals, curve: Curve) -> str:
+    """Why the start of the run cannot be judged, where the log begins long after it: resumed, or a piece of a log."""
+    if warms_up_at_first(signals) or curve.series.axis == "row" or len(curve) < 2:
+        return ""
+    first, interval = float(curve.x[0]), float(np.median(np.diff(curve.x)))
+    early = curve.series.axis == "epoch" and first <= INTERVALS
+    if first > RESUMED_SHARE * curve.x[-1] > 0 and first > INTERVALS * interval and not early:
+        return f"The log begins at {curve.at(first)}; the start of the run is not in it."
+    return ""
 
 
 def fine_tuning(signals: Signals) -> str:
@@ -96,9 +113,16 @@ def knew_text(measured: Measured, loss: float) -> str:
 
 
 def from_scratch(signals: Signals) -> bool:
-    """A recording saw weights as they are initialised and first answers no better than a guess. Whatever else is not
-    known."""
-    return _is_fresh(signals) and not trained_before(signals) and not _knew(signals)
+    """A recording saw weights as they are initialised, or that none were loaded, and first answers no better than a
+    guess. Whatever else is not known."""
+    fresh = _is_fresh(signals) or _nothing_loaded(signals)
+    return fresh and not trained_before(signals) and not _knew(signals) and not fine_tuning(signals)
+
+
+def _nothing_loaded(signals: Signals) -> bool:
+    """The script loaded no weights, and no library that does so in its own way is at work."""
+    looks = [look for measured in signals.run.measured[:1] for look in measured.all(LoadedWeights)]
+    return bool(looks) and not any(one.loaded or WITH_WEIGHTS.intersection(one.libraries) for one in looks)
 
 
 def _is_fresh(signals: Signals) -> bool:

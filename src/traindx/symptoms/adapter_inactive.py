@@ -68,6 +68,9 @@ def _reason(look: AdapterPairs) -> str:
         return f"{sentence}, and all are switched off (disable_adapters)."
     if not look.trainable:
         return f"{sentence}, and none of them is trainable: they were loaded for inference (is_trainable=False)."
+    if UPDATES.reached(look.updates) and look.learnt_off and look.never_on and not look.learnt_on:
+        others = f"{look.never_on} that never did are on"
+        return f"{sentence}. The {look.learnt_off} that learnt are switched off, and {others}."
     if UPDATES.reached(look.updates) and look.looked and look.zero == look.looked:
         return f"{sentence}, and the second matrix of each is still exactly zero after {look.updates} updates."
     return ""
@@ -88,7 +91,8 @@ SYMPTOM = Symptom(
     doc="""
 ## What is observed
 The model has low-rank pairs (LoRA and its kin) beside frozen matrices, and they are merged, switched off, loaded for
-inference, still at zero after several updates, or in a small part of the blocks only.
+inference, still at zero after several updates, switched off in favour of one that never learnt, or in a small part
+of the blocks only.
 
 ## How it is measured
 Adapters are found by their structure: two thin matrices in one small module with a frozen matrix of the shape of their
@@ -106,6 +110,8 @@ that match the wrong modules ("layers.1" is also layer 10 to 19), or an adapter 
 """,
     detect=from_measurements(ID, judge),
     cases=(
+        Case("the adapter that learnt is switched off at the end", "present",
+             measured=(replace(SOUND, pairs=28, learnt_off=14, never_on=14, updates=200),)),
         Case("a layer that replaced nothing", "present", measured=(UnusedAdapter(name="LoRALinear", frozen=0.99),)),
         Case("beside a small frozen part", "unknown", measured=(UnusedAdapter(name="LoRALinear", frozen=0.1),)),
         Case("every pair learns", "absent", measured=(SOUND,)),

@@ -21,6 +21,13 @@ SCALE = Threshold(
     "Hu et al. 2022 and the guides of PEFT use 1 to 4; rank-stabilised scaling of r = 256 is 16",
     strong=64,
 )
+WEAK = Threshold(
+    1 / 30,
+    "alpha / r",
+    "Schulman et al. 2025 use alpha = 32 for ranks up to 512, which is 1/16; half of that",
+    strong=1 / 64,
+    side="below",
+)
 RATE = Threshold(
     3e-5,
     "the largest rate of Adam",
@@ -45,6 +52,13 @@ def judge(measured: Measured) -> Observation | None:
             ID, True, f"The {sentence}, with a scale (alpha / r) of {scale:g}; usual are 1 to 4.", at=last,
             clarity=SCALE.clarity(scale),
         )  # fmt: skip
+    weak = last.scales[1] if last.scales is not None else 1.0
+    if WEAK.reached(weak):
+        text = (
+            f"The scale of the adapters (alpha / r) is {weak:.2g}, usual are 1 to 4: what they learn is divided by "
+            f"{1 / weak:.0f} before it is added."
+        )
+        return seen(ID, True, text, at=last, clarity=WEAK.clarity(weak))
     slow = last.adaptive and last.rate is not None and RATE.reached(last.rate) and STILL.reached(share)
     if slow and last.rate is not None and not _learnt(measured):
         return seen(
@@ -77,13 +91,15 @@ SYMPTOM = Symptom(
     needs=("a recording of the training (traindx run)",),
     doc="""
 ## What is observed
-What low-rank adapters add is larger than the matrices they stand beside, with a scale far above the usual; or it stays
-next to nothing because the learning rate is one for full fine-tuning.
+What low-rank adapters add is larger than the matrices they stand beside, with a scale far above the usual; or their
+scale is far below the usual, so that the base model goes on as it was; or it stays next to nothing because
+the learning rate is one for full fine-tuning.
 
 ## How it is measured
 The norm of the scaled product of each pair by the norm of its base matrix, median over the pairs, with the scale that
 the layer names (alpha / r) and the largest rate of its optimiser. Too strong: a scale from 16 on and a product as large
-as the base. Too slow: Adam at 3e-5 or less, less than 1 % added, and a loss that has kept four fifths of its start.
+as the base. Too weak: a scale below 1/30. Too slow: Adam at 3e-5 or less, less than
+1 % added, and a loss that has kept four fifths of its start.
 
 ## Healthy range
 Some percent of the base after a few hundred updates, with alpha / r between 0.5 and 4 and Adam at 1e-4 to 4e-4.

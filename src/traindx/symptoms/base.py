@@ -110,7 +110,12 @@ def apart(one: float, other: float) -> tuple[str, str]:
     return (num(one), num(other)) if digits == 3 or one == other else texts
 
 
+ROUNDS_UP, ALMOST_ALL = 0.995, 0.9995  # from where a share rounds to the whole, in percent and in tenths of it
+
+
 def percent(share: float) -> str:
     if abs(share) >= 1e4:
         return f"{share * 100:.2g} %"
+    if ROUNDS_UP <= abs(share) < 1:  # what is left is said: a loss that fell by 100 % is zero
+        return f"{share * 100:.1f} %" if abs(share) < ALMOST_ALL else f"{'more than ' * (share > 0)}99.9 %"
     return f"{share * 100:.0f} %" if abs(share) >= 0.095 else f"{share * 100:.1f} %"

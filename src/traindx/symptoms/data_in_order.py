@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from traindx.diagnosis import Observation
-from traindx.measurements import BatchClasses, BatchLengths, Measured
+from traindx.measurements import BatchClasses, BatchLengths, BatchTopics, Measured
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold, fitted
@@ -21,6 +21,14 @@ ORDERED = Threshold(
     0.9, "rank correlation of order and length", "shuffled batches stay below 0.5 (1 / sqrt(20) is 0.22)"
 )
 SPREAD = Threshold(0.1, "standard deviation of the lengths by their mean", "lengths that hardly differ have no order")
+TOPIC_BATCHES = Threshold(20, "batches", "a share of fewer is known to no better than a fifth")
+TOPIC_SHARE = Threshold(
+    0.3,
+    "of the batches hold in half of their rows a token that stands in a tenth of all rows",
+    "four of eight shuffled rows share such a token once in 140, so that a vocabulary gives one batch in ten one",
+    strong=0.7,
+)
+BY_TOPIC = 0.65  # clarity at most: stretches of one text stand together in windows over it, too
 BY_LENGTH = 0.8  # clarity: a curriculum from short to long may be meant
 LONG_RUN = fitted(f"{ID}.run", 5, unit="batches in a row of one class of two: steps that take turns are shorter")
 
@@ -28,6 +36,7 @@ LONG_RUN = fitted(f"{ID}.run", 5, unit="batches in a row of one class of two: st
 def judge(measured: Measured) -> Observation | None:
     """By class or answer where samples have one, or by length."""
     found = [*map(_by_class, measured.all(BatchClasses)), _by_length(measured.last(BatchLengths))]
+    found.append(_by_topic(measured.last(BatchTopics)))
     looks = [one for one in found if one is not None]
     return next((one for one in looks if one.state == "present"), looks[0] if looks else None)
 
@@ -44,6 +53,17 @@ def _by_length(look: BatchLengths | None) -> Observation | None:
         return seen(ID, True, text, at=look, clarity=BY_LENGTH)
     text = f"The order of {look.batches} training batches says little about their lengths ({look.correlation:.2f})."
     return seen(ID, False, text, at=look)
+
+
+def _by_topic(look: BatchTopics | None) -> Observation | None:
+    if look is None or not TOPIC_BATCHES.reached(look.batches):
+        return None
+    share = look.with_topic / look.batches
+    text = f"In {percent(share)} of {look.batches} training batches half of the rows share a token that few others have"
+    if TOPIC_SHARE.reached(share) and CLASSES.reached(look.topics):
+        clear = min(BY_TOPIC, TOPIC_SHARE.clarity(share))
+        return seen(ID, True, f"{text}: rows about the same thing stand together.", at=look, clarity=clear)
+    return seen(ID, False, f"{text}.", at=look)
 
 
 def _by_class(look: BatchClasses) -> Observation | None:
@@ -88,7 +108,9 @@ Most training batches hold samples of one class only, and the classes take turns
 The labels of the first 40 training batches with at least 8 samples: a batch counts when at least 90 % of it are one
 class, and 25 of the 40 must. A sample of a language model has its answer for a class: the labels that count. It takes
 three classes in turn, or two with a loader that is known not to shuffle or where each comes for five batches in a row.
-Of tokens: the mean lengths of at least 20 batches go up or down with their place in the order (rank correlation 0.9).
+Texts without such labels: batches of which half of the rows share a token that stands in at most a tenth of all rows,
+as rows about one thing do; three in ten of the first 64 batches must have one. Of tokens: the mean lengths of at least
+20 batches go up or down with their place in the order (rank correlation 0.9).
 The same order in every epoch is no fault.
 
 ## Healthy range
@@ -115,6 +137,12 @@ In shuffled data a batch of one class hardly occurs, except for a class that mak
         ),
         Case("short texts first", "present", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.5),)),
         Case("texts in any order", "absent", measured=(BatchLengths(batches=60, correlation=0.1, spread=0.5),)),
+        Case(
+            "questions about one thing after the other",
+            "present",
+            measured=(BatchTopics(batches=64, with_topic=60, topics=31),),
+        ),
+        Case("questions in any order", "absent", measured=(BatchTopics(batches=64, with_topic=4, topics=4),)),
         Case("texts of one length", "unknown", measured=(BatchLengths(batches=60, correlation=0.98, spread=0.01),)),
         Case("shuffled", "absent", measured=(_look([n % 10 for n in range(40)], share=0.2),)),
         Case("batches not quite of one class", "absent", measured=(_look([n // 4 for n in range(40)], share=0.89),)),

@@ -28,6 +28,11 @@ CLUSTER_ROWS = 20
 EARLY = 0.2  # of the run sets the band
 DEPTH_RATIO = 1e3  # first layer by last
 ORDERED = 0.6
+TOGETHER_ROWS = 5  # since the loss was best, in each of which
+TOGETHER_NORM = 3.0  # times every norm before it, and
+TOGETHER_LOSS = 1.1  # times the best loss; half of the rows
+TOGETHER_HALF = 1.25  # times it
+TOGETHER_CLEAR = 0.7
 LARGE = 100.0  # the usual checklist figure; only mentioned, since a summed loss reaches it in good health
 
 
@@ -40,7 +45,7 @@ def detect(signals: Signals) -> Observation:
     norms = [Curve(one) for one in series if np.isfinite(one.values).sum() >= MIN_POINTS]
     if not norms:
         return by_depth or Observation(ID, "unknown", f"Fewer than {MIN_POINTS} gradient norms were logged.")
-    found = [_left_band(norm, curve) for norm in norms] + [_spikes(norm, curve) for norm in norms]
+    found = [look(norm, curve) for look in (_left_band, _spikes, _left_together) for norm in norms]
     for state in ("present", "unknown"):
         hits = [one for one in found if one is not None and one.state == state]
         if hits:
@@ -77,6 +82,28 @@ def _left_band(norm: Curve, curve: Curve | None) -> Observation | None:
     return Observation(
         ID, "present", f"{summary}, and {curve.name} did not improve since.", (left, float(norm.x[-1])), place,
         clarity(math.log10(ratio), math.log10(BAND), math.log10(PLAIN_BAND)),
+    )  # fmt: skip
+
+
+def _left_together(norm: Curve, curve: Curve | None) -> Observation | None:
+    """Every row since the loss was best has a norm far above all before, and a loss well above that best: two measures
+    that agree in each of a handful of rows need no band."""
+    if curve is None or curve.sign < 0 or curve.uncounted or curve.series.axis != norm.series.axis:
+        return None
+    best = int(np.argmin(curve.y))
+    at, lowest, since = float(curve.x[best]), float(curve.y[best]), curve.y[best + 1 :]
+    before, after = norm.y[norm.x <= at], norm.y[norm.x > at]
+    if len(since) < TOGETHER_ROWS or len(after) < TOGETHER_ROWS or not len(before) or lowest <= 0:
+        return None
+    rose = since.min() >= TOGETHER_LOSS * lowest and np.median(since) >= TOGETHER_HALF * lowest
+    if not rose or after.min() < TOGETHER_NORM * before.max():
+        return None
+    return Observation(
+        ID, "present",
+        f"{curve.name} was {num(lowest)} at best ({curve.at(at)}) and is {num(float(curve.y[-1]))} now, and all "
+        f"{len(after)} values of {norm.name} since are above {num(float(after.min()))}, while none had been above "
+        f"{num(float(before.max()))}.",
+        (at, float(norm.x[-1])), norm.series.meaning.where or norm.name, TOGETHER_CLEAR,
     )  # fmt: skip
 
 

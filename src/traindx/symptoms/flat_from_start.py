@@ -11,10 +11,9 @@ from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.curve import MAX_BINS, Curve
 from traindx.signals.progress import MOVED, SLIGHT_TREND, Progress
-from traindx.signals.rates import warms_up_at_first
 from traindx.signals.scatter import lost_in_noise, scatters
 from traindx.signals.score import Score, top_of
-from traindx.signals.started import fine_tuning, trained_before
+from traindx.signals.started import begins_late, fine_tuning, trained_before
 from traindx.signals.stats import mann_kendall
 from traindx.symptoms.base import Case, Symptom, apart, clarity, num, percent
 from traindx.symptoms.policy import TREND, at_its_top, late, named, rivals, rose, trend
@@ -54,7 +53,6 @@ MARGIN_RISES = 3.0  # standard deviations (Mann-Kendall): one in 700 without a t
 CONSTANT = 10  # values that are equal to the last digit
 ZEROS = 3  # of a training loss, where each of them is 0,
 NOTHING = 1e-12  # or what is left where terms cancel
-RESUMED_SHARE = 0.2  # a first step later than this share of the last one means that the beginning is not in the log
 
 
 def _stays(curve: Curve, share: float, by_share: bool) -> str:
@@ -76,10 +74,11 @@ def detect(signals: Signals) -> Observation:
         return same
     if curve is None or len(curve) < MIN_POINTS:
         return Observation(ID, "unknown", "Too few values of an objective to see whether it moves.")
-    before = _begins_late(signals, curve) or trained_before(signals) or _good_at_once(signals, curve)
-    if before:
-        return Observation(ID, "unknown", before)
+    before = begins_late(signals, curve) or trained_before(signals) or _good_at_once(signals, curve)
     course = Progress(curve)
+    if before:
+        moved = course.moved and MOVED.reached(course.share)
+        return Observation(ID, "absent", f"{_improved(curve)}.") if moved else Observation(ID, "unknown", before)
     gain, share, scatter = course.gained, course.share, max(curve.level_noise, 1e-300)
     first, last = float(curve.x[0]), float(curve.x[-1])
     few = len(curve) < TOO_FEW and curve.now > curve.initial and curve.rise > RISEN * abs(curve.best)
@@ -121,8 +120,12 @@ def detect(signals: Signals) -> Observation:
     return Observation(
         ID,
         "absent",
-        f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}{detail}.",
+        f"{_improved(curve)}{detail}.",
     )
+
+
+def _improved(curve: Curve) -> str:
+    return f"{curve.name} improved from {num(curve.logged(curve.initial))} to {num(curve.logged(curve.best))}"
 
 
 def _resting(curve: Curve, course: Progress, by_share: bool) -> Observation:
@@ -163,17 +166,6 @@ def _rests_since_the_start(curve: Curve, share: float) -> bool:
     return since < LEVELS * max(curve.level_noise, curve.noise) and curve.tail_trend(1.0)[1] > -2.0
 
 
-def _begins_late(signals: Signals, curve: Curve) -> str:
-    """Why the start of the run cannot be judged, where the log begins long after it."""
-    if warms_up_at_first(signals):
-        return ""
-    if curve.series.axis == "step" and len(curve) > 1 and curve.x[0] > RESUMED_SHARE * curve.x[-1] > 0:
-        interval = float(np.median(np.diff(curve.x)))
-        if curve.x[0] > 5 * interval:
-            return f"The log begins at {curve.at(float(curve.x[0]))}; the start of the run is not in it."
-    return ""
-
-
 def _good_at_once(signals: Signals, curve: Curve) -> str:
     """A score that is good from the first value on was reached before this log; where it rests may be all there is to
     gain."""
@@ -182,7 +174,8 @@ def _good_at_once(signals: Signals, curve: Curve) -> str:
     value = curve.logged(curve.initial)
     words = set(tokens_of(curve.name))
     if curve.sign > 0:
-        rate = bool(words & _RATES) and value > 0 and value < KNOWS_SOME * top_of(curve.series.values)
+        rate = bool(words & _RATES) and curve.series.meaning.kind != "loss"
+        rate = rate and 0 < value < KNOWS_SOME * top_of(curve.series.values)
         return f"{curve.name} begins at {num(value)}, far from all wrong: much had been learnt before." if rate else ""
     least = GOOD
     if words & _FROM_ZERO:

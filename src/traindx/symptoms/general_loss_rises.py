@@ -10,7 +10,7 @@ from traindx.diagnosis import Observation
 from traindx.meaning import tokens_of
 from traindx.run import Floats, Series
 from traindx.signals import Signals
-from traindx.signals.choose import usable
+from traindx.signals.choose import held_out_scores, usable
 from traindx.symptoms.base import Case, Symptom, num
 from traindx.symptoms.recipes import falling
 from traindx.thresholds import Threshold, fitted
@@ -19,6 +19,11 @@ ID = "general-loss-rises"
 POINTS = Threshold(4, "evaluations of each", "fewer have no trend")
 RISE = fitted(f"{ID}.rise", 1.15, unit="times its first value at the end", strong=1.6)
 FALL = fitted(f"{ID}.fall", 0.97, unit="of its first value, the task's loss", side="below")
+GONE = Threshold(
+    0.3, "of the first score on other data", "two standard deviations of a score on 50 questions", strong=0.6
+)
+# data that the training is not about, by the names people give it
+KNOWN_BEFORE = frozenset("general old previous earlier original pretrain pretraining base mmlu hellaswag arc".split())
 EARLY = Threshold(
     0.25, "of the evaluations", "a loss that overfits falls first; one that is forgotten never does", side="below"
 )
@@ -31,6 +36,9 @@ _PARTS = frozenset(
 
 def detect(signals: Signals) -> Observation:
     sets = _data_sets(signals)
+    forgotten = _score_falls(signals)
+    if forgotten is not None:
+        return forgotten
     if len(sets) < 2:
         return Observation(ID, "unknown", "Only one loss of held-out data is logged.")
     rising = [(one, change) for one in sets if RISE.reached(change := _change(one)) and EARLY.reached(_best_at(one))]
@@ -51,6 +59,27 @@ def detect(signals: Signals) -> Observation:
     return Observation(
         ID, "present", text, (float(steps[0]), float(steps[-1])), worst.name, RISE.clarity(change)
     )  # fmt: skip
+
+
+def _score_falls(signals: Signals) -> Observation | None:
+    """A score of what the model knew before, by its name, that was best at first and is lost while the task is
+    learnt."""
+    train = signals.train
+    if train is None or not len(train) or train.y[0] <= 0 or not FALL.reached(train.now / float(train.y[0])):
+        return None
+    for one in held_out_scores(signals.run):
+        values, steps = _finite(one)
+        if not set(tokens_of(one.name)) & KNOWN_BEFORE or not POINTS.reached(len(values)) or values[0] <= 0:
+            continue
+        lost = 1 - _change(one)
+        if GONE.reached(lost) and float(np.argmax(values)) <= EARLY.value * (len(values) - 1):
+            text = (
+                f"{one.name} fell from {num(values[0])} to {num(values[-1])} while {train.name} fell to "
+                f"{num(train.now)}: what the model knew before is overwritten."
+            )
+            place = (float(steps[0]), float(steps[-1]))
+            return Observation(ID, "present", text, place, one.name, GONE.clarity(lost))
+    return None
 
 
 def _data_sets(signals: Signals) -> list[Series]:
@@ -102,7 +131,9 @@ The same run evaluates two data sets. The loss of one (the task) falls, the loss
 task) rises from the first evaluation on.
 
 ## How it is measured
-Held-out losses that are logged under names of their own (`eval_task_loss`, `eval_general_loss`), parts of one objective
+A score of held-out data whose name says that it is of something else than the task (`general_accuracy`, `old_acc`,
+`mmlu`) must have been best in the first quarter of the evaluations and have lost three tenths since. Or: held-out
+losses that are logged under names of their own (`eval_task_loss`, `eval_general_loss`), parts of one objective
 left out. Present when one ends 1.15 times above its first value and was lowest in the first quarter of the evaluations,
 while another one, or the training loss, falls.
 
@@ -117,6 +148,10 @@ Full fine-tuning at too high a rate, or too many epochs on a narrow task: what t
         Case("forgets", "present", lambda: {
             "train_loss": falling(100, 1.4, 0.4), "eval_task_loss": _rising(1.4, 0.5),
             "eval_general_loss": _rising(1.2, 3.0)}),
+        Case("questions of before are no longer answered", "present", lambda: {
+            "train_loss": falling(100, 8.7, 0.2), "general_accuracy": [0.9, 0.7, 0.4, 0.2, 0.1, 0.05, 0.04]}),
+        Case("questions of before are still answered", "unknown", lambda: {
+            "train_loss": falling(100, 8.7, 0.2), "general_accuracy": [0.9, 0.85, 0.88, 0.84, 0.86, 0.85]}),
         Case("keeps what it knew", "absent", lambda: {
             "train_loss": falling(100, 1.4, 0.4), "eval_task_loss": _rising(1.4, 0.5),
             "eval_general_loss": _rising(1.2, 1.25)}),

@@ -29,6 +29,7 @@ UPDATES = Threshold(
 )
 SHARE = fitted(f"{ID}.share", 0.2, unit="of the trainable weights; less is a head that nobody uses", strong=0.5)
 CLEAR = 0.8  # clarity of a finding that is not strong
+USED = 0.95  # and of layers without a gradient that were tried: the output changes with them
 WHOLE_UPDATES = Threshold(
     5, "updates of one optimiser, none with a gradient", "two models that take turns are each fed at their own updates"
 )
@@ -56,8 +57,8 @@ def judge(measured: Measured) -> Observation | None:
     if not looks:
         return None
     last = looks[-1]
-    present = SHARE.reached(_share(last, loaded))
-    at = since(looks, lambda look: SHARE.reached(_share(look, loaded)) is present)
+    present = _is_cut(last, loaded)
+    at = since(looks, lambda look: _is_cut(look, loaded) is present)
     return _finding(last, loaded, at) if present else _calm(last, loaded, at)
 
 
@@ -87,7 +88,23 @@ def _is_in_vain(one: OptimizerGradients, loaded: bool) -> bool:
     )
 
 
+def _is_cut(look: SilentParameters, loaded: bool) -> bool:
+    """Few weights are enough where the output depends on them: a head that nobody uses changes nothing."""
+    return SHARE.reached(_share(look, loaded)) or look.used[0] > 0
+
+
 def _finding(look: SilentParameters, loaded: bool, at: SilentParameters) -> Observation:
+    if look.used[0]:
+        count = look.used[0]
+        return seen(
+            ID,
+            True,
+            f"What {count} of {look.parameters} parameters make goes into the output, and no gradient ever comes back "
+            f"to them: {listed(look.used_names, count)}. Something between them and the loss cuts the graph.",
+            at=at,
+            where=look.used_names[0],
+            clarity=USED,
+        )
     share, names, count = _share(look, loaded), _names(look, loaded), _silent(look, loaded)[0]
     return seen(
         ID,
@@ -224,7 +241,9 @@ distributed training about parameters not used in the loss, Keras' "Gradients do
 sees parameters of layers that run and that no gradient reaches, or one of exactly zero behind an operation without a
 slope (`sign`, `round`) or a function whose backward pass you wrote. There it is present from 20 % of the trainable
 weights on, plain from 50 %, where the first layer is among them also by the number of weight matrices. Layers that run
-with gradients turned off count unless weights were loaded. An optimiser none of whose parameters has a gradient at any
+with gradients turned off count unless weights were loaded. Fewer weights are enough where an output depends on them:
+the model is called once more with the values of such a layer changed, and an output changes whose graph does not lead
+to the layer. An optimiser none of whose parameters has a gradient at any
 of its updates, five at least, counts whatever share of the weights it holds, if its layers run, no loss reaches them
 and nothing else moves them. Where parameters belong to no optimiser, that is reported
 instead.
@@ -247,6 +266,11 @@ model (the adapter then never learns).
         Case("behind a sign", "present", measured=(replace(CUT, zero=2, stops=("sign",)),)),
         Case("a pooler that nobody uses", "absent", measured=(UNUSED,)),
         Case("one with a fifth of the weights", "present", measured=(replace(UNUSED, silent=(2, 78, 1)),)),
+        Case(
+            "few weights that the output depends on",
+            "present",
+            measured=(replace(UNUSED, used=(2, 60, 1), used_names=("block.key.weight", "block.key.bias")),),
+        ),
         Case("gradients turned off", "present", measured=(MUTED,)),
         Case("gradients turned off, weights loaded", "absent", measured=(MUTED, LoadedWeights(loaded=True))),
         Case("an optimiser in vain", "present", measured=(IN_VAIN,)),

@@ -53,8 +53,8 @@ def detect(signals: Signals) -> Observation:
             )
         return Observation(
             ID, "present",
-            f"{curve.name} swung between {num(low)} and {num(high)} {len(turns)} times after "
-            f"{curve.at(float(x[0]))} with {f'a net improvement of {num(net)}' if net > 0 else 'no net improvement'}.",
+            f"{curve.name} swung {len(turns)} times between {num(low)} and {num(high)} after {curve.at(float(x[0]))}, "
+            f"with {f'a net improvement of {num(net)}' if net > 0 else 'no net improvement'}.",
             (float(x[0]), float(x[-1])), curve.name,
             min(clarity(len(turns), SWINGS, 8), GAINED if _above_the_start(signals, y, curve) else 1.0),
         )  # fmt: skip

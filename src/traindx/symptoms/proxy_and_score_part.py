@@ -8,6 +8,7 @@ from traindx.signals import Signals
 from traindx.signals.choose import usable
 from traindx.signals.curve import Curve
 from traindx.symptoms.base import Case, Symptom, num
+from traindx.symptoms.outcome_poor import detect as symptom_outcome
 from traindx.symptoms.policy import NOT_RL, rewarded, span, trend
 from traindx.symptoms.recipes import flat, ramp
 from traindx.thresholds import Threshold
@@ -23,6 +24,9 @@ def detect(signals: Signals) -> Observation:
     reward = signals.reward
     if signals.kind != "rl" or reward is None:
         return Observation(ID, "unknown", NOT_RL)
+    thrown = _worse_than_before(signals, reward)
+    if thrown is not None:
+        return thrown
     scores = [Curve(one, -1.0) for one in _independent(signals, reward.series) if ROWS.reached(len(one))]
     if not scores:
         return Observation(ID, "unknown", "No score beside the reward is logged (held-out, or a correctness part).")
@@ -41,6 +45,15 @@ def detect(signals: Signals) -> Observation:
                 LOST.clarity(lost),
             )
     return Observation(ID, "absent", f"{scores[0].name} did not fall while {reward.name} rose.")
+
+
+def _worse_than_before(signals: Signals, reward: Curve) -> Observation | None:
+    """A score that the script measured before the training and after it."""
+    worse = symptom_outcome(signals)
+    if worse.state != "present" or worse.steps is None or worse.steps[0] == worse.steps[1] or not rewarded(signals):
+        return None
+    rose = f"{reward.name} rose from {num(reward.logged(reward.initial))} to {num(reward.logged(reward.now))}"
+    return Observation(ID, "present", f"{rose}. {worse.evidence}", worse.steps, worse.where, worse.clarity)
 
 
 def _independent(signals: Signals, reward: Series) -> list[Series]:

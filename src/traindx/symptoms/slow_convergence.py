@@ -9,9 +9,9 @@ from traindx.run import Fact
 from traindx.signals import Signals
 from traindx.signals.curve import Curve
 from traindx.signals.progress import MOVED, TREND, Progress
-from traindx.signals.rates import still_warming_up, warms_up_at_first
+from traindx.signals.rates import still_warming_up
 from traindx.signals.score import Score
-from traindx.signals.started import trained_before
+from traindx.signals.started import begins_late, trained_before
 from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling, flat, ramp
 
@@ -30,11 +30,7 @@ def detect(signals: Signals) -> Observation:
     curve = signals.main
     if curve is None or len(curve) < MIN_POINTS or curve.sign < 0:
         return Observation(ID, "unknown", "No loss long enough to judge its pace.")
-    if curve.x[0] > 0.2 * curve.x[-1] and curve.series.axis == "step" and not warms_up_at_first(signals):
-        return Observation(
-            ID, "unknown", f"The log begins at {curve.at(float(curve.x[0]))}; the fast part may be missing."
-        )
-    before = trained_before(signals) or still_warming_up(signals)
+    before = begins_late(signals, curve) or trained_before(signals) or still_warming_up(signals)
     if before:
         return Observation(ID, "unknown", before)
     if signals.kind == "gan" and curve.reduction < LITTLE:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from traindx.diagnosis import Observation
 from traindx.signals import Signals
-from traindx.signals.progress import LATE, TAIL, Progress
+from traindx.signals.progress import LATE, SLIGHT_TREND, TAIL, Progress
 from traindx.symptoms.base import Case, Symptom, clarity, percent
 from traindx.symptoms.recipes import falling, flat, ramp, then
 
 ID = "still-improving"
-FEWEST = 8  # values; of fewer evaluations the training loss tells
+FEWEST = 8  # values; of fewer evaluations the training loss tells,
+FEWEST_WITH_TREND = 6  # and of fewer values of it only a trend through all of them
 EVEN = 0.25  # of the progress: an even descent makes as much in its last quarter
 
 
@@ -18,7 +19,8 @@ def detect(signals: Signals) -> Observation:
     if val is not None and 2 <= len(val) < FEWEST and val.y[-1] > val.y.min():
         return Observation(ID, "unknown", f"{val.name} has {len(val)} values, and the last is not the best.")
     curve = signals.main if val is None or len(val) < FEWEST or signals.settings.metric else val
-    if curve is None or len(curve) < FEWEST or signals.kind == "gan":
+    few = curve is not None and FEWEST_WITH_TREND <= len(curve) < FEWEST and SLIGHT_TREND.reached(Progress(curve).trend)
+    if curve is None or (len(curve) < FEWEST and not few) or signals.kind == "gan":
         return Observation(ID, "unknown", "Too few values of an objective to see how it ended.")
     course = Progress(curve)
     share = course.late
@@ -65,6 +67,9 @@ too low; a constant slope without any bend speaks for the learning rate.
         Case("three evaluations, the last not the best", "unknown",
              lambda: {"train_loss": ramp(150, 2.3, 1.6, 0.02), "val_loss": [2.1, 1.9, 2.0]}),
         Case("straight down to the end", "present", lambda: {"train_loss": ramp(200, 2.4, 1.0, 0.02)}),
+        Case("seven values, one after the other better", "present",
+             lambda: {"loss": [2.2, 2.0, 1.9, 1.7, 1.6, 1.4, 1.3]}),
+        Case("six values that scatter", "unknown", lambda: {"loss": [1.3, 2.0, 1.1, 1.9, 1.6, 1.2]}),
         Case("levelled off", "absent", lambda: {"train_loss": then(falling(100, 2.4, 0.5), flat(200, 0.5))}),
         Case("two values", "unknown", lambda: {"train_loss": [1.0, 0.5]}),
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from traindx.diagnosis import Observation
-from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured, StoredEnds
+from traindx.measurements import BootstrapTargets, EpisodeEnds, Measured, ReplayVariety, StoredEnds
 from traindx.symptoms.base import Case, Symptom, percent
 from traindx.symptoms.observed import from_measurements, seen
 from traindx.thresholds import Threshold
@@ -49,9 +49,14 @@ def judge(measured: Measured) -> Observation | None:
 def _unmarked(measured: Measured) -> Observation | None:
     """Flags that are hardly ever set, although the environment ends episodes."""
     one = measured.last(StoredEnds)
-    if one is None or not one.steps or not EXPECTED.reached(one.values * one.terminated / one.steps):
+    if one is None or not one.steps:
         return None
-    expected = one.values * one.terminated / one.steps
+    # a transition that is drawn again is no further look
+    replay = measured.last(ReplayVariety)
+    repeated = replay.distinct / replay.rows if replay is not None and replay.rows else 1.0
+    expected = one.values * min(1.0, repeated) * one.terminated / one.steps
+    if not EXPECTED.reached(expected):
+        return None
     if not MARKED.reached(one.ends / expected):
         return None
     return seen(
@@ -78,8 +83,8 @@ Targets, rewards, flags of ends and next values are found among the variables of
 reward + discount x next value (or its sum over an episode, or generalised advantages) is checked on their numbers.
 Where it holds for all other steps, the rows at ends of episodes are looked at: is the next value counted there as
 well? Also present where the flags of ends that the script keeps are set in less than a tenth as many steps as the
-environment says, with twenty expected. An environment whose episodes end by a time limit only is not judged:
-bootstrapping is right there.
+environment says, with twenty expected among different transitions. An environment
+whose episodes end by a time limit only is not judged: bootstrapping is right there.
 
 ## Healthy range
 No end of an episode counts the value of the next state; time-outs do.
@@ -106,6 +111,9 @@ two flags.
             StoredEnds(looks=20, values=10_000, ends=0, steps=20_000, terminated=900, where="dones"),)),
         Case("flags as the environment sets them", "unknown", measured=(
             StoredEnds(looks=20, values=10_000, ends=420, steps=20_000, terminated=900, where="dones"),)),
+        Case("flags of a few transitions that are drawn again and again", "unknown", measured=(
+            StoredEnds(looks=40, values=2560, ends=0, steps=20_000, terminated=920, where="dones"),
+            ReplayVariety(looks=40, rows=2560, distinct=38, batch=64, batch_distinct=0.016, met=2532, stepped=2600),)),
         Case("too few ends", "unknown", measured=(
             BootstrapTargets(looks=2, ends=2, through=2, discount=0.99, given=0.99, form="next-value"),)),
         Case("a log alone", "unknown"),

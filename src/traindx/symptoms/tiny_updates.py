@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from traindx.diagnosis import Observation
 from traindx.run import Series
 from traindx.signals import Signals
 from traindx.signals.inside import learned, objective, only_matrices, travel, update_ratios
+from traindx.symptoms import straight_path
 from traindx.symptoms.base import Case, Symptom, clarity, num
 from traindx.symptoms.recipes import cosine, falling, flat, ramp
 
@@ -36,6 +38,9 @@ def detect(signals: Signals) -> Observation:
             f"a training works), and {curve.name} hardly moves.",
             (0.0, updates), None, clarity(-math.log10(max(distance, 1e-30)), -math.log10(NEAR), -math.log10(STILL)),
         )  # fmt: skip
+    begun = straight_path.hardly_left(signals) if way is not None else None
+    if begun is not None:
+        return replace(begun, id=ID)
     series = [one for one in only_matrices(update_ratios(signals.run)) if np.isfinite(one.values).sum() >= MIN_POINTS]
     if not series:
         return Observation(ID, "unknown", "No update-to-weight ratio was logged.")
@@ -77,7 +82,8 @@ The norm of the update by the norm of the weight, as logged, from its logarithm,
 logged. The upper quartile over the run is taken, so that warm-up and decay do not count, and with series by layer the
 median layer. Present below 1e-5, plain below 1e-7, unless the loss lost more than a fifth of its first value. Without
 a loss it is reported with less weight. A recording also measures how far the weights are from where they began:
-after fifty updates or more, less than 1 % of their size away without a moving loss is present, below 0.1 % plain.
+after fifty updates or more, less than 1 % of their size away without a moving loss is present, below 0.1 % plain; up
+to 10 % where they came almost straight ahead and half of the loss or more is left (as `straight-path` measures it).
 
 ## Healthy range
 About 1e-3 a step is the widely used rule of thumb, 1e-4 to 1e-2 the range in which ordinary runs lie; fine-tuning may

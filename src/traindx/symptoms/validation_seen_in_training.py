@@ -67,7 +67,8 @@ def judge(measured: Measured) -> Observation | None:
     same = measured.last(SameData)
     if same is not None:
         trained = same.trained if same.trained.startswith("the ") else f"`{same.trained}`"
-        return seen(ID, True, f"`{same.held}` holds the same samples as {trained}: nothing is held out.", at=same)
+        how = "is computed from" if same.computed else "holds the same samples as"
+        return seen(ID, True, f"`{same.held}` {how} {trained}: nothing is held out.", at=same)
     for look in measured.all(EvaluatedRows):
         if look.later and (clean is not None or not _also_before(look)):
             continue
@@ -300,8 +301,9 @@ by half in one training sample, moved by some tokens, as windows over the same t
 
 What is named after an evaluation where one runs (`val_loader`, `X_test`, `self.valid_data`, `data["val"]`) is compared
 with what is trained on and with what is named after the training: the same object, or equal numbers from all over it
-with the same shape. Short and ordered numbers, such as grids and sorted labels, are left alone, as are loaders with a
-sampler of their own.
+with the same shape. A result that is named so and whose evaluation is given what is named after the training, and
+nothing else (`val_loss = evaluate(model, train_loader)`), is found by its statement. Short and ordered numbers, such as
+grids and sorted labels, are left alone, as are loaders with a sampler of their own.
 
 At the end the last evaluation that was seen is compared with what was trained on after it, too; rows that are trained
 on only after their evaluation, as those of folds and streams, do not count. Samples of at most four different numbers
@@ -388,6 +390,11 @@ anew at every start. """,
             "what is named after the validation is the training data",
             "present",
             measured=(SameData(trained="train_data", held="val_data"), _look((1, 900, 900, 0, 0))),
+        ),
+        Case(
+            "the result of an evaluation of the training data is named after the validation",
+            "present",
+            measured=(SameData(trained="train_iter", held="dev_acc, dev_loss", computed=True),),
         ),
         Case("a log alone", "unknown"),
     ),

@@ -92,7 +92,8 @@ class Adapters(Observer):
         self._held.clear()
 
     def on_end(self) -> None:
-        if self._pairs:
+        if self._pairs and self._model is not None:
+            self._pairs = pairs_in(self._model)  # which adapter is switched on may have changed since
             self._measure()
         self._copies.poll(wait=True)
 
@@ -137,6 +138,9 @@ class Adapters(Observer):
                 scales=(min(scales), max(scales)) if scales else None,
                 zero=sum(value == 0 for value in largest),
                 looked=len(largest),
+                learnt_off=sum(pair.resting and _held(pair, self._held) for pair in pairs),
+                learnt_on=sum(not pair.resting and _held(pair, self._held) for pair in pairs),
+                never_on=sum(not pair.resting and not _held(pair, self._held) for pair in pairs),
                 shares=tuple(sorted(shares)),
                 updates=step,
                 rate=self._rate,
@@ -144,6 +148,11 @@ class Adapters(Observer):
                 where=pairs[0].module,
             )
         )
+
+
+def _held(pair: Pair, held: set[int]) -> bool:
+    """Whether an optimiser has updated it."""
+    return id(pair.first) in held or id(pair.second) in held
 
 
 def _is_adapter(found: Any, script: str | None) -> bool:

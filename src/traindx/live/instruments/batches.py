@@ -31,6 +31,7 @@ NORMALISING = (
     torch.nn.modules.batchnorm._NormBase, torch.nn.LayerNorm, torch.nn.GroupNorm, torch.nn.RMSNorm,
     torch.nn.LocalResponseNorm,
 )  # fmt: skip
+IGNORED = -100  # in labels, by convention
 MIN_ROWS = 8  # of a batch that has a usual sample, or a class that most belong to
 WILD = 50.0  # times the usual reach of a sample: such samples are not the scale of the data
 FIRST_STEPS = 3  # that tell how many samples an update sees, and what losses and targets are at first
@@ -169,6 +170,10 @@ class Batches(Observer):
     def _note_class(self, labels: torch.Tensor) -> None:
         """How much of a batch is of one class: in shuffled data about the share of the largest class."""
         if len(labels) < MIN_ROWS or not self._ordering:
+            return
+        if bool((labels == IGNORED).any()):  # tokens: what each row is to answer is counted elsewhere
+            self._ordering = False
+            self._classes.clear()
             return
         # the largest class of a batch that is nearly pure is one of these three
         some = labels[[0, len(labels) // 2, -1]]

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
 
 from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer
+from traindx.live.measures.named_results import held_result_of_training
 from traindx.live.measures.same_data import key_of
 from traindx.live.measures.splits import first_variables, frames, part_of_name
 from traindx.live.measures.tensors import wants_gradients
 from traindx.measurements import SameData
 
 MAX_LOOKS = 2  # evaluations whose names are looked at
+MAX_STATEMENTS = 12  # of the script, of which the names are read
 LOADERS = 4  # that are trained on
 MAX_MEMBERS = 64  # of a dictionary or an object that holds data under names
 CLOSED = (ModuleType, FunctionType, type, str, bytes, int, float)
@@ -30,12 +32,16 @@ class HeldOut(Observer):
         self._looks = 0
         self._looked = -1  # after this update
         self._between = False
+        self._trains: set[CodeType] = set()  # functions that updates are made in
+        self._statements: set[tuple[tuple[CodeType, int], ...]] = set()  # that waited for an evaluation
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
         self._loader = loader
 
     def on_backward(self, loss: torch.Tensor) -> None:
         loader, self._loader, self._between = self._loader, None, False
+        if self.hub.deep:
+            self._trains.update(frame.f_code for frame in frames())
         if loader is None or id(loader) in self._loaders or len(self._loaders) >= LOADERS:
             return
         self._loaders.add(id(loader))
@@ -51,8 +57,11 @@ class HeldOut(Observer):
         self._trained, self._loaders, self._looks, self._looked = {}, set(), 0, -1
 
     def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        evaluated = self._between and not self.hub.grad and not wants_gradients(output)
-        if not evaluated or self._looks >= MAX_LOOKS or self._looked == self.hub.step:
+        if not self._between or self.hub.grad or wants_gradients(output):
+            return
+        if len(self._statements) < MAX_STATEMENTS:
+            self._compare_names()
+        if self._looks >= MAX_LOOKS or self._looked == self.hub.step:
             return
         self._looks, self._looked = self._looks + 1, self.hub.step
         held: list[tuple[str, str]] = []
@@ -72,6 +81,17 @@ class HeldOut(Observer):
                 return
 
     on_sampled_call = on_forward
+
+    def _compare_names(self) -> None:
+        """Of each evaluation that the script makes somewhere once."""
+        running = frames()
+        statements = tuple((frame.f_code, frame.f_lineno) for frame in running[1:])
+        if statements in self._statements:
+            return
+        self._statements.add(statements)
+        named = held_result_of_training(running, self._trains)
+        if named is not None:
+            self.hub.measure(SameData(trained=named.data, held=named.result, computed=True, where=named.where))
 
 
 def _named() -> Iterator[tuple[str, Any]]:

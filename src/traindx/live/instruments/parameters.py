@@ -18,13 +18,14 @@ from traindx.live.events.instrument import Observer, on_deep_steps
 from traindx.live.events.naming import layer_of, model_parameters, optimized
 from traindx.live.host.ranks import is_sharded
 from traindx.live.instruments.optimizers import built
+from traindx.live.measures.detached import used_layers
 from traindx.live.measures.graph import graph_of
 from traindx.live.measures.loads import Loads
 from traindx.live.measures.low_rank import pairs_in
 from traindx.live.measures.norms import norms_of
 from traindx.live.measures.rows import watchable
 from traindx.live.measures.silent import SilentOptimizers
-from traindx.live.measures.tensors import weight_of
+from traindx.live.measures.tensors import wants_gradients, weight_of
 from traindx.live.recording.async_copy import AsyncCopy
 from traindx.measurements import (
     FrozenParameters,
@@ -40,6 +41,7 @@ MIN_SILENT_LOOKS = 5  # the same for gradients, while it trains: a head that is 
 MAX_LOOKS = 20  # deep updates after which parameters are listed once more only, in the end
 WALK_SECONDS = 0.5  # between two walks through the parameters, a microsecond each
 MAX_CALLS_STEP = 50  # the step until which it is noted which layers run
+MAX_TRIALS = 4  # models that are tried once: of which layers without a gradient the output depends on
 MAX_NAMES = 4  # of parameters that are written down
 MAX_LIBRARIES = 16
 MAX_TABLES = 8  # frozen embeddings that are looked at
@@ -71,6 +73,8 @@ class Parameters(Observer):
         self._muted: set[int] = set()  # or with gradients off, in training mode
         self._loads = Loads(hub)
         self._optimizers = SilentOptimizers(hub)
+        self._tried: set[int] = set()  # models, by their ids
+        self._used: dict[int, torch.Tensor] = {}  # silent ones that an output depends on, and a few of their numbers
         self._named: Named = {}  # by id, for when the models themselves are gone
 
     def attach(self) -> None:
@@ -80,6 +84,24 @@ class Parameters(Observer):
         if self.hub.step < MAX_CALLS_STEP and (self.hub.grad or module.training):
             ran = self._called if self.hub.grad else self._muted
             ran.update(id(p) for p in module._parameters.values() if p is not None)
+
+    def on_forward(self, model: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        if not self._silent or len(self._tried) >= MAX_TRIALS or not self.hub.grad or not wants_gradients(output):
+            return
+        ran = {i for i, looks in self._silent.items() if looks >= MIN_LOOKS and i in self._called}
+        silent = ran - self._reached.keys()
+        alone = not (torch.distributed.is_available() and torch.distributed.is_initialized())
+        if (
+            silent
+            and alone
+            and id(model) not in self._tried
+            and not isinstance(model, torch.nn.parallel.DistributedDataParallel)
+        ):
+            self._tried.add(id(model))
+            for layer in used_layers(getattr(model, "_orig_mod", model), args, kwargs, output, silent):
+                for p in layer.parameters(recurse=False):
+                    if id(p) in silent:
+                        self._used[id(p)] = p.detach().flatten()[:SAMPLE].clone()
 
     def on_backward(self, loss: torch.Tensor) -> None:
         if (self.hub.deep and self.hub.step < self.hub.newest + 10 * FIRST_DEEP) or self._optimizers.wants_graph():
@@ -148,8 +170,9 @@ class Parameters(Observer):
 
     def on_models_freed(self) -> None:
         self.on_end()
-        for counts in (self._looks, self._reached, self._first, self._silent):
+        for counts in (self._looks, self._reached, self._first, self._silent, self._used):
             counts.clear()
+        self._tried.clear()
         for ids in (self._held, self._heard, self._called, self._muted, self._zero):
             ids.clear()
         self._optimizers.clear()
@@ -306,6 +329,7 @@ class Parameters(Observer):
         }
         silent = {i: one for i, one in without.items() if i in self._called}
         muted = {i: one for i, one in without.items() if i in self._muted and i not in silent}
+        used = {i: one for i, one in silent.items() if i in self._used and self._stood_still(i, one[1])}
         first = next((i for i, (_, p) in named.items() if p.dim() > 1 and i in known), 0)
         self.hub.measure(
             SilentParameters(
@@ -315,6 +339,8 @@ class Parameters(Observer):
                 matrices=sum(p.dim() > 1 for _, p in known.values()),
                 silent=_counted(silent),
                 names=_first_names(name for name, _ in silent.values()),
+                used=_counted(used),
+                used_names=_first_names(name for name, _ in used.values()),
                 muted=_counted(muted),
                 muted_names=_first_names(name for name, _ in muted.values()),
                 first_matrix="silent" if first in silent else "muted" if first in muted else "",
@@ -322,6 +348,10 @@ class Parameters(Observer):
                 stops=tuple(sorted(self._stops)[:MAX_NAMES]),
             )
         )
+
+    def _stood_still(self, identity: int, parameter: torch.Tensor) -> bool:
+        """What is averaged by hand, such as a codebook, needs no gradient."""
+        return torch.equal(self._used[identity], parameter.detach().flatten()[:SAMPLE])
 
 
 def _elements(parameters: Iterable[torch.Tensor]) -> int:

@@ -17,7 +17,7 @@ from traindx.live.events.hub import Hub
 from traindx.live.events.instrument import Observer
 from traindx.live.measures.tensors import tensors_in
 from traindx.live.tokens.batch import is_text
-from traindx.measurements import BatchClasses, BatchLengths, TextOverlap
+from traindx.measurements import BatchClasses, BatchLengths, BatchTopics, TextOverlap
 
 RUN = 13  # tokens, as in the overlap analyses of GPT-3 (Brown et al. 2020)
 KEPT = 4  # one of so many hashes is kept
@@ -40,6 +40,11 @@ MOST_AHEAD = 64  # batches that are fetched before the first of them is trained 
 MOST_LOADERS = 64
 MULTIPLIER = -7046029254386353131  # 2**64 / golden ratio, as a signed number
 
+TOPIC_ROWS, TOPIC_TOKENS = 32, 256  # of a batch, whose tokens are counted,
+MAX_TOPICS = 64  # of the first batches
+LEAST_ROWS = 8
+TOPIC, ELSEWHERE = 0.5, 0.1  # of the rows of a batch that hold a token, and of all rows
+
 Runs = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -52,6 +57,7 @@ class _Batch(NamedTuple):
     rows: list[_Row]
     length: float
     answers: list[int]  # a number for what each row is to answer, where labels leave out a part
+    tokens: tuple[int, dict[int, int]]  # how many rows, and in how many of them each token stands
 
 
 class _Side:
@@ -106,6 +112,7 @@ class TextOverlaps(Observer):
         self._numbers: dict[int, int] = {}  # of the most frequent ones, instead of what they are made of
         self._classes: list[int] = []  # the most frequent of those that were counted together,
         self._shares: list[float] = []  # and how many it was
+        self._topics: list[tuple[int, dict[int, int]]] = []
         self._between = False
 
     def on_batch(self, batch: Any, loader: Any, seconds: float) -> None:
@@ -129,7 +136,8 @@ class TextOverlaps(Observer):
         whole = isinstance(mask, torch.Tensor) and mask.shape == ids.shape and mask.is_cpu
         length = float(mask.sum() / len(ids)) if mask is not None and whole else float(ids.shape[1])
         rows = _runs(ids)
-        found = _Batch(rows, length, _answers(labels) if len(self._classes) < MAX_ORDERED else [])
+        answers = _answers(labels) if len(self._classes) < MAX_ORDERED else []
+        found = _Batch(rows, length, answers, _tokens(ids) if len(self._topics) < MAX_TOPICS else (0, {}))
         if known.trains:  # not every backward pass is reported
             self._add(found)
             return
@@ -149,6 +157,8 @@ class TextOverlaps(Observer):
         self._trained.add(batch.rows)
         if len(self._lengths) < MAX_LENGTHS:
             self._lengths.append(batch.length)
+        if len(self._topics) < MAX_TOPICS and batch.tokens[0] >= LEAST_ROWS:
+            self._topics.append(batch.tokens)
         self._note_answers(batch.answers)
 
     def on_updated(self, optimizer: torch.optim.Optimizer) -> None:
@@ -173,6 +183,7 @@ class TextOverlaps(Observer):
 
     def on_end(self) -> None:
         self._measure_lengths()
+        self._measure_topics()
         if len(self._classes) > MEASURED_AT[0]:
             self._measure_order()
         known_rows = self._trained.rows
@@ -205,6 +216,20 @@ class TextOverlaps(Observer):
                 trained=len(known_rows),
             )
         )
+
+    def _measure_topics(self) -> None:
+        if len(self._topics) < MIN_BATCHES:
+            return
+        rows, everywhere = 0, Counter[int]()
+        for count, tokens in self._topics:
+            rows += count
+            everywhere.update(tokens)
+        found = []
+        for count, tokens in self._topics:
+            own = [(held, token) for token, held in tokens.items() if held >= TOPIC * count]
+            own = [(held, token) for held, token in own if everywhere[token] <= ELSEWHERE * rows]
+            found += [max(own)[1]] if own else []
+        self.hub.measure(BatchTopics(batches=len(self._topics), with_topic=len(found), topics=len(set(found))))
 
     def _measure_lengths(self) -> None:
         lengths = np.array(self._lengths)
@@ -269,6 +294,15 @@ def _answers(labels: Any) -> list[int]:
     if not part.all():
         return []
     return [hash(tuple(row[here].tolist())) for row, here in zip(labels[:MAX_ROWS], counted[:MAX_ROWS], strict=True)]
+
+
+def _tokens(ids: torch.Tensor) -> tuple[int, dict[int, int]]:
+    """How many rows were looked at, and in how many of them each token stands."""
+    rows = ids.detach()[:TOPIC_ROWS, :TOPIC_TOKENS].numpy().astype(np.int64)
+    size = int(rows.max()) + 1 if rows.size else 1
+    met = np.unique(rows + size * np.arange(len(rows))[:, None]) % size
+    tokens, counts = np.unique(met, return_counts=True)
+    return len(rows), dict(zip(tokens.tolist(), counts.tolist(), strict=True))
 
 
 def _runs(ids: torch.Tensor) -> list[_Row]:

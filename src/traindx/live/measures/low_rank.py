@@ -13,6 +13,7 @@ import torch
 DEPTH = 3  # modules below the adapter's own: `lora_A` holds one for each adapter, which holds a Linear
 MAX_PARAMETERS = 16  # of a module that is one adapted layer
 MAX_MODULES = 20_000
+_FIRST, _SECOND = ".lora_A.", ".lora_B."  # PEFT's names, followed by the adapter's
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Pair:
     second: torch.nn.Parameter
     scale: float | None
     off: str  # 'merged' or 'disabled' where the layer says that the pair takes no part now
+    resting: bool = False  # the layer holds several adapters, and another one is switched on now
 
     @property
     def rank(self) -> int:
@@ -47,6 +49,10 @@ def _pairs_of(name: str, module: torch.nn.Module) -> Iterator[Pair]:
     if parameters is None or len(parameters) < 3:
         return
     matrices = [(path, p) for path, p in parameters if p.dim() == 2]
+    named = {path: p for path, p in matrices if _FIRST in f".{path}" or _SECOND in f".{path}"}
+    if named:
+        yield from _by_name(name, module, matrices, named)
+        return
     bases = [p for _, p in matrices if not p.requires_grad and min(p.shape) > 1]
     if len(matrices) < 3 or not bases:
         return
@@ -56,6 +62,29 @@ def _pairs_of(name: str, module: torch.nn.Module) -> Iterator[Pair]:
         ends = _ends(one, other, base)
         if ends is not None and _multiply(before, one, path, other):
             yield Pair(name, base, *ends, _scale(module, path), _off(module))
+
+
+def _by_name(
+    name: str,
+    module: torch.nn.Module,
+    matrices: list[tuple[str, torch.nn.Parameter]],
+    named: Mapping[str, torch.nn.Parameter],
+) -> Iterator[Pair]:
+    """The pairs of a layer of PEFT, of any rank, and of every adapter it holds."""
+    rest = [p for path, p in matrices if path not in named]
+    base = max(rest, key=lambda p: p.numel(), default=None)
+    for path, first in named.items():
+        second = named.get(f".{path}".replace(_FIRST, _SECOND)[1:]) if _FIRST in f".{path}" else None
+        if base is None or second is None or second.numel() * first.numel() == 0:
+            continue
+        if {first.shape[1], second.shape[0]} == {*base.shape} and first.shape[0] == second.shape[1]:
+            yield Pair(name, base, first, second, _scale(module, path), _off(module), _rests(module, path))
+
+
+def _rests(module: torch.nn.Module, path: str) -> bool:
+    active = getattr(module, "active_adapters", None)
+    known = isinstance(active, list | tuple) and all(isinstance(one, str) for one in active)
+    return known and not any(f".{one}." in f".{path}." for one in active or ())
 
 
 def _ends(

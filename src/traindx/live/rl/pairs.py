@@ -17,6 +17,7 @@ from traindx.measurements import PreferencePairs
 if TYPE_CHECKING:
     from traindx.live.events.hub import Hub
 
+FIRST_LOOKS = 3  # at which the model is still the one that training began from
 SIDES = (("chosen_logprob", "rejected_logprob"), ("chosen_reward", "rejected_reward"))
 
 
@@ -25,10 +26,11 @@ class Pairs(Part):
         super().__init__(hub)
         self._pairs = self._identical = self._copies = self._on_reference = 0
         self._margin, self._right, self._chosen = Track(), Track(), Track()
-        self._longer, self._length = Track(), Track()
+        self._longer, self._length, self._likelier = Track(), Track(), Track()
 
     def look(self, loss: torch.Tensor, found: Variables, where: str, use: Use) -> str:
         sides = next((pair for names in SIDES if (pair := _sides(found, *names)) is not None), None)
+        sides_are_logprobs = _sides(found, *SIDES[0]) is not None
         if sides is None:
             return ""
         chosen, rejected = sides
@@ -41,6 +43,8 @@ class Pairs(Part):
         elif reference[0] is not None and reference[1] is not None:
             self._compare((chosen == reference[0]) & (rejected == reference[1]))
             margin = margin - (reference[0] - reference[1])
+        if sides_are_logprobs and self._likelier.count < FIRST_LOOKS:
+            self._likelier.add(float((chosen > rejected).float().mean()))
         self._margin.add(float(margin.mean()))
         self._right.add(float((margin > 0).float().mean()))
         self._chosen.add(float(chosen.mean()))
@@ -63,7 +67,8 @@ class Pairs(Part):
 
     def _take_lengths(self, found: Variables, margin: torch.Tensor) -> None:
         """A mask over both halves of a batch, chosen answers first, as pairs are usually laid out."""
-        mask = next((one for _, one in found.all("mask") if one.dim() == 2 and len(one) == 2 * len(margin)), None)
+        tables = (*(one for _, one in found.all("mask")), *found.ids)
+        mask = next((one for one in tables if one.dim() == 2 and len(one) == 2 * len(margin) and _is_mask(one)), None)
         if mask is None:
             return
         lengths = here(mask).sum(1)
@@ -82,7 +87,8 @@ class Pairs(Part):
                 first_margin=margin.first, right=self._right.last, later=self._copies, on_reference=self._on_reference,
                 beta=found.setting("beta"), chosen=self._chosen.last, first_chosen=self._chosen.first,
                 longer=self._longer.mean if self._longer.count else None,
-                length=self._length.late if self._length.count else None, where=where,
+                length=self._length.late if self._length.count else None,
+                likelier=self._likelier.mean if self._likelier.count else None, where=where,
             )
         )  # fmt: skip
 
@@ -92,6 +98,12 @@ def _sides(found: Variables, chosen: str, rejected: str) -> tuple[torch.Tensor, 
     if first is None or second is None or first[1].numel() != second[1].numel():
         return None
     return here(first[1]).reshape(-1), here(second[1]).reshape(-1)
+
+
+def _is_mask(table: torch.Tensor) -> bool:
+    """Ones and zeros, as the attention mask of a batch is."""
+    values = here(table)
+    return bool(((values == 0) | (values == 1)).all())
 
 
 def _plain(found: Variables, role: str, like: torch.Tensor) -> torch.Tensor | None:

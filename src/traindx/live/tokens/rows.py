@@ -58,8 +58,11 @@ def read_row(batch: TokenBatch, number: int, vocabulary: Vocabulary | None) -> R
         _read_text(row, vocabulary)
     if not row.known_by and batch.shift == 1:
         _read_labels(row)
-    if vocabulary is not None:
-        row.starts = _documents(row, vocabulary) or _joined(row)
+    row.starts = _restarts(row, batch.positions[number].tolist()) if batch.positions is not None else []
+    if row.starts:
+        row.begun = True  # the script itself says where samples begin
+    elif vocabulary is not None:
+        row.starts = _documents(row, vocabulary) or _joined(row) or _wrapped(row, vocabulary)
         row.begun = vocabulary.bos != vocabulary.eos and all(row.ids[place] == vocabulary.bos for place in row.starts)
     return row
 
@@ -144,6 +147,12 @@ def split_behind(row: Row, asked: tuple[int, ...]) -> bool:
     return False
 
 
+def _restarts(row: Row, positions: list[int]) -> list[int]:
+    """Where position ids begin again at 0 and count on from there."""
+    places = range(row.first + 1, row.last - 1)
+    return [place for place in places if positions[place] == 0 and positions[place - 1] and positions[place + 1] == 1]
+
+
 def _documents(row: Row, vocabulary: Vocabulary) -> list[int]:
     """The places at which another document begins: behind an end-of-sequence token, or at a begin-of-sequence token. A
     chat ends its turns with the same token: there, the next one must begin as the row does."""
@@ -169,6 +178,32 @@ def _joined(row: Row) -> list[int]:
     return row.asked
 
 
+def _wrapped(row: Row, vocabulary: Vocabulary) -> list[int]:
+    """Questions in the template of the tokenizer, in a full row that begins inside of a sample: windows over joined
+    conversations. A conversation begins with its question, and one that was cut is cut at its end."""
+    template = vocabulary.template
+    asks = _bare(template.turn) if template is not None else ""
+    if not asks or row.known_by != "template" or row.length < len(row.ids):
+        return []
+    before = _bare(vocabulary.piece(vocabulary.eos)) if vocabulary.eos is not None else ""
+    asks = asks.removeprefix(before)
+    text = _bare("".join(vocabulary.pieces(row.ids[row.first : row.first + 24])))
+    head = _bare(template.head) if template is not None else ""
+    if not asks or text.startswith(asks) or (head and text.startswith(head)):
+        return []
+    inside = range(row.first + MIN_PROMPT, row.last - 1)
+    return [place for place in inside if row.ids[place - 1] == vocabulary.eos and _asks(row, place, vocabulary, asks)]
+
+
+def _asks(row: Row, place: int, vocabulary: Vocabulary, asks: str) -> bool:
+    return _bare("".join(vocabulary.pieces(row.ids[place : place + 24]))).startswith(asks)
+
+
+def _bare(text: str) -> str:
+    """Without white space, which tokenizers of whole words drop."""
+    return "".join(text.split())
+
+
 def _is_turn(row: Row, place: int, vocabulary: Vocabulary) -> bool:
     """Whether the next turn of a conversation begins here, by the template of the tokenizer."""
     template = vocabulary.template
@@ -176,6 +211,6 @@ def _is_turn(row: Row, place: int, vocabulary: Vocabulary) -> bool:
         return False
     text = "".join(vocabulary.pieces(row.ids[place - 1 : place + 24]))
     for written in (template.opening, template.turn):
-        if written.strip() and text.startswith(written.strip()):
+        if written.strip() and _bare(text).startswith(_bare(written)):
             return True
     return not text.partition(vocabulary.piece(row.ids[place - 1]))[2].strip()  # only white space behind the last turn

@@ -18,6 +18,7 @@ from traindx.mcp.base import Function, Tool
 from traindx.mcp.progress import reporter
 from traindx.mcp.roots import Roots
 from traindx.mcp.session_state import SessionState, page_of, place_of
+from traindx.reporters.comparison import parts
 from traindx.reporters.wording import clean, number
 
 PAGE = 10
@@ -131,7 +132,8 @@ def _row(row: Row, roots: Roots, found: Comparison) -> RunRow:
     settings = {clean(name): clean(str(row.settings[name])) for name in found.differing if name in row.settings}
     return RunRow(
         run=clean(roots.shown(row.source) + (f" ({row.name})" if row.name else "")), rank=row.rank,
-        best=_finite(row.best.value), final=_finite(row.final.value), verdict=row.verdict, cause=row.cause,
+        best=_finite(row.best.value), final=_finite(row.final.value), verdict=row.verdict,
+        cause=row.cause if parts.stands_out(row) else "",
         settings=settings,
     )  # fmt: skip
 
@@ -139,7 +141,7 @@ def _row(row: Row, roots: Roots, found: Comparison) -> RunRow:
 def _change(versus: Versus) -> Change:
     changed = {clean(name): f"{clean(str(old))} → {clean(str(new))}" for name, (old, new) in versus.changed.items()}
     return Change(
-        verdict=versus.verdict, why=clean(versus.why), changed=changed, cleared=list(versus.cleared),
+        verdict=versus.verdict, why=parts.helped(versus), changed=changed, cleared=list(versus.cleared),
         new=list(versus.new),
         still=list(versus.still), cautions=[clean(text) for text in versus.cautions],
     )  # fmt: skip
@@ -155,7 +157,7 @@ def _lines(reported: CompareAnswer) -> list[str]:
         final = "none" if run["final"] is None else number(run["final"])
         lines.append(f"{run['rank'] or '-'}. {run['run']}: {final}, {run['verdict']} {run['cause']}".rstrip())
     if reported["change"] is not None:
-        lines.append(f"The change: {reported['change']['verdict']}. {reported['change']['why']}")
+        lines.append(f"Did it help? {reported['change']['why']}")
     lines += [f"{entry['setting']}: {entry['verdict']}. {entry['why']}" for entry in reported["explanations"]]
     return [*lines, *reported["notes"], *reported["unreadable"]]
 

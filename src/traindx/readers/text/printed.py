@@ -10,6 +10,7 @@ import numpy as np
 
 from traindx.bare_names import with_scores
 from traindx.readers.text.assemble import series_of
+from traindx.readers.text.before_after import before_and_after, of_one_moment
 from traindx.readers.text.lines import tidy
 from traindx.readers.text.scan import Scanner
 from traindx.readers.text.tokens import NUMBER, NUMBER_WITH_COMMA, uses_decimal_comma
@@ -39,7 +40,13 @@ def printed_series(lines: Sequence[tuple[float, str]]) -> list[Series]:
         found: Floats = steps[np.maximum(np.searchsorted(starts, places, side="right") - 1, 0)]
         return found
 
-    return with_scores(series_of(scanner, at))
+    found = with_scores(series_of(scanner, at))
+    placed = [(step, text) for (step, _), text in zip(lines, clean, strict=True)]
+    pairs = before_and_after(placed)
+    if not pairs:
+        return found
+    taken = {one.name.lower() for one in pairs}
+    return [one for one in found if one.name.lower() not in taken and not of_one_moment(one)] + pairs
 
 
 def added(recorded: Mapping[str, Series], printed: Sequence[Series]) -> dict[str, Series]:

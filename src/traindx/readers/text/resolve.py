@@ -281,7 +281,9 @@ def _through_epochs(rows: Rows, everyone: list[Rows]) -> None:
     )
     if known and not _runs_through(count, epoch):
         first = min((float(np.nanmin(each.epoch)) for each in everyone if np.isfinite(each.epoch).any()), default=0.0)
-        rows.step = (np.floor(epoch) - np.floor(first)) * length + count
+        # a piece of a log that begins in a later epoch: what came before it counts as well
+        first = min(np.floor(first), 1.0)
+        rows.step = (np.floor(epoch) - first) * length + count
     elif not known:
         rows.step = np.cumsum(falls) * length + count
     else:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from traindx.comparison.explain import summary_sentence
-from traindx.comparison.result import Comparison, Explanation, Level, Row, Versus
+from traindx.comparison.result import Comparison, Effect, Explanation, Level, Row, Versus
 from traindx.comparison.settings import Value, shown
 from traindx.diagnosis import STANDS_OUT
-from traindx.reporters.wording import amount, clean, count, number, percent
+from traindx.reporters.layout import distinguished
+from traindx.reporters.wording import amount, apart, clean, count, number, percent
 
 SHOWN_FIRST, SHOWN_LAST = 15, 5  # of many runs; the others are in the JSON
 SETTING_COLUMNS = 4
 MANIFOLD = 10.0  # times as much: from here on nobody thinks in percent
 _UNIT = {"step": "step", "epoch": "epoch", "progress": "", "time": "", "row": "value"}
 _NORMAL95 = 1.96
+HELPED: Mapping[Effect, str] = {
+    "helped": "Yes, it helped", "worse": "No, it is worse", "no difference": "No difference that stands out",
+    "cannot tell": "Cannot tell",
+}  # fmt: skip
 
 
 def title(comparison: Comparison) -> str:
@@ -49,9 +54,15 @@ class Labels:
         self.folder = f"{common}/" if len(common) > 1 and len(sources) > 1 else ""
         self.file = f"/{names.pop()}" if len(names) == 1 and len(sources) > 1 else ""
 
+        self._rows = rows
+
     def __call__(self, row: Row) -> str:
         source = row.source.removeprefix(self.folder).removesuffix(self.file) or row.source
         return clean(f"{source} ({row.name})" if row.name else source)
+
+    def short(self, width: int) -> dict[str, str]:
+        """By its label, at most `width` cells of each run, and never two alike."""
+        return distinguished([self(row) for row in self._rows], width)
 
 
 def level(value: Level) -> str:
@@ -86,9 +97,13 @@ def stability(row: Row) -> str:
 
 def diagnosis(row: Row) -> str:
     if row.verdict == "unhealthy" and row.cause:
-        stands_out = row.confidence >= STANDS_OUT
-        return f"unhealthy: {row.cause} {percent(row.confidence)}" if stands_out else "unhealthy: cause unclear"
+        return f"unhealthy: {row.cause} {percent(row.confidence)}" if stands_out(row) else "unhealthy: cause unclear"
     return row.verdict
+
+
+def stands_out(row: Row) -> bool:
+    """Whether the cause of an unhealthy run may be named."""
+    return row.verdict == "unhealthy" and bool(row.cause) and row.confidence >= STANDS_OUT
 
 
 def columns(comparison: Comparison) -> list[str]:
@@ -155,8 +170,7 @@ def explanation(one: Explanation) -> str:
 
 def helped(versus: Versus) -> str:
     """The first line of a before/after report."""
-    word = {"helped": "Yes, it helped", "worse": "No, it is worse", "no difference": "No difference that stands out",
-            "cannot tell": "Cannot tell"}[versus.verdict]  # fmt: skip
+    word = HELPED[versus.verdict]
     if not math.isfinite(versus.improvement):
         if versus.verdict == "cannot tell":
             return f"{word}: {clean(versus.why)}"
@@ -164,8 +178,11 @@ def helped(versus: Versus) -> str:
     if versus.verdict in ("helped", "worse") and abs(versus.improvement) <= versus.interval:
         word += ", by its symptoms; the metric alone would not say so"
     by = "worse" if versus.improvement < 0 else "better"
+    levels = " → ".join(apart(versus.before, versus.after))
+    if versus.verdict == "no difference":
+        return f"{word}: {levels}, {by} by less than the ± {number(versus.interval, 2)} of chance; {clean(versus.why)}"
     return (
-        f"{word}: {number(versus.before)} → {number(versus.after)}, {by} by {number(abs(versus.improvement))} ± "
+        f"{word}: {levels}, {by} by {number(abs(versus.improvement))} ± "
         f"{number(versus.interval, 2)}{_share(versus.relative)}; {clean(versus.why)}"
     )
 

@@ -6,7 +6,7 @@ from rich.cells import cell_len
 
 from traindx.comparison.result import Comparison, Explained
 from traindx.reporters.comparison import parts
-from traindx.reporters.layout import Ink, Style, hanging, shorten, table, wrap
+from traindx.reporters.layout import Ink, Style, hanging, table, wrap
 from traindx.reporters.sparkline import label_width, sparkline
 from traindx.reporters.wording import amount, clean
 
@@ -15,6 +15,7 @@ _LABEL = 18
 _CURVES = 4
 _CURVE_COLUMNS = 50
 _RUN_ROOM = 18
+_NAME_ROOM = 24  # beside a curve
 _SECRETS = 5  # unreadable runs that are named; the others are counted
 _RIGHT = frozenset({"#", "best", "final", "runs", "mean", "unhealthy", "seed spread", "stability"})
 _STYLE: dict[Explained, Style] = {
@@ -66,7 +67,8 @@ def _runs(comparison: Comparison, ink: Ink, width: int) -> list[str]:
             place = rows[0].index(unneeded)
             rows = [row[:place] + row[place + 1 :] for row in rows]
     rest = sum(max(cell_len(row[i]) for row in rows) + 2 for i in range(len(rows[0])) if i != 1)
-    rows = [[row[0], shorten(row[1], max(_RUN_ROOM, width - rest)), *row[2:]] for row in rows]
+    shown = parts.Labels(comparison.rows).short(max(_RUN_ROOM, width - rest))
+    rows = [[row[0], shown.get(row[1], row[1]), *row[2:]] for row in rows]
     lines = table(rows, right=_RIGHT)
     return [ink(lines[0], "dim"), *lines[1:]]
 
@@ -76,13 +78,14 @@ def _curves(comparison: Comparison, ink: Ink, width: int) -> list[str]:
     ranked = [row for row in comparison.ranked() if len(row.curve[0]) > 1]
     chosen = ranked if len(ranked) <= _CURVES else [*ranked[: _CURVES // 2], *ranked[-_CURVES // 2 :]]
     name = parts.Labels(comparison.rows)
+    short = name.short(_NAME_ROOM)
     margin = max((label_width(row.curve[1]) for row in chosen), default=0)
     lines = []
     for row in chosen:
         columns = min(_CURVE_COLUMNS, width - margin - 32)
         picture = sparkline(row.curve[0], row.curve[1], columns=columns, rows=2, margin=margin)
-        label = f"#{row.rank} {name(row)}"
-        for line, text in zip(picture, ("", shorten(label, 28)), strict=False):
+        label = f"#{row.rank} {short[name(row)]}"
+        for line, text in zip(picture, ("", label), strict=False):
             lines.append(f"  {ink(line.ljust(margin + 2 + columns), 'cyan')}  {text}".rstrip())
     return lines
 

@@ -16,6 +16,7 @@ from traindx.reporters.figure import style
 from traindx.reporters.wording import number
 
 NAMED = 8
+NAME_ROOM = 30  # characters
 MOST_CURVES = 300
 MOST_PANELS = 2
 FADED = "#C9CED6"
@@ -35,12 +36,13 @@ def draw_comparison(comparison: Comparison, output: Path) -> Path:
 def _curves(on: Axes, comparison: Comparison) -> None:
     ranked = [row for row in comparison.ranked() if row.curve[0]][:MOST_CURVES]
     name = parts.Labels(comparison.rows)
+    short = name.short(NAME_ROOM)
     for place, row in reversed(list(enumerate(ranked))):
         named = place < NAMED
         on.plot(
             row.curve[0], row.curve[1], color=style.SERIES[place] if named else FADED, linewidth=1.6 if named else 0.8,
             linestyle="--" if row.verdict == "unhealthy" else "-", marker="o" if len(row.curve[0]) == 1 else None,
-            label=style.label(f"#{row.rank} {name(row)}", 36) if named else None,
+            label=style.label(f"#{row.rank} {short[name(row)]}", NAME_ROOM + 8) if named else None,
         )  # fmt: skip
     style.scale(on, [np.array(row.curve[1]) for row in ranked])
     if len(ranked) > 1 and np.isfinite(comparison.target):
@@ -48,6 +50,8 @@ def _curves(on: Axes, comparison: Comparison) -> None:
     on.set_xlabel({"progress": "share of the run", "time": "seconds"}.get(comparison.alignment, comparison.alignment))
     on.set_ylabel(style.label(comparison.metric))
     title = f"{len(comparison.rows)} runs (broken lines: unhealthy, dotted: common target)"
+    if comparison.versus is not None:
+        title = f"Did it help? {parts.HELPED[comparison.versus.verdict]}\n{title}"
     on.set_title(title, loc="left", fontsize=10, fontweight="bold")
     if ranked:
         handles, labels = on.get_legend_handles_labels()

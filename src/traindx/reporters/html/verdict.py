@@ -17,6 +17,7 @@ from traindx.reporters.wording import (
     VERDICT_WORD,
     amount,
     clean,
+    ended,
     headline,
     ids_of,
     known_issue,
@@ -83,8 +84,9 @@ def _answer(diagnosis: Diagnosis) -> str:
 
 
 def causes(diagnosis: Diagnosis, run_id: str) -> Html:
-    """The likeliest explanation in full beside all of them as bars; nothing where nothing was measured."""
-    if unmeasured(diagnosis):
+    """The likeliest explanation in full beside all of them as bars; nothing where nothing was measured, or where the
+    answer is what ended the run."""
+    if unmeasured(diagnosis) or ended(diagnosis):
         return inner()
     first = leading(diagnosis)
     aside = tag(
