@@ -397,6 +397,8 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("init=default", "init-too-large", 3,
          "net = Net()\nwith torch.no_grad():\n    [p.mul_(30) for p in net.parameters()]\nopt = SGD(net)\n",
          "net = Net()\nopt = SGD(net)\n"),
+        ("init=fan_in", "constant-init", 2, "for m in net:\n    nn.init.zeros_(m.weight)\n",
+         "for m in net:\n    nn.init.kaiming_normal_(m.weight, nonlinearity=\"relu\")\n"),
         ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
         ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
