@@ -266,7 +266,8 @@ def _trains_after(module: cst.Module, line: cst.SimpleStatementLine) -> bool:
     """Whether a gradient is asked for in the statements after this one, up to the next that puts a model into another
     mode; in the function, where nothing is called there."""
     blocks = [one for one in m.findall(module, m.IndentedBlock()) if isinstance(one, cst.IndentedBlock)]
-    body = next((one.body for one in (*blocks, module) if any(each is line for each in one.body)), ())
+    bodies: list[Sequence[cst.BaseStatement]] = [module.body, *(one.body for one in blocks)]
+    body = next((one for one in bodies if any(each is line for each in one)), ())
     after: list[cst.Call] = []
     for one in body[next((place for place, each in enumerate(body) if each is line), 0) + 1 :]:
         if isinstance(one, cst.SimpleStatementLine) and {called(call) for call in calls_in(one)} & {"train", "eval"}:
