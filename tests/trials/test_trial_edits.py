@@ -297,6 +297,28 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
          "out = model(ids[:, :-1])\nwanted = ids[:, 1:]\n"),
         ("unfreeze", "frozen-params", 2, "on(net.head, True)\non(net.body, config.warm)  # start\n",
          "on(net.head, True)\non(net.body, True)  # start\n"),
+        ("eval_mode", "train-mode-during-eval", 3,
+         "def check(net):\n    for x in data:\n        net.train()  # ready\n        net(x)\n",
+         "def check(net):\n    for x in data:\n        net.eval()  # ready\n        net(x)\n"),
+        ("train_mode", "eval-mode-during-training", 2, "for e in range(3):\n    net.eval()\n    loss(net).backward()\n",
+         "for e in range(3):\n    net.train()\n    loss(net).backward()\n"),
+        ("all_params", "params-not-in-optimizer", 2,
+         "net = Net()\nopt = Adam(list(net.parameters())[-2:], lr=1)\nnet(x)\n",
+         "net = Net()\nopt = Adam(net.parameters(), lr=1)\nnet(x)\n"),
+        ("one_optimizer", "optimizer-recreated", 3,
+         "opt = Adam(net.parameters())\nfor x in data:\n    opt = Adam(net.parameters())\n    opt.step()\n",
+         "opt = Adam(net.parameters())\nfor x in data:\n    opt.step()\n"),
+        ("fresh_batches", "same-batch-forever", 2, "for x, y in data:\n    x, y = first\n    step(x, y)\n",
+         "for x, y in data:\n    step(x, y)\n"),
+        ("fresh_batches", "same-batch-forever", 3,
+         "for x in data:\n    # the same again\n    torch.manual_seed(0), np.random.seed(0)\n    step(x)\n",
+         "for x in data:\n    # the same again\n    step(x)\n"),
+        ("val_labels", "train-val-label-mismatch", 3,
+         "def check(net):\n    for x, y in held:\n        y = (y + 1) % 10\n        score(net(x), y)\n",
+         "def check(net):\n    for x, y in held:\n        score(net(x), y)\n"),
+        ("held_out", "train-val-leak", 2,
+         "train_idx, valid_idx = parts()\nheld = Sampler(train_idx)\nfit(Sampler(train_idx), held)\n",
+         "train_idx, valid_idx = parts()\nheld = Sampler(valid_idx)\nfit(Sampler(train_idx), held)\n"),
         ("unfreeze", "frozen-params", 2,
          "old.requires_grad_(False)\n[p.requires_grad_(False) for p in list(net.parameters())[:-2]]\nfit()\n",
          "old.requires_grad_(False)\nfit()\n"),
@@ -375,6 +397,8 @@ def test_logarithms_of_anything_else_are_left_alone(tmp_path: Path, source: str)
         ("init=default", "init-too-large", 3,
          "net = Net()\nwith torch.no_grad():\n    [p.mul_(30) for p in net.parameters()]\nopt = SGD(net)\n",
          "net = Net()\nopt = SGD(net)\n"),
+        ("init=fan_in", "constant-init", 2, "for m in net:\n    nn.init.zeros_(m.weight)\n",
+         "for m in net:\n    nn.init.kaiming_normal_(m.weight, nonlinearity=\"relu\")\n"),
         ("init=fan_in", "constant-init", 1, "w = torch.ones(2, 3) * 0.1\n", "w = torch.randn(2, 3) * 0.1\n"),
         ("init=small", "constant-init", 1, "w = torch.full((2, 3), 0.5)\n", "w = (torch.randn((2, 3)) * 0.02)\n"),
     ],
@@ -387,7 +411,8 @@ def test_an_edit_is_made_on_the_line_that_is_named(
     wanted = combined(setting)
     named = Evidence(lines={cause: ("train.py", line)})
     assert edited(tmp_path, script, wanted, named) == {"train.py": expected}
-    assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
+    if cause not in ("params-not-in-optimizer", "optimizer-recreated"):  # which the source alone shows
+        assert edited(tmp_path, script, wanted, Evidence(lines={cause: ("other.py", line)})) is None
 
 
 def test_the_side_with_more_dimensions_loses_one(tmp_path: Path) -> None:

@@ -268,3 +268,21 @@ def test_a_later_fix_that_mends_the_line_ends_the_search(
     session._need([(None, 0)])
     session.screen([second, Candidate("lower-lr", "", "lr-too-high", combined("lr=x0.1"), weight=0.1)])
     assert len(session.trials) == tried
+
+
+def test_a_pair_whose_unchanged_arm_came_to_nothing_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def need(session: Session, wanted: Sequence[tuple[Candidate | None, int]]) -> None:
+        for candidate, seed in wanted:
+            made = _arm(0.3, "present") if candidate is None else _arm(0.01, "absent")
+            lost = replace(made, failed="it made no update") if seed == 2 else made
+            session._arms["" if candidate is None else candidate.change, seed] = lost
+
+    monkeypatch.setattr(Session, "_need", need)
+    session = Session(Project(tmp_path, tmp_path), ["x"], Local(1), Limits(), lambda text: None)
+    proof = ("sigmoid-as-logits",)
+    change = Candidate("use-bce-with-logits", "", "double-sigmoid", combined("logits"), proof, proof)
+    session._need([(None, 0), (change, 0)])
+    trial = session.more_seeds(change)
+    assert (trial.seeds, trial.verdict) == (2, "helped")

@@ -18,6 +18,8 @@ assert not {digest(samples[i]) for i in train_index} & {digest(samples[i]) for i
     safety="caution",
     why_safe="The score will fall to its honest value; nothing about the model gets worse.",
     clears=("suspiciously-good",),
+    tries=("held_out",),
+    judged_by="symptom",
     doc="""\
 Cuts before augmentation, oversampling and scaling, and keeps everything that belongs together on one side. `digest`
 is any hash of the content. For time series cut at a date and leave a gap as long as the features look back.

@@ -107,7 +107,8 @@ def verdict_of(
     if broke:
         return "worse"
     if effect is None:
-        return "helped" if wanted and set(cleared) == set(wanted) and pairs > 1 else "no-effect"
+        gone = repaired or (bool(wanted) and set(cleared) == set(wanted))
+        return "helped" if gone and pairs > 1 else "no-effect"
     least = LEAST_SPEED if speed else MIN_EFFECT
     # a training that is lost with the change as without it has more wrong with it than the fault that is gone
     grown = effect.size <= -(TOLERATED if effect.pairs == 1 else GROWN) or effect.high < 0

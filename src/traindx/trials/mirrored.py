@@ -87,6 +87,46 @@ def _only_transformed(module: cst.Module) -> cst.Module | None:
     return None
 
 
+def unchanged_at(module: cst.Module, line: int | None) -> cst.Module | None:
+    """Without the statement on a line that only makes something anew of itself where a model is evaluated."""
+    here = syntax.statements_at(module, line)
+    around = syntax.function_around(module, here[0]) if len(here) == 1 else None
+    if around is None or "backward" in {syntax.called(call) for call in syntax.calls_in(around)}:
+        return None
+    own = [each for each in _sets(module) if each.line is here[0]]
+    if len(own) != 1 or len(here[0].body) > 1 or not _calculated_from_itself(own[0]):
+        return None
+    return syntax.removed(module, lambda other: other is here[0])
+
+
+def held_out_at(module: cst.Module, line: int | None) -> cst.Module | None:
+    """`valid = sample(train_idx)` becomes `valid = sample(valid_idx)`, where that is made and read nowhere."""
+    here = syntax.statements_at(module, line)
+    if len(here) != 1:
+        return None
+    given = [node for node in m.findall(module, m.Name()) if isinstance(node, cst.Name)]
+    made = {target.value for one in _targets(module) for target in m.findall(one, m.Name())}  # type: ignore[attr-defined]
+    names = [node for node in m.findall(here[0], m.Name()) if isinstance(node, cst.Name) and is_trained(node.value)]
+    changed = []
+    for node in names:
+        unread = [
+            name for name in made
+            if is_held_out(name) and about(name) == about(node.value)
+            and sum(one.value == name for one in given) == 1
+        ]  # fmt: skip
+        if len(unread) == 1:
+            changed.append((node, unread[0]))
+    if len(changed) != 1:
+        return None
+    return syntax.replaced(module, changed[0][0], cst.Name(changed[0][1]))
+
+
+def _targets(module: cst.Module) -> Iterator[cst.CSTNode]:
+    """Where names are given a value."""
+    for node in m.findall(module, m.AssignTarget() | m.Param()):
+        yield node.target if isinstance(node, cst.AssignTarget) else node.name  # type: ignore[attr-defined]
+
+
 def same_statements(module: cst.Module) -> cst.Module | None:
     """`x_train = (x_train - mean) / std`: the same for `x_val`, which is left as it is or changed in another way."""
     sets = list(_sets(module))

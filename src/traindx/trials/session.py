@@ -273,7 +273,9 @@ class Session:
                 [[one] for one in pair] if candidate.judged == "speed" else [pair]
             ):  # clocks want to be alone
                 self._need(together)
-            trial = self.judge(candidate)
+            before, trial = trial, self.judge(candidate)
+            if trial.seeds == before.seeds:  # the unchanged script came to nothing in that pair
+                break
         return trial
 
     def _goal(self, trial: Trial, goal: int) -> int:
@@ -315,6 +317,8 @@ class Session:
     def _pairs(self, before: Candidate | None, after: Candidate) -> list[tuple[Arm, Arm]]:
         old, new = _key(before), _key(after)
         seeds = sorted(seed for key, seed in self._arms if key == new and (old, seed) in self._arms)
+        # what the unchanged script did not survive either says nothing of the change
+        seeds = [seed for seed in seeds if not seed or self._arms[old, seed].failed is None]
         return [(self._arms[old, seed], self._arms[new, seed]) for seed in seeds]
 
     def pages(self, candidate: Candidate) -> list[Diagnosis]:

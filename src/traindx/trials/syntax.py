@@ -249,6 +249,33 @@ def statements_at(module: cst.Module, line: int | None) -> list[cst.SimpleStatem
     return [one for one in found if any(spans[part][0] <= line <= spans[part][1] for part in one.body)]
 
 
+def switched(module: cst.Module, line: int | None, old: str, new: str) -> cst.Module | None:
+    """`net.eval()` on a line of a function that trains becomes `net.train()`, and the other way round in one that does
+    not."""
+    for one in statements_at(module, line):
+        [part, *others] = one.body
+        call = part.value if isinstance(part, cst.Expr) and not others else None
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute) or call.args:
+            continue
+        if call.func.attr.value == old and _trains_after(module, one) == (new == "train"):
+            return replaced(module, call.func.attr, cst.Name(new))
+    return None
+
+
+def _trains_after(module: cst.Module, line: cst.SimpleStatementLine) -> bool:
+    """Whether a gradient is asked for in the statements after this one, up to the next that puts a model into another
+    mode; in the function, where nothing is called there."""
+    blocks = [one for one in m.findall(module, m.IndentedBlock()) if isinstance(one, cst.IndentedBlock)]
+    bodies: list[Sequence[cst.BaseStatement]] = [module.body, *(one.body for one in blocks)]
+    body = next((one for one in bodies if any(each is line for each in one)), ())
+    after: list[cst.Call] = []
+    for one in body[next((place for place, each in enumerate(body) if each is line), 0) + 1 :]:
+        if isinstance(one, cst.SimpleStatementLine) and {called(call) for call in calls_in(one)} & {"train", "eval"}:
+            break
+        after += calls_in(one)
+    return "backward" in {called(call) for call in after or calls_in(function_around(module, line) or module)}
+
+
 def replaced(module: cst.Module, old: cst.CSTNode, new: cst.CSTNode) -> cst.Module | None:
     """The module with this very node replaced."""
     changed = module.deep_replace(old, new)
@@ -273,7 +300,7 @@ def parts_of(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 
 def removed(module: cst.Module, wanted: Callable[[cst.SimpleStatementLine], bool]) -> cst.Module | None:
-    """The module without these statements; a block that is left empty goes as well."""
+    """The module without these statements; a block that is left empty goes as well, comments and blank lines stay."""
     removing = _Removing(wanted)
     changed = module.visit(removing)
     return changed if removing.count else None
@@ -285,23 +312,37 @@ class _Removing(cst.CSTTransformer):
         self.wanted = wanted
         self.count = 0
 
-    def leave_SimpleStatementLine(
-        self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
-    ) -> cst.SimpleStatementLine | cst.RemovalSentinel:
-        if not self.wanted(original_node):
-            return updated_node
-        self.count += 1
-        return cst.RemoveFromParent()
+    def leave_IndentedBlock(
+        self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
+    ) -> cst.IndentedBlock:
+        kept, left = self._without(original_node.body, updated_node.body)
+        return updated_node.with_changes(body=kept, footer=[*left, *updated_node.footer])
 
-    def leave_If(self, original_node: cst.If, updated_node: cst.If) -> cst.If | cst.RemovalSentinel:
-        return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
+    def leave_Module(self, original_node: cst.Module, updated_node: cst.Module) -> cst.Module:
+        kept, left = self._without(original_node.body, updated_node.body)
+        return updated_node.with_changes(body=kept, footer=[*left, *updated_node.footer])
 
-    def leave_For(self, original_node: cst.For, updated_node: cst.For) -> cst.For | cst.RemovalSentinel:
-        return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
+    def _without(
+        self, before: Sequence[cst.BaseStatement], after: Sequence[cst.BaseStatement]
+    ) -> tuple[list[cst.BaseStatement], list[cst.EmptyLine]]:
+        """The statements that stay, and what stood above one that was the last."""
+        kept: list[cst.BaseStatement] = []
+        above: list[cst.EmptyLine] = []
+        for old, new in zip(before, after, strict=True):
+            own = list(getattr(new, "leading_lines", ()))
+            gone = isinstance(old, cst.SimpleStatementLine) and self.wanted(old)
+            self.count += gone
+            if gone or _emptied(old, new):
+                above += own
+                continue
+            if above and own and not any(line.comment for line in above):
+                above = []  # one gap is enough
+            kept.append(new.with_changes(leading_lines=[*above, *own]) if above else new)
+            above = []
+        return kept, above
 
-    def leave_With(self, original_node: cst.With, updated_node: cst.With) -> cst.With | cst.RemovalSentinel:
-        return cst.RemoveFromParent() if _emptied(original_node, updated_node) else updated_node
 
-
-def _emptied(before: cst.If | cst.For | cst.With, after: cst.If | cst.For | cst.With) -> bool:
+def _emptied(before: cst.BaseStatement, after: cst.BaseStatement) -> bool:
+    if not isinstance(before, cst.If | cst.For | cst.With) or not isinstance(after, cst.If | cst.For | cst.With):
+        return False
     return bool(before.body.body) and not after.body.body and getattr(after, "orelse", None) is None

@@ -32,7 +32,11 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     whole = next((name for name in models if owner.startswith(f"{name}.")), None) or _of_itself(
         module, optimizers[0], owner
     )
-    if whole is None or whole == owner:
+    if whole is None and owner in _models(module):
+        whole = owner
+    if whole == owner:
+        return _not_a_part(module, optimizers[0], owner)
+    if whole is None:
         return None
     new = given.with_changes(func=cst.Attribute(cst.parse_expression(whole), cst.Name("parameters")))
     return syntax.rewrite_calls(module, lambda call: new if call.deep_equals(given) else None)
@@ -104,6 +108,14 @@ def _widened(held: cst.BaseExpression, missing: Sequence[str]) -> cst.BaseExpres
         starred = [cst.StarredElement(held), *(cst.StarredElement(one) for one in calls)]
         return cst.List(starred)
     return None
+
+
+def _not_a_part(module: cst.Module, optimizer: cst.Call, model: str) -> cst.Module | None:
+    """`list(model.parameters())[-2:]` becomes `model.parameters()`; what `requires_grad` picks stays."""
+    held = _whole_argument(syntax.function_around(module, optimizer) or module, optimizer)
+    if held is None or not isinstance(held, cst.Subscript) or m.findall(held, m.Name("requires_grad")):
+        return None
+    return syntax.replaced(module, held, cst.parse_expression(f"{model}.parameters()"))
 
 
 def _given(module: cst.Module, optimizer: cst.Call) -> cst.Call | None:

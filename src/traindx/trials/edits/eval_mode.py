@@ -13,9 +13,10 @@ _NO_GRAD = frozenset({"no_grad", "inference_mode"})
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    switched = syntax.switched(module, evidence.line("train-mode-during-eval"), "train", "eval")
     names = {syntax.called(call) for call in syntax.calls_in(module)}
-    if "eval" in names:
-        return None
+    if switched is not None or "eval" in names:
+        return switched
     placing = _Placing(_called_names(module), back="train" not in names)
     changed = module.visit(placing)
     return changed if placing.count else None

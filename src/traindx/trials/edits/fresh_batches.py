@@ -18,7 +18,7 @@ def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module
     here = syntax.statements_at(module, evidence.line("same-batch-forever"))
     if len(here) != 1:
         return None
-    if _only_seeds(here[0]):
+    if _only_seeds(here[0]) or _sets_again(module, here[0]):
         return syntax.removed(module, lambda line: line is here[0])
     return _made_before(module, here[0]) if _makes_generator(here[0]) else _without_generator(module, here[0])
 
@@ -36,10 +36,31 @@ def _begun_anew(given: cst.Arg | None) -> bool:
 
 
 def _only_seeds(line: cst.SimpleStatementLine) -> bool:
-    return all(
-        isinstance(part, cst.Expr) and isinstance(part.value, cst.Call) and "seed" in syntax.called(part.value).lower()
-        for part in line.body
-    )
+    """`torch.manual_seed(0)`, or several of its kind on a line."""
+    calls: list[cst.BaseExpression] = []
+    for part in line.body:
+        value = part.value if isinstance(part, cst.Expr) else None
+        calls += [one.value for one in value.elements] if isinstance(value, cst.Tuple) else [value or cst.Name("_")]
+    return all("seed" in syntax.called(call).lower() for call in calls)
+
+
+def _sets_again(module: cst.Module, line: cst.SimpleStatementLine) -> bool:
+    """What the loop around has just set is set to something else: `for x, y in loader: x, y = first`."""
+    [part, *others] = line.body
+    if others or not isinstance(part, cst.Assign) or len(part.targets) != 1:
+        return False
+    loops = [
+        one for one in m.findall(module, m.For())
+        if isinstance(one, cst.For) and any(inner is line for inner in one.body.body)
+    ]  # fmt: skip
+    own, set_by_loop = _plain_names(part.targets[0].target), _plain_names(loops[0].target) if loops else set()
+    made_of = {name.value for name in m.findall(part.value, m.Name()) if isinstance(name, cst.Name)}
+    anew = syntax.called(part.value) in ("next", "setdefault") or not made_of & own
+    return bool(own) and own <= set_by_loop and anew
+
+
+def _plain_names(target: cst.BaseExpression) -> set[str]:
+    return {name.value for name in m.findall(target, m.Name()) if isinstance(name, cst.Name)}
 
 
 def _makes_generator(line: cst.SimpleStatementLine) -> bool:

@@ -67,6 +67,9 @@ def _changing(module: cst.Module, evidence: Evidence) -> cst.SimpleStatementLine
 
 
 def _changes_in_place(part: cst.BaseSmallStatement) -> bool:
+    """Not a call of `nn.init` alone, which is set right where it stands."""
+    if isinstance(part, cst.Expr) and isinstance(part.value, cst.Call) and _is_init(part.value):
+        return False
     calls = syntax.calls_in(part.value) if isinstance(part, cst.Expr) else []
     return any(isinstance(call.func, cst.Attribute) and _in_place(syntax.called(call)) for call in calls)
 

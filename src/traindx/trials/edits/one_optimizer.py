@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import libcst as cst
+import libcst.matchers as m
 
 from traindx.trials import syntax
 from traindx.trials.editing import Evidence
@@ -10,6 +11,13 @@ from traindx.trials.setting import Setting
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    named = [one for one in syntax.statements_at(module, evidence.line("optimizer-recreated")) if _builds(one)]
+    alike = [
+        one for one in m.findall(module, m.SimpleStatementLine())
+        if named and isinstance(one, cst.SimpleStatementLine) and one is not named[0] and _same(one, named[0])
+    ]  # fmt: skip
+    if alike:  # it was built before as well
+        return syntax.removed(module, lambda line: line is named[0])
     moving = _Moving()
     changed = module.visit(moving)
     return changed if moving.count == 1 else None
@@ -38,6 +46,11 @@ class _Moving(cst.CSTTransformer):
         ])  # fmt: skip
 
 
+def _same(one: cst.SimpleStatementLine, other: cst.SimpleStatementLine) -> bool:
+    parts = zip(one.body, other.body, strict=False)
+    return len(one.body) == len(other.body) and all(mine.deep_equals(its) for mine, its in parts)
+
+
 def _builds(line: cst.SimpleStatementLine) -> bool:
     return any(
         isinstance(part, cst.Assign) and any(syntax.is_optimizer(call) for call in syntax.calls_in(part.value))
@@ -46,6 +59,4 @@ def _builds(line: cst.SimpleStatementLine) -> bool:
 
 
 def _names(node: cst.CSTNode) -> list[cst.Name]:
-    import libcst.matchers as m
-
     return [name for name in m.findall(node, m.Name()) if isinstance(name, cst.Name)]

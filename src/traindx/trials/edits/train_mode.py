@@ -11,6 +11,9 @@ from traindx.trials.setting import Setting
 
 
 def edit(module: cst.Module, setting: Setting, evidence: Evidence) -> cst.Module | None:
+    named = syntax.switched(module, evidence.line("eval-mode-during-training"), "eval", "train")
+    if named is not None:
+        return named
     switched = {
         syntax.dotted(call.func.value)
         for call in syntax.calls_in(module)
