@@ -561,3 +561,10 @@ def test_the_running_average_counts_where_rows_are_far_apart(tmp_path: Path) -> 
 
     assert losses(1000) == [average for _, average in rows]
     assert losses(10) == [value for value, _ in rows]
+
+
+def test_a_row_that_lost_its_running_average_is_read_beside_the_others() -> None:
+    rows = [f"Epoch: [0][{10 * i}/900] Loss {2 - i / 50:.3f} ({2 - i / 60:.3f}) Acc {i}.0 ({i}.5)" for i in range(40)]
+    rows[20] = "Epoch: [0][200/900] Loss 1.600 Acc 20.0 (20.5)"
+    (run,) = read("\n".join(rows))
+    assert len(run.series["Loss"]) >= 39

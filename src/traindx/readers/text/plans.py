@@ -94,7 +94,9 @@ def identity(line: str, plan: Plan) -> str:
         f"{counter.role}{'' if counter.total is None else '/'}{counter.scale:g}" for counter in plan.counters
     )
     shape = ",".join(
-        f"{'/' if column.over is not None else len(column.clock)}{column.scale:g}" for column in plan.columns
+        f"{'/' if column.over is not None else len(column.clock)}{column.scale:g}"
+        f"{'' if column.average is None else '()'}"
+        for column in plan.columns
     )
     if plan.counters and plan.columns:
         label = plan.label if len(plan.label.split()) <= 3 else ""
