@@ -194,7 +194,8 @@ def test_a_sentence_that_says_nothing_is_not_diagnosed(capsys: pytest.CaptureFix
 def test_a_run_needs_no_answers(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["ask", str(EXAMPLES / "sick"), "it diverges"]) == 1
     page = capsys.readouterr().out
-    assert "divergence" in page
+    assert "rose for good" in page
+    assert "swung" in page
     assert "traindx ask" not in page
 
 

@@ -30,13 +30,15 @@ class Evidence:
     unfamiliar: bool = False
     training: str = ANY  # its kind, by which causes are more or less common
     healthy_at_most: float = 1.0  # where what the training is for was not measured
+    measured: bool = True  # False: nobody looked, there are only answers to questions
 
     def ranked(self) -> list[Ranked]:
         # unknown says nothing and costs time
         known = [observation for observation in self.observations if observation.state != "unknown"]
         return rank(
-            known, self.hints, unfamiliar=self.unfamiliar, training=self.training, healthy_at_most=self.healthy_at_most
-        )
+            known, self.hints, unfamiliar=self.unfamiliar, training=self.training, healthy_at_most=self.healthy_at_most,
+            leaning=self.measured,
+        )  # fmt: skip
 
     def probabilities(self) -> dict[str, float]:
         return {entry.cause: entry.probability for entry in self.ranked()}
@@ -85,15 +87,16 @@ def merge_evidence(
     seen = tuple(by_id.get(o.id, o) if o.state == "unknown" else o for o in measured)
     at_most = health_without_outcome() if without_outcome(signals, seen) else 1.0
     hinted = (*hints(signals, seen), *hinted)
-    return Evidence(seen, hinted, signals.kind != "supervised", kind_of(signals), at_most)
+    looked_at = signals.run.format != ANSWERS
+    return Evidence(seen, hinted, signals.kind != "supervised", kind_of(signals), at_most, looked_at)
 
 
 def without_outcome(signals: Signals, observations: Sequence[Observation]) -> bool:
     """A language model was recorded, and nobody measured whether what it writes is right: its losses are those of the
     tokens that were chosen to count."""
-    told = next((one for one in observations if one.id == OUTCOME), None)
+    outcome = next((one for one in observations if one.id == OUTCOME), None)
     writes = any(one.all(TokenCounts) for one in signals.run.measured)
-    return writes and signals.kind == "supervised" and (told is None or told.state == "unknown")
+    return writes and signals.kind == "supervised" and (outcome is None or outcome.state == "unknown")
 
 
 def entropy(probabilities: Iterable[float]) -> float:

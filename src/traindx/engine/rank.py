@@ -53,11 +53,13 @@ def rank(
     training: str = ANY,
     on_logs: bool = True,
     healthy_at_most: float = 1.0,
+    leaning: bool = True,
 ) -> list[Ranked]:
     """All explanations, most probable first; probabilities sum to one. `unfamiliar`: a kind of training the causes were
     not written for, so that 'other' weighs more. `level`: other numbers than the fitted ones of this level of
     evidence. `training`: its kind, by which causes are more or less common. `on_logs`: where the evidence is a log,
-    health as real logs calibrated it. `healthy_at_most`: what is said for sure of health, whatever was ruled out."""
+    health as real logs calibrated it. `healthy_at_most`: what is said for sure of health, whatever was ruled out.
+    `leaning`: whether causes of a log lean to what labelled ones turned out to be; answers to questions do not."""
     at = level_of(observations)
     of_a_log = level is None and on_logs and at == CURVE
     level = levels()[at] if level is None else level
@@ -100,7 +102,7 @@ def rank(
         _facts_first(ranked, seen_itself)
     _normalise(ranked, level, seen_itself if at == INSIDE else None)
     if of_a_log:
-        _as_in_real_logs(ranked, observations, known, training)
+        _as_in_real_logs(ranked, observations, known, training if leaning else None)
     elif level.health is not None:
         _set_health(ranked, level.health.probability(_healthy(ranked).probability))
     _bound(ranked, HEALTHY, healthy_at_most)
@@ -126,7 +128,7 @@ def _facts_first(ranked: Sequence[Ranked], seen_itself: Collection[str]) -> None
 
 
 def _as_in_real_logs(
-    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom], training: str
+    ranked: Sequence[Ranked], observations: Sequence[Observation], known: Mapping[str, Symptom], training: str | None
 ) -> None:
     """Health as calibrated on labelled logs, where enough was looked at; causes lean to what such logs turned out to
     be."""
@@ -140,7 +142,8 @@ def _as_in_real_logs(
     if _looked(observations, known) < 1 and not improves:
         reported = min(reported, healthy.probability)
     rest = [entry for entry in ranked if entry is not healthy]
-    _lean(rest, observations, known, training)
+    if training is not None:
+        _lean(rest, observations, known, training)
     total = sum(entry.probability for entry in rest)
     for entry in rest:
         entry.probability *= (1 - reported) / total
