@@ -116,3 +116,11 @@ def test_results_without_a_counter_do_not_swing() -> None:
     run.series["accuracy"] = replace(run.series["accuracy"], axis="row")
     assert symptoms()["oscillation"].detect(Signals(run)).state == "unknown"
     assert symptoms()["divergence"].detect(Signals(run)).state == "unknown"
+
+
+@pytest.mark.parametrize(("reached", "held_up"), [(24.0, True), (1.0, False)])
+def test_to_rest_far_above_the_best_is_not_held_up_as_no_problem(reached: float, held_up: bool) -> None:
+    loss = then(falling(20, 15_000.0, reached), flat(30, reached), flat(150, 24.0))
+    note = symptoms()["plateau"].detect(Signals(run_of({"train_loss": loss})))
+    assert note.state == "absent"
+    assert note.noted is held_up

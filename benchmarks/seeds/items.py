@@ -114,4 +114,6 @@ def _code(text: str) -> str:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        raise SystemExit(__doc__)
     Path(sys.argv[1]).write_text(page(), encoding="utf-8")

@@ -10,6 +10,7 @@ from traindx.signals.curve import Curve
 from traindx.signals.progress import LEFT, MOVED, Progress
 from traindx.signals.score import Score
 from traindx.signals.started import fine_tuning
+from traindx.symptoms import ends_off_best
 from traindx.symptoms.base import Case, Symptom, clarity, num, percent
 from traindx.symptoms.divergence import left_for_good
 from traindx.symptoms.recipes import cosine, falling, flat, then
@@ -63,9 +64,9 @@ def detect(signals: Signals) -> Observation:
     level = num(curve.logged(curve.now))
     excuse = _arrived(signals, curve, course)
     if excuse:
-        return Observation(
-            ID, "absent", f"{curve.level_name} has stayed near {level} {_since(curve, since)}: {excuse}.", noted=True
-        )
+        text = f"{curve.level_name} has stayed near {level} {_since(curve, since)}: {excuse}."
+        # to rest far above what was reached is no excuse that a page should hold up beside it
+        return Observation(ID, "absent", text, noted=ends_off_best.detect(signals).state != "present")
     frozen = _frozen(curve, since)
     stays = "has not changed by a digit since" if frozen else "has stayed at that level since"
     return Observation(
