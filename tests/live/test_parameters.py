@@ -659,10 +659,13 @@ class Attention(nn.Module):
         self.query, self.key, self.value = (nn.Linear(8, 8, bias=False) for _ in range(3))
         self.dropout, self.wide = nn.Dropout(0.2), nn.Sequential(nn.Linear(8, 64), nn.ReLU(), nn.Linear(64, 3))
         self.cut, self.spare = cut, nn.Linear(8, 8) if spare else None
-        self.calls = 0
+        self.calls, self.widths, self.shapes = 0, list[int](), dict[int, int]()
 
     def forward(self, x: torch.Tensor) -> Any:
         self.calls += 1
+        self.widths.append(x.shape[1])
+        self.shapes[len(self.shapes)] = len(x)
+        print("called", self.calls)
         tokens = x[:, None, :] * torch.eye(8)
         key = self.key(tokens)
         scores = self.query(tokens) @ (key.detach() if self.cut else key).transpose(1, 2)
@@ -681,14 +684,19 @@ def attended(cut: bool, spare: bool) -> list[torch.Tensor]:
         out = model(x)
         F.cross_entropy(out[0] if spare else out, y).backward()
         optimizer.step()
-    return [*(p.detach() for p in model.parameters()), torch.rand(1), torch.tensor(model.calls)]
+    counted = torch.tensor([model.calls, len(model.widths), len(model.shapes)])
+    return [*(p.detach() for p in model.parameters()), torch.rand(1), counted]
 
 
 @pytest.mark.parametrize(("cut", "spare"), [(True, False), (True, True), (False, True)])
-def test_a_small_part_whose_values_are_used_without_a_gradient(cut: bool, spare: bool, tmp_path: Path) -> None:
+def test_a_small_part_whose_values_are_used_without_a_gradient(
+    cut: bool, spare: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     watched: list[torch.Tensor] = []
     found = judged(watch(tmp_path, lambda: watched.extend(attended(cut, spare)), *ALL))["no-gradient"]
     assert (found.state == "present") is cut
     assert not cut or "key.weight" in found.evidence
     assert "spare" not in found.evidence or not cut
+    printed = capsys.readouterr().out
     assert all(torch.equal(a, b) for a, b in zip(attended(cut, spare), watched, strict=True))
+    assert printed == capsys.readouterr().out

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import random
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,6 +17,20 @@ from traindx.live.measures.rows import odd_stride
 from traindx.live.measures.tensors import entries
 
 MAX_WIDTH = 512  # numbers of a token that are kept: scores of a large vocabulary would fill the memory of a GPU
+OWN = frozenset(vars(torch.nn.Module()))  # what torch keeps in a module: its parameters, buffers, parts and hooks
+
+
+class _Unheard:
+    """Standard output without what this thread prints."""
+
+    def __init__(self) -> None:
+        self._stream, self._thread = sys.stdout, threading.get_ident()
+
+    def write(self, text: str) -> int:
+        return len(text) if threading.get_ident() == self._thread else self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def states_of(model: torch.nn.Module, args: Any, kwargs: Any, tokens: torch.Tensor) -> torch.Tensor | None:
@@ -53,9 +69,15 @@ def each(value: Any, change: Callable[[Any], Any]) -> Any:
 
 @contextlib.contextmanager
 def untouched(model: torch.nn.Module) -> Iterator[None]:
-    """Puts back, afterwards, everything a call of the model may change."""
+    """Puts back, afterwards, everything a call of the model may change; what it prints meanwhile is not heard."""
     modules = list(model.modules())
     attributes = [dict(module.__dict__) for module in modules]
+    kept = [
+        (held, copy.copy(held))
+        for each_held in attributes
+        for name, held in each_held.items()
+        if type(held) in (list, dict, set) and name not in OWN
+    ]
     buffers = [dict(module._buffers) for module in modules]
     values = [(buffer, buffer.clone()) for held in buffers for buffer in held.values() if buffer is not None]
     numpy = sys.modules.get("numpy")
@@ -67,7 +89,8 @@ def untouched(model: torch.nn.Module) -> Iterator[None]:
     for module in modules:
         module.training = False
     try:
-        with contextlib.suppress(Exception), torch.no_grad():  # a model that cannot be called again is left alone
+        # a model that cannot be called again is left alone
+        with contextlib.suppress(Exception), torch.no_grad(), contextlib.redirect_stdout(_Unheard()):
             yield
     finally:
         for module, held, named in zip(modules, attributes, buffers, strict=True):
@@ -75,6 +98,9 @@ def untouched(model: torch.nn.Module) -> Iterator[None]:
             module.__dict__.update(held)
             module._buffers.clear()
             module._buffers.update(named)
+        for held, before in kept:
+            held.clear()
+            held.extend(before) if isinstance(held, list) else held.update(before)
         for buffer, value in values:
             buffer.copy_(value)
         torch.set_rng_state(state)
