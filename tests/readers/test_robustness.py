@@ -231,3 +231,16 @@ def test_steps_near_the_largest_number_are_diagnosed(tmp_path: Path) -> None:
     (tmp_path / "log.csv").write_text("step,train_loss,val_loss\n" + "\n".join(rows))
     (run,) = find_runs([tmp_path / "log.csv"])
     diagnose(run)
+
+
+def test_a_directory_of_one_file_is_that_file(tmp_path: Path) -> None:
+    row = """ Epoch   gpu_mem       box       obj       cls    labels  img_size
+      1/99     2.64G       nan       nan       nan         4       416: 100%|####| 7/7 [00:15<00:00,  2.27s/it]
+               Class     Images     Labels          P          R     mAP@.5 mAP@.5:.95: 100%|####| 1/1 [00:01<00:00]
+                 all         14          0          0          0          0          0"""
+    (tmp_path / "paste.txt").write_text(row)
+    (run,) = find_runs([tmp_path])
+    assert any(o.id == "nonfinite-loss" and o.state == "present" for o in diagnose(run).symptoms)
+    (tmp_path / "paste.txt").write_text("Nothing was trained here.")
+    with pytest.raises(TraindxError, match="holds no training log: files looked through: 1"):
+        find_runs([tmp_path])

@@ -7,6 +7,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -181,6 +182,9 @@ def _in_directory(folder: Path, progress: Progress | None, tell: Callable[[str],
     if tell is not None and runs:
         for sentence in named:
             tell(sentence)
+    if not runs and len(files) == 1:  # a directory of one file is that file: a single row of it may be all there is
+        with suppress(TraindxError):
+            return _in_file(files[0], str(files[0]), progress)
     if not runs:
         detail = f" ({(damaged or named)[0].rstrip('.')})" if damaged or named else ""
         raise TraindxError(
